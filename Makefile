@@ -1,0 +1,96 @@
+# Every command of the project. `make` alone lists them.
+#
+# VENV    where the virtual environment is made           (.venv)
+# PYTHON  interpreters to try for it, in this order       (python3.11 python3.12 python3)
+# ARGS    passed on to the command that the target runs   (make test ARGS="-k fifo")
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+
+VENV ?= .venv
+PYTHON ?= python3.11 python3.12 python3
+ARGS ?=
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+FITS := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))
+
+.PHONY: help
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: setup
+setup: $(STAMP) ## make the virtual environment; costs nothing when it is up to date
+
+$(STAMP): requirements/dev.lock pyproject.toml
+	@rm -f "$@"; \
+	if ! "$(BIN)/python" -c '$(FITS)' 2>/dev/null; then \
+	  found=; \
+	  for python in $(PYTHON); do \
+	    if "$$python" -c '$(FITS)' >/dev/null 2>&1; then found=$$python; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "make setup: none of '$(PYTHON)' is CPython 3.11 or 3.12 with venv." >&2; \
+	    echo "Install one (Debian: apt-get install python3.11 python3.11-venv)" >&2; \
+	    echo "or name one: make setup PYTHON=/path/to/python3.11" >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "$$found -m venv $(VENV)"; \
+	  "$$found" -m venv --clear "$(VENV)"; \
+	fi
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
+	  --require-hashes -r requirements/dev.lock
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --no-build-isolation -e .
+	@touch "$@"
+
+.PHONY: demo
+demo: $(STAMP) ## a node, a deployed actor, its timers firing: seen in ten seconds
+	@"$(BIN)/python" scripts/demo.py $(ARGS)
+
+.PHONY: run
+run: $(STAMP) ## start a node in ./devnet-data (ARGS="--data-dir :memory:")
+	@"$(BIN)/cowboy-devnet" start $(ARGS)
+
+.PHONY: format
+format: $(STAMP) ## rewrite the sources in the project's form
+	"$(BIN)/ruff" check --fix-only --quiet .
+	"$(BIN)/ruff" format .
+
+.PHONY: check
+check: $(STAMP) ## everything static, under a minute
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/ruff" check .
+	"$(BIN)/mypy"
+	"$(BIN)/lint-imports" --no-logo
+	"$(BIN)/python" scripts/genproto.py --check
+
+.PHONY: test
+test: $(STAMP) ## what a person runs, under three minutes
+	"$(BIN)/python" -m pytest -q -m "not slow and not e2e" $(ARGS)
+
+.PHONY: test-long
+test-long: export HYPOTHESIS_PROFILE = ci
+test-long: $(STAMP) ## every test, property tests at length, branch coverage
+	"$(BIN)/coverage" erase
+	"$(BIN)/coverage" run -m pytest -q -m "not e2e" $(ARGS)
+	"$(BIN)/coverage" combine --quiet
+	"$(BIN)/coverage" report
+
+.PHONY: fuzz
+fuzz: export HYPOTHESIS_PROFILE = nightly
+fuzz: $(STAMP) ## the property tests alone, ten thousand examples each
+	"$(BIN)/python" -m pytest -q tests/property $(ARGS)
+
+.PHONY: bench
+bench: $(STAMP) ## measure, and write docs/performance.md
+	@"$(BIN)/python" scripts/bench.py $(ARGS)
+
+.PHONY: proto
+proto: $(STAMP) ## generate node/rpc/v1 from proto/
+	@"$(BIN)/python" scripts/genproto.py
+
+.PHONY: vectors
+vectors: $(STAMP) ## write tests/vectors anew; review the difference as a consensus change
+	@"$(BIN)/python" scripts/fill_vectors.py $(ARGS)
