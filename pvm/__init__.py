@@ -1,0 +1,80 @@
+"""The actor virtual machine: compiles and executes actors; knows nothing of blocks.
+
+This is its whole public surface; nobody imports past it.
+"""
+
+from pvm import cbor, costs
+from pvm.compiler import ActorCode, CodeCache, compile_actor
+from pvm.errors import (
+    CompileError,
+    Halt,
+    HostError,
+    HostErrorCode,
+    OutOfCells,
+    OutOfCycles,
+    OutOfMemory,
+    OutOfWrites,
+    ReadOnlyViolation,
+    Refusal,
+    Reverted,
+    RevertError,
+    TooDeepRecursion,
+)
+from pvm.hashing import keccak256
+from pvm.host import MUTATING, Host, address_of
+from pvm.interpreter import execute, find_handler
+from pvm.meter import CYCLES_LIMIT_MAX, Meter
+from pvm.storage import STORAGE_PREFIX, storage_key
+from pvm.types import (
+    Address,
+    Cells,
+    Cycles,
+    Entry,
+    Environment,
+    Failure,
+    Limits,
+    Message,
+    Outcome,
+)
+from pvm.worker import Worker
+
+__all__ = [
+    "CYCLES_LIMIT_MAX",
+    "MUTATING",
+    "STORAGE_PREFIX",
+    "ActorCode",
+    "Address",
+    "Cells",
+    "CodeCache",
+    "CompileError",
+    "Cycles",
+    "Entry",
+    "Environment",
+    "Failure",
+    "Halt",
+    "Host",
+    "HostError",
+    "HostErrorCode",
+    "Limits",
+    "Message",
+    "Meter",
+    "OutOfCells",
+    "OutOfCycles",
+    "OutOfMemory",
+    "OutOfWrites",
+    "Outcome",
+    "ReadOnlyViolation",
+    "Refusal",
+    "RevertError",
+    "Reverted",
+    "TooDeepRecursion",
+    "Worker",
+    "address_of",
+    "cbor",
+    "compile_actor",
+    "costs",
+    "execute",
+    "find_handler",
+    "keccak256",
+    "storage_key",
+]

@@ -1,0 +1,83 @@
+"""Blocks: each begins by paying for itself in full (sandbox.md, rule 1)."""
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from pvm import syntax
+from pvm.expressions import Expressions
+from pvm.facts import Facts
+from pvm.pricing import FREE, Price
+from pvm.syntax import assign, call, constant, load
+
+ENTRY_DEPTH = "_e"
+"""Local of a function that counts depth: the depth it found."""
+
+
+class Blocks(Expressions):
+    """Writes blocks; subclasses know the kinds of statement."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(facts)
+        self.used: set[str] = set()
+        """Cells that the function being written assigns."""
+        self.caught: list[str] = []
+        """Variables of the handlers around, innermost last; "" without one."""
+        self.unique = 0
+
+    def charge(self, price: Price, also: ast.expr | None = None) -> list[ast.stmt]:
+        """Pay for a block; `also` is a further reason to halt."""
+        tests: list[ast.expr] = []
+        if price.cycles or also is not None:
+            self.used.add("_cycles")
+            tests.append(_below_zero("_cycles", price.cycles))
+        if also is not None:
+            tests.append(also)
+        if price.bytes:
+            self.used.add("_memory")
+            tests.append(_below_zero("_memory", price.bytes))
+        if not tests:
+            return []
+        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+        return [ast.If(test, [ast.Expr(call("_halt"))], [])]
+
+    def block(self, body: Sequence[ast.stmt], more: Price = FREE) -> list[ast.stmt]:
+        """A block with its charge; never empty."""
+        price = self.pricing.block(body).plus(more)
+        return self.charge(price) + self.statements(body) or [ast.Pass()]
+
+    def statements(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
+        """Statements that their block has paid for."""
+        return [new for statement in body for new in self.statement(statement)]
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        """One statement; what comes of it has its position."""
+        self.scope.temporaries = 0
+        name = f"_write_{type(node).__name__.lower()}"
+        written: list[ast.stmt] = getattr(self, name)(node)
+        for statement in written:
+            if not hasattr(statement, "lineno"):
+                ast.copy_location(statement, node)
+        return written
+
+    def fresh(self, prefix: str) -> str:
+        """A name that lives longer than a statement."""
+        self.unique += 1
+        return f"{prefix}{self.unique}"
+
+    def restored(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """After an exception, the depth of this function again.
+
+        A lambda that raised has not given back what it took.
+        """
+        if not self.scope.has_depth:
+            return body
+        self.used.add("_depth")
+        own: ast.expr = load(ENTRY_DEPTH)
+        if not self.scope.is_module:
+            own = ast.BinOp(own, ast.Sub(), constant(1))
+        return [assign("_depth", own), *body]
+
+
+def _below_zero(cell: str, amount: int) -> ast.Compare:
+    paid = ast.BinOp(load(cell), ast.Sub(), constant(amount))
+    return syntax.compare(syntax.bind(cell, paid), ast.Lt(), constant(0))

@@ -1,0 +1,276 @@
+"""Our changes of meaning, and what RestrictedPython would refuse, in plain statements.
+
+Before → after (sandbox.md §2); temporaries and helpers have the prefix `hidden_`,
+which no actor may use:
+
+* `self._x` → `self.private_x`; `_` alone stays free
+* `self.d[k()] += v` → `hidden_1 = self.d; hidden_2 = k(); hidden_3 = …; hidden_3 += v;
+  hidden_1[hidden_2] = hidden_3`
+* `{a, b}`, `{f(x) for x in y}` → `hidden_set([…])`, insertion-ordered
+* `(f(x) for x in y)` → `[f(x) for x in y]`, as the first argument of `next` an
+  iterator of it
+* `x: int = 1` → `x = 1`; annotations are dropped, never evaluated
+* `yield from x` → `for hidden_1 in x: yield hidden_1`
+* `type(x).__name__`, `x.__class__.__name__` → `hidden_name(x)`
+* `super().__init__()` → `super().hidden_dunder_init()`
+* imports of inert modules are dropped
+* a class that would take its `__init__` from C gets an empty one, which carries the
+  price of an instance
+"""
+
+import ast
+from typing import TypeVar, cast
+
+from typing_extensions import override
+
+from pvm import language
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+SET = "hidden_set"
+ITERATOR = "hidden_iterator"
+CLASS_NAME = "hidden_name"
+DUNDER_PREFIX = "hidden_dunder_"
+
+
+def desugar(tree: ast.Module) -> ast.Module:
+    """Rewrite a tree that the policy accepted."""
+    known = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    _Desugarer(known).visit(tree)
+    return ast.fix_missing_locations(tree)
+
+
+def public_name(name: str) -> str:
+    """What the actor wrote for a name that was rewritten."""
+    return name.removeprefix("private") if name.startswith("private_") else name
+
+
+def _private(name: str) -> str:
+    is_private = name.startswith("_") and name != "_" and not name.startswith("__")
+    return "private" + name if is_private else name
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _store(name: str) -> ast.Name:
+    return ast.Name(name, ast.Store())
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(_load(name), list(arguments), [])
+
+
+class _Desugarer(ast.NodeTransformer):
+    """Visits bottom up; a statement may become several."""
+
+    def __init__(self, classes: set[str]) -> None:
+        self.classes = classes
+        self.temporaries = 0
+
+    def temporary(self) -> str:
+        self.temporaries += 1
+        return f"hidden_{self.temporaries}"
+
+    def inside(self, node: _Node) -> _Node:
+        self.generic_visit(node)
+        return node
+
+    # ---- names
+
+    @override
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = _private(node.id)
+        return node
+
+    @override
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.arg = _private(node.arg)
+        node.annotation = None
+        return node
+
+    @override
+    def visit_alias(self, node: ast.alias) -> ast.alias:
+        if node.asname is not None:
+            node.asname = _private(node.asname)
+        return node
+
+    @override
+    def visit_Global(self, node: ast.Global) -> ast.Global:
+        node.names = [_private(name) for name in node.names]
+        return node
+
+    @override
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.Nonlocal:
+        node.names = [_private(name) for name in node.names]
+        return node
+
+    @override
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
+        if node.name is not None:
+            node.name = _private(node.name)
+        return self.inside(node)
+
+    @override
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if node.attr == "__name__":
+            subject = node.value
+            inner = (
+                subject.args[0]
+                if isinstance(subject, ast.Call)
+                else cast("ast.Attribute", subject).value
+            )
+            return _call(CLASS_NAME, cast("ast.expr", self.visit(inner)))
+        if node.attr.startswith("__"):
+            node.attr = DUNDER_PREFIX + node.attr.strip("_")
+        node.attr = _private(node.attr)
+        return self.inside(node)
+
+    # ---- expressions
+
+    @override
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        self.generic_visit(node)
+        return _call(SET, ast.List(node.elts, ast.Load()))
+
+    @override
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        self.generic_visit(node)
+        return _call(SET, ast.ListComp(node.elt, node.generators))
+
+    @override
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.ListComp(node.elt, node.generators)
+
+    @override
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        is_next = isinstance(node.func, ast.Name) and node.func.id == "next"
+        is_iterated = bool(node.args) and isinstance(node.args[0], ast.GeneratorExp)
+        self.generic_visit(node)
+        if is_next and is_iterated:
+            node.args[0] = _call(ITERATOR, node.args[0])
+        match node:
+            case ast.Call(
+                func=ast.Name(id="getattr" | "hasattr"),
+                args=[_, ast.Constant(value=str(name)) as literal, *_],
+            ):
+                literal.value = _private(name)
+            case _:
+                pass
+        return node
+
+    # ---- statements
+
+    @override
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        target = cast("ast.expr", self.visit(node.target))
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        value = cast("ast.expr", self.visit(node.value))
+        return ast.copy_location(ast.Assign([target], value), node)
+
+    @override
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
+        self.temporaries = 0
+        self.generic_visit(node)
+        target = node.target
+        if isinstance(target, ast.Name):
+            return node
+        subject, result = self.temporary(), self.temporary()
+        statements: list[ast.stmt] = [ast.Assign([_store(subject)], target.value)]
+        load: ast.expr
+        store: ast.expr
+        if isinstance(target, ast.Attribute):
+            load = ast.Attribute(_load(subject), target.attr, ast.Load())
+            store = ast.Attribute(_load(subject), target.attr, ast.Store())
+        else:
+            key = target.slice
+            if not isinstance(key, ast.Constant):
+                key = _load(self.temporary())
+                statements.append(ast.Assign([_store(key.id)], target.slice))
+            load = ast.Subscript(_load(subject), key, ast.Load())
+            store = ast.Subscript(_load(subject), key, ast.Store())
+        statements += [
+            ast.Assign([_store(result)], load),
+            ast.AugAssign(_store(result), node.op, node.value),
+            ast.Assign([store], _load(result)),
+        ]
+        return [_located(statement, node) for statement in statements]
+
+    @override
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        self.generic_visit(node)
+        if not isinstance(node.value, ast.YieldFrom):
+            return node
+        item = "hidden_yielded"
+        body = ast.Expr(ast.Yield(_load(item)))
+        loop = ast.For(_store(item), node.value.value, [body], [])
+        return _located(loop, node)
+
+    @override
+    def visit_Import(self, node: ast.Import) -> ast.stmt | None:
+        self.generic_visit(node)
+        node.names = [
+            alias for alias in node.names if alias.name not in language.INERT_MODULES
+        ]
+        return node if node.names else None
+
+    @override
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | None:
+        self.generic_visit(node)
+        return None if node.module in language.INERT_MODULES else node
+
+    # ---- functions and classes
+
+    @override
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.name = _private(node.name)
+        node.returns = None
+        return self.inside(node)
+
+    @override
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        node.name = _private(node.name)
+        self.generic_visit(node)
+        has_own = any(
+            isinstance(statement, ast.FunctionDef) and statement.name == "__init__"
+            for statement in node.body
+        )
+        first = node.bases[0] if node.bases else None
+        has_inherited = isinstance(first, ast.Name) and first.id in {
+            _private(name) for name in self.classes
+        }
+        if not has_own and not has_inherited:
+            node.body.append(_empty_init(node, takes_arguments=first is not None))
+        return node
+
+
+def _empty_init(node: ast.ClassDef, *, takes_arguments: bool) -> ast.stmt:
+    """An `__init__` that only pays; exceptions keep their arguments by `__new__`."""
+    parameters = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg("self")],
+        vararg=ast.arg("hidden_arguments") if takes_arguments else None,
+        kwonlyargs=[],
+        kw_defaults=[],
+        kwarg=None,
+        defaults=[],
+    )
+    function = ast.FunctionDef("__init__", parameters, [ast.Pass()], [])
+    if "type_params" in ast.FunctionDef._fields:
+        vars(function)["type_params"] = []  # 3.12
+    function = _located(function, node)
+    # RestrictedPython tells methods from functions by the column.
+    function.col_offset = node.col_offset + 4
+    return function
+
+
+_Statement = TypeVar("_Statement", bound=ast.stmt)
+
+
+def _located(statement: _Statement, node: ast.stmt) -> _Statement:
+    """`statement`, and what is new below it, at the position of `node`."""
+    ast.copy_location(statement, node)
+    return ast.fix_missing_locations(statement)

@@ -1,0 +1,124 @@
+"""Three kinds of failure that never mix.
+
+* `CompileError`: a source that is not in the actor language. Refused input.
+* `Halt`: an execution that ends whatever the actor does about it. Derives from
+  `BaseException` so that no handler of the actor's catches it.
+* `HostError`, `RevertError`: what a host call raises into the actor, catchable.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from typing_extensions import override
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One place in a source that the language does not admit."""
+
+    line: int
+    column: int
+    reason: str
+    instead: str
+    """What to write instead; may be empty."""
+
+    @override
+    def __str__(self) -> str:
+        """Place, reason and advice in one line."""
+        advice = f"; instead: {self.instead}" if self.instead else ""
+        return f"line {self.line}, column {self.column}: {self.reason}{advice}"
+
+
+class CompileError(Exception):
+    """A source is refused; carries every refusal found, in source order."""
+
+    def __init__(self, refusals: tuple[Refusal, ...]) -> None:
+        assert refusals, "a refusal must say what it refuses"
+        super().__init__("\n".join(map(str, refusals)))
+        self.refusals = refusals
+
+    @property
+    def line(self) -> int:
+        """Line of the first refusal, from 1."""
+        return self.refusals[0].line
+
+
+class Halt(BaseException):
+    """An execution is over; nothing of the actor's runs after it (sandbox.md §7)."""
+
+
+class OutOfCycles(Halt):
+    """The cycle limit is used up; all of it is charged (D16)."""
+
+
+class OutOfCells(Halt):
+    """The cell limit is used up; all of it is charged (D16)."""
+
+
+class OutOfMemory(Halt):
+    """The allocation account is empty."""
+
+
+class OutOfWrites(Halt):
+    """More state keys changed than one execution may (D43)."""
+
+
+class TooDeepRecursion(Halt):
+    """More actor frames than the depth limit."""
+
+
+class ReadOnlyViolation(Halt):
+    """A mutating host call in a read-only execution (D15)."""
+
+
+class Reverted(Halt):
+    """`revert(message)`: the actor gave up, catchable only through `call_actor`."""
+
+
+class HostErrorCode(IntEnum):
+    """Stable numbers of refused host calls (host.md §2)."""
+
+    InvalidInput = 1
+    NotFound = 2
+    Forbidden = 3
+    Unauthorized = 4
+    TimerNotFound = 5
+    TimerLimit = 6
+    TimerRejectedBelowBasefee = 7
+    TimerArgDeprecated = 8
+    InsufficientBalance = 9
+    MailboxFull = 10
+    DeferredLaneFull = 11
+    HandlerNotFound = 12
+    TooDeep = 13
+    PermissionDenied = 14
+    PurityViolation = 15
+    Reentrancy = 16
+    StorageError = 17
+
+
+class Sealed(type):
+    """Metaclass of classes that actors reach: nothing can be assigned to them."""
+
+    @override
+    def __setattr__(cls, name: str, value: object) -> None:
+        """Refuse: what is shared between executions is immutable."""
+        raise AttributeError(name)
+
+    @override
+    def __delattr__(cls, name: str) -> None:
+        """Refuse, likewise."""
+        raise AttributeError(name)
+
+
+class HostError(RuntimeError, metaclass=Sealed):
+    """A host call was refused: charged, without effect, catchable by the actor."""
+
+    def __init__(self, code: HostErrorCode, message: str) -> None:
+        super().__init__(f"{code.name}: {message}")
+        self.code = int(code)
+        self.name = code.name
+
+
+class RevertError(RuntimeError, metaclass=Sealed):
+    """A callee of `call_actor` failed; its effects are undone, catchable."""

@@ -1,0 +1,123 @@
+"""One running execution, as the helpers of inserted code see it.
+
+Every helper is a function whose first parameter is the `Execution`; actor code gets
+bound methods of it, on which nothing can be set and from which, names being static,
+nothing can be reached.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MethodType
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from typing_extensions import override
+
+from pvm import costs
+from pvm.errors import Halt
+from pvm.host import Host
+from pvm.meter import Meter
+from pvm.types import Message
+
+if TYPE_CHECKING:
+    from types import CellType
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+Helper = Callable[..., object]  # type: ignore[explicit-any] # any signature
+
+ACTOR_MODULE = "actor"
+"""`__name__` of an actor's namespace, by which its classes are known."""
+
+HEAP_TYPE = 1 << 9
+"""Flag of classes made by a `class` statement: actors' ones and few of ours."""
+
+
+class Execution:
+    """Counters and names of one execution; made for one message."""
+
+    __slots__ = (
+        "cycles", "handler", "host", "memory", "message", "meter", "modules", "names",
+        "universe",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        meter: Meter,
+        host: Host,
+        message: Message,
+        universe: Mapping[str, Helper],
+    ) -> None:
+        self.meter = meter
+        self.cycles: CellType = meter.cycles
+        self.memory: CellType = meter.memory
+        self.host = host
+        self.message = message
+        self.handler = ""
+        self.universe = universe
+        self.modules: dict[str, object] = {}
+        """Modules that have been imported."""
+        self.names: dict[str, object] = {}
+        """The builtins of the actor's namespace: universe and helpers."""
+
+    def charge(self, cycles: int) -> None:
+        """Pay for work; halts when it is more than is left."""
+        left = self.cycles.cell_contents - cycles
+        self.cycles.cell_contents = left
+        if left < 0:
+            self.meter.halt_by_counters()
+
+    def allocate(self, bytes_: int) -> None:
+        """Pay for memory; halts when the account is empty."""
+        left = self.memory.cell_contents - bytes_
+        self.memory.cell_contents = left
+        if left < 0:
+            self.meter.halt_by_counters()
+
+    def halt(self, halt: Halt) -> None:
+        """End the execution for good."""
+        self.meter.halt(halt)
+
+    def text(self, length: int, *, is_ascii: bool) -> None:
+        """Pay for a text or bytes that was or will be built; short ones are free."""
+        if length > costs.TEXT_FREE:
+            self.charge(length)
+            self.allocate(costs.TEXT_BYTES + (length if is_ascii else 4 * length))
+
+    def sequence(self, items: int) -> None:
+        """Pay for a list or tuple that was or will be built."""
+        self.charge(items)
+        self.allocate(costs.SEQUENCE_BYTES + 8 * items)
+
+    def mapping(self, items: int) -> None:
+        """Pay for the memory of a dict or set."""
+        self.allocate(costs.MAPPING_BYTES + costs.MAPPING_BYTES_PER_ITEM * items)
+
+    def bind(self, helper: Callable[Concatenate["Execution", _P], _R]) -> MethodType:
+        """The helper as actor code calls it."""
+        return MethodType(helper, self)
+
+    def builtin(self, name: str) -> object:
+        """A priced builtin as a value: one object for the whole execution."""
+        found = self.names.get(name)
+        if found is None:
+            found = self.names[name] = MethodType(self.universe[name], self)
+        return found
+
+
+class SealedModule:
+    """A module as an actor sees it: names that cannot be set or deleted."""
+
+    __slots__ = ("__dict__",)
+
+    def __init__(self, names: Mapping[str, object]) -> None:
+        self.__dict__.update(names)
+
+    @override
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a module is the same for everybody."""
+        raise AttributeError
+
+    @override
+    def __delattr__(self, name: str) -> None:
+        """Refuse: a module is the same for everybody."""
+        raise AttributeError

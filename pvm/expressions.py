@@ -1,0 +1,362 @@
+"""Instrumenting expressions: guards where work depends on operands (sandbox.md §2).
+
+Each guard is the plain operation where that is proven to be paid for by syntax alone,
+and a helper otherwise; the helper gives the same result at the same price. Where a
+walrus may not stand, or the operands are not bound, the helper is called at once.
+"""
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from pvm import costs, desugar, language, leaves, policy_values, syntax
+from pvm.errors import CompileError, Refusal
+from pvm.operations import Operations
+from pvm.pricing import Price
+from pvm.syntax import again, call, constant, load
+from pvm.writer import Scope
+
+KEY_LENGTH_MAX = 1_024
+
+KEY_BITS = 60
+
+HELPERS: Mapping[str, str] = {
+    desugar.SET: "_set_of",
+    desugar.ITERATOR: "iter",
+    desugar.CLASS_NAME: "_class_name",
+}
+"""What desugaring wrote → the helper."""
+
+
+class Expressions(Operations):
+    """Names, items, displays, calls, lambdas, comprehensions and targets."""
+
+    def _write_constant(self, node: ast.Constant) -> ast.expr:
+        return node
+
+    def _write_name(self, node: ast.Name) -> ast.expr:
+        return load(HELPERS.get(node.id, node.id))
+
+    def _write_attribute(self, node: ast.Attribute) -> ast.expr:
+        value = self.rewrite(node.value)
+        if node.attr.startswith(desugar.DUNDER_PREFIX):
+            name = f"__{node.attr.removeprefix(desugar.DUNDER_PREFIX)}__"
+            return ast.Attribute(value, name, ast.Load())
+        if node.attr in language.GUARDED_ATTRIBUTES:
+            helper = call("_bind", value, constant(node.attr))
+            if not syntax.is_atom(value):
+                return helper
+            return self._of_actor(again(value), node.attr, helper)
+        return ast.Attribute(value, node.attr, ast.Load())
+
+    def _of_actor(self, value: ast.expr, name: str, helper: ast.expr) -> ast.expr:
+        """An attribute of an actor's object as it is; `helper` for all else."""
+        module = ast.Attribute(value, "__class__", ast.Load())
+        module = ast.Attribute(module, "__module__", ast.Load())
+        test = syntax.compare(module, ast.Is(), load("_actor"))
+        return syntax.either(
+            test, ast.Attribute(again(value), name, ast.Load()), helper
+        )
+
+    def _write_subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.slice, ast.Slice):
+            return call("_slice", self.rewrite(node.value), *self.bounds(node.slice))
+        if is_short_key(node.slice):
+            return ast.Subscript(
+                self.rewrite(node.value), self.rewrite(node.slice), ast.Load()
+            )
+        if not self.scope.allows_walrus:
+            value, key = self.rewrite(node.value), self.rewrite(node.slice)
+            return call("_getitem", value, key)
+        container, name = self.named(node.value)
+        first, second = self.twice(node.slice)
+        key = syntax.either(
+            _is_no_tuple(first), second, call("_key", load(name), again(second))
+        )
+        return ast.Subscript(container, key, ast.Load())
+
+    def bounds(self, node: ast.Slice) -> list[ast.expr]:
+        """The three bounds of a slice, None where absent."""
+        parts = (node.lower, node.upper, node.step)
+        return [self.rewrite(part) if part else constant(None) for part in parts]
+
+    def element(self, node: ast.expr) -> ast.expr:
+        """An item of a display or an argument, which may be spread."""
+        if isinstance(node, ast.Starred):
+            return ast.Starred(call("_star", self.rewrite(node.value)), ast.Load())
+        return self.rewrite(node)
+
+    def _write_tuple(self, node: ast.Tuple) -> ast.expr:
+        return ast.Tuple([self.element(item) for item in node.elts], ast.Load())
+
+    def _write_list(self, node: ast.List) -> ast.expr:
+        return ast.List([self.element(item) for item in node.elts], ast.Load())
+
+    def _write_dict(self, node: ast.Dict) -> ast.expr:
+        keys: list[ast.expr | None] = []
+        values: list[ast.expr] = []
+        size = constant(len(node.keys))
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                keys.append(None)
+                values.append(call("_spread_dict", self.rewrite(value)))
+                continue
+            written = self.rewrite(key)
+            if not is_short_key(key):
+                written = call("_new_key", size, written)
+            keys.append(written)
+            values.append(self.rewrite(value))
+        return ast.Dict(keys, values)
+
+    def _write_joinedstr(self, node: ast.JoinedStr) -> ast.expr:
+        parts: list[ast.expr] = []
+        for part in node.values:
+            if not isinstance(part, ast.FormattedValue):
+                parts.append(part)
+                continue
+            specification = ""
+            if part.format_spec is not None:
+                specification = policy_values.literal_format(part.format_spec) or ""
+            conversion = chr(part.conversion) if part.conversion > 0 else ""
+            text = call(
+                "_format",
+                self.rewrite(part.value),
+                constant(conversion),
+                constant(specification),
+            )
+            parts.append(ast.FormattedValue(text, -1))
+        return ast.JoinedStr(parts)
+
+    def _write_call(self, node: ast.Call) -> ast.expr:
+        arguments = [self.element(argument) for argument in node.args]
+        keywords = [self._keyword(keyword) for keyword in node.keywords]
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            return self._call_method(function, arguments, keywords)
+        if isinstance(function, ast.Name) and self.facts.is_universal(function.id):
+            return self._call_builtin(function.id, node, arguments, keywords)
+        return ast.Call(self.rewrite(function), arguments, keywords)
+
+    def _keyword(self, node: ast.keyword) -> ast.keyword:
+        if node.arg is not None:
+            return ast.keyword(node.arg, self.rewrite(node.value))
+        return ast.keyword(None, call("_keywords", self.rewrite(node.value)))
+
+    def _call_method(
+        self,
+        function: ast.Attribute,
+        arguments: list[ast.expr],
+        keywords: list[ast.keyword],
+    ) -> ast.expr:
+        name = function.attr
+        is_native = name in language.NATIVE_CALLS or (name == "pop" and not arguments)
+        if name not in language.GUARDED_ATTRIBUTES:
+            return ast.Call(self.rewrite(function), arguments, keywords)
+        if name == "get" and arguments and not is_short_key(arguments[0]):
+            is_native = isinstance(arguments[0], ast.Name)
+            if is_native and self.scope.allows_walrus and not keywords:
+                return self._call_get(function.value, arguments)
+            is_native = False
+        value = self.rewrite(function.value)
+        is_native = is_native or (name in _AFFIXES and is_short_text(arguments))
+        if is_native and not keywords:
+            return ast.Call(ast.Attribute(value, name, ast.Load()), arguments, [])
+        if name in self.facts.attributes and syntax.is_atom(value):
+            found = call("_method", again(value), constant(name))
+            return ast.Call(self._of_actor(value, name, found), arguments, keywords)
+        return ast.Call(load(f"_m_{name}"), [value, *arguments], keywords)
+
+    def _call_get(self, node: ast.expr, arguments: list[ast.expr]) -> ast.expr:
+        """`d.get(k)`: native, a tuple as key pays."""
+        container, name = self.named(node)
+        key = arguments[0]
+        guarded = syntax.either(
+            _is_no_tuple(key), again(key), call("_key", load(name), again(key))
+        )
+        function = ast.Attribute(container, "get", ast.Load())
+        return ast.Call(function, [guarded, *arguments[1:]], [])
+
+    def _call_builtin(
+        self,
+        name: str,
+        node: ast.Call,
+        arguments: list[ast.expr],
+        keywords: list[ast.keyword],
+    ) -> ast.expr:
+        if name in {"getattr", "hasattr"}:
+            return ast.Call(load(f"_{name}"), arguments, keywords)
+        if name in {"isinstance", "issubclass"}:
+            classes = self._classes(node.args[1])
+            is_native = classes is not None and name == "isinstance"
+            helper = "_isinstance" if is_native else name
+            return ast.Call(load(helper), [arguments[0], classes or arguments[1]], [])
+        if name in language.EXCEPTIONS:
+            return ast.Call(load(f"_{name}"), arguments, keywords)
+        return ast.Call(load(HELPERS.get(name, name)), arguments, keywords)
+
+    def _classes(self, node: ast.expr) -> ast.expr | None:
+        """Native classes for `isinstance`, if their names prove what they are."""
+        if isinstance(node, ast.Tuple):
+            found = [self._classes(element) for element in node.elts]
+            known = [one for one in found if isinstance(one, ast.Name)]
+            if len(known) != len(found):
+                return None
+            return ast.Tuple(cast("list[ast.expr]", known), ast.Load())
+        return self.class_name(node)
+
+    def _write_lambda(self, node: ast.Lambda) -> ast.expr:
+        parameters = self.parameters(node.args)
+        price = self.pricing.expression(node.body)
+        cycles = price.cycles + costs.FUNCTION_ENTRY
+        outer = self.scope
+        self.scope = Scope(allows_walrus=outer.allows_walrus)
+        body = self.rewrite(node.body)
+        self.scope = outer
+        paid = [constant(cycles), constant(price.bytes)]
+        if leaves.is_leaf(self.facts, node):
+            body = ast.BoolOp(ast.Or(), [call("_pay", *paid), body])
+        else:
+            body = call("_leave", call("_enter", *paid), body)
+        return ast.Lambda(parameters, body)
+
+    def parameters(self, node: ast.arguments) -> ast.arguments:
+        """Parameters with their defaults rewritten."""
+        defaults = [self.rewrite_without_walrus(default) for default in node.defaults]
+        keyword_defaults = [
+            None if default is None else self.rewrite_without_walrus(default)
+            for default in node.kw_defaults
+        ]
+        return ast.arguments(
+            node.posonlyargs,
+            node.args,
+            node.vararg,
+            node.kwonlyargs,
+            keyword_defaults,
+            node.kwarg,
+            defaults,
+        )
+
+    def _write_listcomp(self, node: ast.ListComp) -> ast.expr:
+        elements = [node.elt]
+        generators = self._generators(node.generators, elements)
+        (element,) = self._elements(elements)
+        return ast.ListComp(element, generators)
+
+    def _write_dictcomp(self, node: ast.DictComp) -> ast.expr:
+        elements = [node.key, node.value]
+        generators = self._generators(
+            node.generators, elements, costs.MAPPING_BYTES_PER_ITEM
+        )
+        pair = ast.Tuple(self._elements(elements), ast.Load())
+        return call("_dict_of", ast.ListComp(pair, generators))
+
+    def _elements(self, nodes: Sequence[ast.expr]) -> list[ast.expr]:
+        """Expressions inside a comprehension: their temporaries are their own."""
+        before, self.scope.prefix = self.scope.prefix, "_c"
+        result = self.rewrite_all(nodes)
+        self.scope.prefix = before
+        return result
+
+    def _generators(
+        self,
+        nodes: Sequence[ast.comprehension],
+        elements: Sequence[ast.expr],
+        bytes_per_item: int = costs.ITERATED_BYTES_PER_ITEM,
+    ) -> list[ast.comprehension]:
+        """The `for` clauses, each source snapshot and paid for all its rounds."""
+        result: list[ast.comprehension] = []
+        for index, node in enumerate(nodes):
+            cost = self.pricing.expressions(node.ifs)
+            cost = cost.plus(Price(costs.COMPREHENSION_ROUND, 0))
+            cost = cost.plus(self.pricing.expression(node.target))
+            if index + 1 < len(nodes):
+                inner = self.pricing.expression(nodes[index + 1].iter)
+                cost = cost.plus(inner)
+                cost = cost.plus(Price(costs.COMPREHENSION_INNER_ROUND, 0))
+            else:
+                cost = cost.plus(self.pricing.expressions(elements))
+                cost = cost.plus(Price(0, bytes_per_item))
+            source = self.rewrite_without_walrus(node.iter)
+            paid = [constant(cost.cycles), constant(cost.bytes)]
+            result.append(
+                ast.comprehension(
+                    self.target(node.target),
+                    call("_pre", source, *paid),
+                    self._elements(node.ifs),
+                    0,
+                )
+            )
+        return result
+
+    def target(self, node: ast.expr) -> ast.expr:
+        """The instrumented form of an expression that is assigned to."""
+        match node:
+            case ast.Name():
+                return node
+            case ast.Starred(value=value):
+                return ast.Starred(self.target(value), ast.Store())
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                targets = [self.target(element) for element in elements]
+                return ast.Tuple(targets, ast.Store())
+            case ast.Attribute(value=value, attr=name):
+                return ast.Attribute(self.rewrite(value), name, ast.Store())
+            case ast.Subscript():
+                return self._subscript_target(node)
+            case _:
+                raise AssertionError(f"{type(node).__name__} is no target")
+
+    def _subscript_target(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.slice, ast.Slice):
+            raise CompileError(
+                (
+                    Refusal(
+                        node.lineno,
+                        node.col_offset,
+                        "a slice among several targets",
+                        "an assignment of its own",
+                    ),
+                )
+            )
+        if is_short_key(node.slice):
+            value = self.rewrite(node.value)
+            return ast.Subscript(value, self.rewrite(node.slice), ast.Store())
+        container, name = self.named(node.value)
+        first, second = self.twice(node.slice)
+        length = syntax.compare(
+            call("_len", second), ast.Lt(), constant(KEY_LENGTH_MAX + 1)
+        )
+        test = syntax.conjunction(syntax.has_class(first, "_str"), length)
+        key = syntax.either(
+            test, again(second), call("_new_key", load(name), again(second))
+        )
+        return ast.Subscript(container, key, ast.Store())
+
+
+_AFFIXES = frozenset({"startswith", "endswith"})
+
+
+def is_short_text(arguments: Sequence[ast.expr]) -> bool:
+    """Whether the only argument is a short literal text."""
+    if len(arguments) != 1 or not isinstance(arguments[0], ast.Constant):
+        return False
+    value = arguments[0].value
+    return isinstance(value, str | bytes) and len(value) <= costs.TEXT_FREE
+
+
+def is_short_key(node: ast.expr) -> bool:
+    """Whether `node` is a literal that may be a key and costs nothing as one."""
+    number = syntax.literal_int(node)
+    if number is not None:
+        return number.bit_length() <= KEY_BITS
+    match node:
+        case ast.Constant(value=str(text) | bytes(text)):
+            return len(text) <= KEY_LENGTH_MAX
+        case ast.Constant():
+            return True
+        case _:
+            return False
+
+
+def _is_no_tuple(node: ast.expr) -> ast.Compare:
+    attribute = ast.Attribute(node, "__class__", ast.Load())
+    return syntax.compare(attribute, ast.IsNot(), load("_tuple"))

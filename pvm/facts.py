@@ -1,0 +1,176 @@
+"""What a module says about itself: names it binds, classes, imports, attributes.
+
+Computed in one walk over the tree, before the policy and again after desugaring; no
+step changes a fact, each only reads them.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pvm import language
+
+FunctionNode = ast.FunctionDef | ast.Lambda
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Static knowledge of one module."""
+
+    bound: frozenset[str]
+    """Names bound anywhere, in any scope, by any form."""
+    classes: Mapping[str, ast.ClassDef]
+    """Top-level classes whose name nothing else binds."""
+    exceptions: frozenset[str]
+    """Those of them that derive from an exception of the universe."""
+    host_errors: frozenset[str]
+    """Local names of the exception classes imported from `pvm_host`."""
+    modules: Mapping[str, str]
+    """Local name → module, for imports whose name nothing else binds."""
+    attributes: frozenset[str]
+    """Attribute names the module itself defines."""
+    is_simple: bool
+    """No dunder method but `__init__` and no decorator: operators and attribute
+    access run nothing of the actor's."""
+
+    def is_universal(self, name: str) -> bool:
+        """Whether `name` means the builtin wherever it stands."""
+        return name not in self.bound
+
+
+def gather(tree: ast.Module) -> Facts:
+    """Walk the tree once and collect."""
+    bindings: dict[str, int] = {}
+    attributes: set[str] = set()
+    is_simple = True
+    for node in ast.walk(tree):
+        for name in _bound_by(node):
+            bindings[name] = bindings.get(name, 0) + 1
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            attributes.add(node.attr)
+        elif isinstance(node, ast.ClassDef):
+            attributes.update(_class_attributes(node))
+        elif isinstance(node, ast.FunctionDef):
+            is_dunder = node.name.startswith("__") and node.name != "__init__"
+            is_simple = is_simple and not is_dunder and not node.decorator_list
+    classes = {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and bindings[node.name] == 1
+    }
+    modules = {
+        local: name for local, name in _imported(tree) if bindings.get(local) == 1
+    }
+    modules |= {name: name for name in language.IMPLICIT_MODULES - bindings.keys()}
+    return Facts(
+        frozenset(bindings),
+        classes,
+        _exceptions(classes, bindings),
+        frozenset(name for name in _host_errors(tree) if bindings[name] == 1),
+        modules,
+        frozenset(attributes),
+        is_simple,
+    )
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:  # noqa: C901 - a case for each form
+    """Names that this node, without its children, binds."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.arg(arg=name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.ExceptHandler(name=str(name)):
+            yield name
+        case ast.Import(names=names):
+            for alias in names:
+                if alias.name not in language.INERT_MODULES:
+                    yield alias.asname or alias.name
+        case ast.ImportFrom(names=names, module=module):
+            if module not in language.INERT_MODULES:
+                yield from (alias.asname or alias.name for alias in names)
+        case _:
+            return
+
+
+def _class_attributes(node: ast.ClassDef) -> Iterator[str]:
+    for statement in node.body:
+        yield from _bound_by(statement)
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            for name in ast.walk(statement):
+                yield from _bound_by(name)
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if alias.name not in language.INERT_MODULES:
+                    yield alias.asname or alias.name, alias.name
+
+
+def _host_errors(tree: ast.Module) -> Iterator[str]:
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "pvm_host":
+            for alias in statement.names:
+                if alias.name in language.HOST_ERRORS:
+                    yield alias.asname or alias.name
+
+
+def _exceptions(
+    classes: Mapping[str, ast.ClassDef], bindings: Mapping[str, int]
+) -> frozenset[str]:
+    """Classes that derive from an exception; bases stand before their subclasses."""
+    found: set[str] = set()
+    for name, node in classes.items():
+        for base in node.bases:
+            if not isinstance(base, ast.Name):
+                continue
+            is_universal = base.id in language.EXCEPTIONS and base.id not in bindings
+            if is_universal or base.id in found:
+                found.add(name)
+    return frozenset(found)
+
+
+def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Nodes of a function's body, without those of nested functions and classes.
+
+    A nested function is yielded itself, and its decorators and defaults are walked.
+    """
+    stack: list[ast.AST] = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(list(_own_children(node))))
+
+
+def _own_children(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.FunctionDef):
+        yield from node.decorator_list
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        yield from node.args.defaults
+        yield from (default for default in node.args.kw_defaults if default)
+    elif not isinstance(node, ast.ClassDef):
+        yield from ast.iter_child_nodes(node)
+
+
+def is_generator(node: ast.FunctionDef) -> bool:
+    """Whether calling the function makes a generator."""
+    return any(
+        isinstance(part, ast.Yield | ast.YieldFrom) for part in own_nodes(node.body)
+    )
+
+
+def variables(node: FunctionNode) -> frozenset[str]:
+    """Names that a function binds: parameters, and what its own body assigns."""
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    body: list[ast.stmt] = (
+        node.body if isinstance(node, ast.FunctionDef) else [ast.Expr(node.body)]
+    )
+    bound = {name for part in own_nodes(body) for name in _bound_by(part)}
+    return frozenset(bound.union(one.arg for one in every))

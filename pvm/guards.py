@@ -1,0 +1,153 @@
+"""What inserted code calls: one literal table of helpers and native names.
+
+Names begin with one underscore, which no actor's can. A helper is bound to the
+execution when it is used; a native name is the same object for everybody, and has no
+attribute that could be set.
+"""
+
+from collections.abc import Mapping
+
+from pvm import (
+    comparison,
+    containers,
+    costs,
+    exceptions,
+    keys,
+    language,
+    methods,
+    operators,
+    text,
+)
+from pvm.classes import CLASS_OF, class_name
+from pvm.errors import TooDeepRecursion
+from pvm.execution import ACTOR_MODULE, Execution, Helper, SealedModule
+from pvm.modules import NATIVE
+from pvm.modules.context import ModuleContext
+
+
+def halt(vm: Execution) -> None:
+    """A counter fell below zero."""
+    vm.meter.halt_by_counters()
+
+
+def pay(vm: Execution, cycles: int, bytes_: int) -> None:
+    """Enter a lambda that is a leaf; returns None, on which `or` goes on."""
+    vm.charge(cycles)
+    if bytes_:
+        vm.allocate(bytes_)
+
+
+def enter(vm: Execution, cycles: int, bytes_: int) -> int:
+    """Enter a lambda that may call: pay, and take one of depth."""
+    vm.charge(cycles)
+    if bytes_:
+        vm.allocate(bytes_)
+    depth: int = vm.meter.depth.cell_contents
+    if depth < 1:
+        vm.meter.halt(TooDeepRecursion())
+    vm.meter.depth.cell_contents = depth - 1
+    return depth
+
+
+def leave(vm: Execution, depth: int, result: object) -> object:
+    """Leave a lambda: give the depth back."""
+    vm.meter.depth.cell_contents = depth
+    return result
+
+
+def import_module(vm: Execution, name: str) -> object:
+    """`import name`; the policy has checked that there is one."""
+    module = vm.modules.get(name)
+    if module is not None:
+        vm.charge(costs.IMPORT_AGAIN)
+        return module
+    vm.charge(costs.IMPORT_FIRST)
+    return open_module(vm, name)
+
+
+def open_module(vm: Execution, name: str) -> object:
+    """A native module for this execution, sealed."""
+    context = ModuleContext(vm.meter, vm.host, vm.message, vm.handler)
+    module = SealedModule(NATIVE[name](context))
+    vm.modules[name] = module
+    return module
+
+
+def import_from(vm: Execution, name: str, attribute: str) -> object:
+    """`from name import attribute`."""
+    found: object = getattr(import_module(vm, name), attribute)
+    return found
+
+
+HELPERS: Mapping[str, Helper] = {
+    "_added": operators.added,
+    "_add": operators.add,
+    "_in_place": operators.in_place,
+    "_sub": operators.sub,
+    "_mul": operators.mul,
+    "_floordiv": operators.floordiv,
+    "_mod": operators.mod,
+    "_pow": operators.power,
+    "_lshift": operators.lshift,
+    "_rshift": operators.rshift,
+    "_or": operators.or_,
+    "_xor": operators.xor,
+    "_and": operators.and_,
+    "_iadd": operators.iadd,
+    "_imul": operators.imul,
+    "_eq": comparison.eq,
+    "_ne": comparison.ne,
+    "_lt": comparison.lt,
+    "_le": comparison.le,
+    "_gt": comparison.gt,
+    "_ge": comparison.ge,
+    "_in": containers.contains,
+    "_key": keys.key,
+    "_new_key": keys.new_key,
+    "_getitem": containers.getitem,
+    "_slice": containers.slice_,
+    "_set_slice": containers.set_slice,
+    "_delete": containers.delete,
+    "_delete_slice": containers.delete_slice,
+    "_star": containers.star,
+    "_spread_dict": containers.spread_dict,
+    "_keywords": containers.keywords,
+    "_pre": containers.pre,
+    "_dict_of": containers.dict_of,
+    "_set_of": containers.set_of,
+    "_format": text.format_field,
+    "_class_name": class_name,
+    "_bind": methods.bind,
+    "_method": methods.method,
+    "_getattr": methods.get_attribute,
+    "_hasattr": methods.has_attribute,
+    "_said": exceptions.said,
+    "_failed": exceptions.failed,
+    "_caught": exceptions.caught,
+    "_again": exceptions.again,
+    "_fatal": exceptions.fatal,
+    "_enter_context": exceptions.enter_context,
+    "_exit_context": exceptions.exit_context,
+    "_halt": halt,
+    "_pay": pay,
+    "_enter": enter,
+    "_leave": leave,
+    "_import": import_module,
+    "_import_from": import_from,
+    **methods.CALLERS,
+}
+
+NATIVES: Mapping[str, object] = {
+    "_len": len,
+    "_actor": ACTOR_MODULE,
+    "_isinstance": isinstance,
+    "_enumerate": enumerate,
+    "_zip": zip,
+    "_reversed": reversed,
+    "_RecursionError": RecursionError,
+    "_MemoryError": MemoryError,
+    **{
+        f"_{name}": CLASS_OF[name]
+        for name in language.CLASSES | language.CLASSES_NEVER | language.EXCEPTIONS
+    },
+}

@@ -1,0 +1,144 @@
+"""Host: the protocol through which an actor reaches the chain.
+
+The binding in `pvm.modules.pvm_host` gives actors these as functions. Before it
+calls a method it refuses a halted meter and, for methods named in `MUTATING`, a
+read-only one; the method itself charges its base, validates, charges for size and
+acts (D16), raising `HostError` for what it refuses. Arguments arrive exactly as the
+actor gave them: their types are the method's to check, which is why they are
+`object` here.
+"""
+
+from typing import Protocol
+
+from pvm.types import Address
+
+MUTATING = frozenset(
+    {
+        "transfer",
+        "set_state",
+        "delete_state",
+        "schedule_timer",
+        "schedule_timer_ex",
+        "extend_timer",
+        "cancel_timer",
+        "send_message",
+        "create_deferred_tx",
+        "emit_event",
+    }
+)
+"""Host calls that a read-only execution halts on (D15)."""
+
+
+class Host(Protocol):
+    """What the chain offers to one executing actor."""
+
+    def get_balance(self, address: object) -> int:
+        """Balance of any account, in base units."""
+        ...
+
+    def transfer(self, to: object, amount: object) -> None:
+        """Move base units from the actor's balance; `InsufficientBalance`."""
+        ...
+
+    def get_state(self, key: object) -> bytes | None:
+        """A value of the actor's own state, or None."""
+        ...
+
+    def set_state(self, key: object, value: object) -> None:
+        """Write a value of at most 65,536 bytes under a key of 1 to 256 bytes."""
+        ...
+
+    def delete_state(self, key: object) -> None:
+        """Remove a key; one that is absent is fine."""
+        ...
+
+    def state_scan_prefix(
+        self, prefix: object, limit: object
+    ) -> list[tuple[bytes, bytes]]:
+        """Pairs under a prefix, ascending by key, at most `limit` ≤ 1,000."""
+        ...
+
+    def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6 print them
+        self,
+        height: object,
+        payload: object,
+        fee_payer: object = None,
+        gas_limit: object = None,
+        expires_at: object = None,
+        max_fee_per_cycle: object = None,
+        max_priority_fee_per_cycle: object = None,
+        gba: object = None,
+        priority_tier_hint: object = None,
+        bid: object = None,
+    ) -> bytes:
+        """Schedule one fire; returns the timer's id (CIP-5 §4)."""
+        ...
+
+    def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
+        """Set a later expiry; `TimerNotFound`, `Unauthorized` (D20)."""
+        ...
+
+    def cancel_timer(self, timer_id: object) -> None:
+        """Remove an own timer; `TimerNotFound`, `Unauthorized`."""
+        ...
+
+    def get_timer(self, timer_id: object) -> dict[str, int | bytes | str | None] | None:
+        """Fields of an own timer, or None."""
+        ...
+
+    def list_timers(self) -> list[bytes]:
+        """Ids of the actor's live timers, by height and sequence."""
+        ...
+
+    def send_message(
+        self,
+        target: object,
+        handler_or_payload: object,
+        payload: object = None,
+        *,
+        cycles: object = None,
+        cells: object = None,
+    ) -> None:
+        """Queue a message for the mailbox part of the next block (D14)."""
+        ...
+
+    def create_deferred_tx(
+        self,
+        handler: object,
+        payload: object,
+        cycles: object = None,
+        cells: object = None,
+    ) -> None:
+        """Queue a call of the actor itself for the engine part of the next block."""
+        ...
+
+    def call_actor(
+        self,
+        target: object,
+        handler: object,
+        payload: object,
+        cycles_limit: object = 100_000,
+    ) -> bytes:
+        """Call another actor now; a failure there is a catchable `RevertError`."""
+        ...
+
+    def emit_event(self, topic: object, data: object) -> None:
+        """Record an event of the actor (D17)."""
+        ...
+
+    def randomness(self, domain: object) -> bytes:
+        """32 reproducible and predictable bytes (D39)."""
+        ...
+
+    def verify_secp256k1(
+        self, hash_: object, signature: object, address: object
+    ) -> bool:
+        """Whether `address` signed the 32-byte hash (65 bytes r‖s‖v, low s)."""
+        ...
+
+
+def address_of(value: object) -> Address | None:
+    """`value` as an address if it is exactly 20 bytes, else None."""
+    if type(value) is bytes and len(value) == 20:  # noqa: PLR2004
+        return Address(value)
+    return None

@@ -1,0 +1,237 @@
+"""Tables of the actor language (sandbox.md §1, §3, §5): what may be said, by name.
+
+Everything here is data. Who reads it: `policy` refuses by it, `desugar` and
+`instrument` rewrite by it, `methods` and `builtins` are tested against it. Deny by
+default: what is in none of these tables is refused.
+"""
+
+import ast
+from collections.abc import Mapping
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text: how the tables below are written."""
+    return frozenset(text.split())
+
+
+SOURCE_BYTES_MAX = 65_536
+NODES_MAX = 50_000
+NESTING_MAX = 100
+"""Levels of the syntax tree; an `elif` is one level."""
+LEVELS_MAX = 300
+"""Levels with every `elif` counted: what the steps of the compiler recurse into."""
+SCOPES_NESTED_MAX = 16
+"""Comprehensions, lambdas or functions inside one another: 80 kill the compiler."""
+FUNCTIONS_MAX = 256
+PARAMETERS_MAX = 64
+HANDLERS_MAX = 16
+"""Handlers of a `try`, and classes that one handler names."""
+VARIABLES_MAX = 256
+"""Variables of one function: each call makes room for all of them."""
+ENCLOSING_MAX = 64
+"""Variables of the functions around that a function uses: it keeps each."""
+BASES_MAX = 8
+INT_BITS_MAX = 4_096
+FORMAT_WIDTH_MAX = 256
+REFUSALS_MAX = 20
+"""A source that is wrong everywhere is told so often enough."""
+
+ACTOR_FILE = "<actor>"
+"""File name of an actor's code objects; failures are located by it."""
+
+DUNDER_METHODS = frozenset(
+    f"__{name}__"
+    for name in words(
+        "init str repr eq lt le gt ge len iter next contains getitem setitem "
+        "delitem call bool enter exit add sub mul floordiv mod neg"
+    )
+)
+
+NODES: frozenset[type[ast.AST]] = frozenset(
+    {
+        ast.Module, ast.FunctionDef, ast.ClassDef, ast.Return, ast.Delete,
+        ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If,
+        ast.With, ast.Raise, ast.Try, ast.Assert, ast.Import, ast.ImportFrom,
+        ast.Global, ast.Nonlocal, ast.Expr, ast.Pass, ast.Break, ast.Continue,
+        ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp,
+        ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp,
+        ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Compare, ast.Call,
+        ast.FormattedValue, ast.JoinedStr, ast.Constant, ast.Attribute,
+        ast.Subscript, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice,
+        ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Add, ast.Sub, ast.Mult,
+        ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitXor,
+        ast.BitAnd, ast.FloorDiv, ast.Invert, ast.Not, ast.UAdd, ast.USub, ast.Eq,
+        ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In,
+        ast.NotIn, ast.comprehension, ast.ExceptHandler, ast.arguments, ast.arg,
+        ast.keyword, ast.alias, ast.withitem,
+    }
+)  # fmt: skip
+
+REFUSED_NODES: Mapping[str, tuple[str, str]] = {
+    "AsyncFunctionDef": ("async functions are not available", "def"),
+    "AsyncFor": ("async is not available", "for"),
+    "AsyncWith": ("async is not available", "with"),
+    "Await": ("await is not available", "an ordinary call"),
+    "Match": ("match reads attributes without naming them", "if and elif"),
+    "TryStar": ("exception groups are not available", "except Exception:"),
+    "TypeAlias": ("the type statement is not available", "an annotation"),
+    "Div": ("true division gives floats", "//, on integers of base units"),
+    "MatMult": ("matrix multiplication is not available", "a loop"),
+}
+
+EXCEPTIONS = words(
+    "Exception ArithmeticError AssertionError AttributeError ImportError "
+    "IndexError KeyError LookupError NameError NotImplementedError "
+    "OverflowError PermissionError RuntimeError StopIteration TypeError "
+    "ValueError ZeroDivisionError UnicodeError UnicodeDecodeError"
+)
+"""May be called, raised, caught, subclassed and named in `isinstance`."""
+
+HOST_ERRORS = frozenset({"HostError", "RevertError"})
+"""Exceptions of `pvm_host`: may be caught, and named in `isinstance`."""
+
+FUNCTIONS = words(
+    "len abs chr ord callable range isinstance issubclass int str repr "
+    "bytes bool list tuple dict set frozenset sorted sum min max any all "
+    "map filter zip enumerate reversed iter next pow divmod round hex bin "
+    "type"
+)
+"""Builtins that are values."""
+
+CLASSES = words("int str bytes bool list tuple dict set frozenset range")
+"""Builtins that stand for a class in `isinstance`, `issubclass`, `type(x) is`."""
+
+CLASSES_NEVER = frozenset({"bytearray", "object", "memoryview"})
+"""Public actors write `isinstance(x, (bytes, bytearray))`: allowed there only."""
+
+SPECIAL_NAMES = frozenset({"getattr", "hasattr", "super"})
+"""Names with a grammar of their own: a literal name, `super().method`."""
+
+DECORATORS = frozenset({"property", "staticmethod", "classmethod"})
+"""As decorators of methods only, never as values (rule 5)."""
+
+IMPLICIT_MODULES = frozenset({"pvm_host"})
+"""There without an import (host.md §2)."""
+
+INERT_MODULES = frozenset({"typing", "__future__"})
+"""Imported names may stand in annotations, which are never evaluated."""
+
+REFUSED_NAMES: Mapping[str, tuple[str, str]] = {
+    "print": ("an actor has no output", "pvm_host.emit_event"),
+    "printed": ("the name is reserved", "another name"),
+    "eval": ("code cannot be made at run time", "a dict of functions"),
+    "exec": ("code cannot be made at run time", "a dict of functions"),
+    "compile": ("code cannot be made at run time", "a dict of functions"),
+    "open": ("an actor has no files", "self.storage"),
+    "input": ("an actor has no input", "the payload"),
+    "id": ("addresses differ between machines", "a counter in self.storage"),
+    "hash": ("hashes differ between processes", "hashlib or keccak256"),
+    "vars": ("names are static", "a dict"),
+    "dir": ("names are static", "a dict"),
+    "globals": ("names are static", "a dict"),
+    "locals": ("names are static", "a dict"),
+    "setattr": ("names are static", "o.name = value, or a dict"),
+    "delattr": ("names are static", "del o.name, or a dict"),
+    "object": ("only as a class in isinstance", "no base class"),
+    "bytearray": ("only as a class in isinstance", "bytes or a list"),
+    "memoryview": ("only as a class in isinstance", "bytes"),
+    "float": ("floats do not exist in actors", "integers of base units"),
+    "complex": ("floats do not exist in actors", "integers of base units"),
+    "BaseException": ("halts must pass", "Exception"),
+    "GeneratorExit": ("halts must pass", "Exception"),
+    "KeyboardInterrupt": ("halts must pass", "Exception"),
+    "SystemExit": ("halts must pass", "Exception"),
+    "UnboundLocalError": ("it differs between versions", "NameError"),
+    "slice": ("slices are not values", "x[a:b]"),
+    "ascii": ("repr is ASCII already", "repr"),
+    "oct": ("not in the language", "an f-string with :o"),
+    "format": ("widths must be literal", "an f-string"),
+    "__import__": ("imports are static", "import"),
+    "__name__": ("an actor is never a script", "nothing: leave the line out"),
+}
+
+REFUSED_MODULES: Mapping[str, str] = {
+    "re": "methods of str",
+    "decimal": "integers of base units",
+    "fractions": "integers of base units",
+    "datetime": "pvm_host.block_timestamp()",
+    "copy": "list(x), dict(x)",
+    "pickle": "json or pvm_host.cbor_encode",
+    "os": "nothing: an actor has no files",
+    "sys": "nothing",
+    "asyncio": "pvm_host.schedule_timer or send_message",
+    "dataclasses": "a class with __init__",
+    "enum": "constants of the module",
+    "abc": "a method that raises NotImplementedError",
+}
+
+NEVER_ATTRIBUTES = words(
+    "ag_await ag_code ag_frame ag_running ag_suspended cr_await cr_code "
+    "cr_frame cr_origin cr_running cr_suspended gi_code gi_frame gi_running "
+    "gi_suspended gi_yieldfrom f_back f_builtins f_code f_generator "
+    "f_globals f_lasti f_lineno f_locals f_trace f_trace_lines "
+    "f_trace_opcodes tb_frame tb_lasti tb_lineno tb_next co_argcount "
+    "co_cellvars co_code co_consts co_exceptiontable co_filename "
+    "co_firstlineno co_flags co_freevars co_kwonlyargcount co_lines "
+    "co_linetable co_lnotab co_name co_names co_nlocals co_positions "
+    "co_posonlyargcount co_qualname co_stacksize co_varnames "
+    "asend athrow aclose add_note with_traceback mro name_from fget "
+    "fset fdel derive subgroup cell_contents"
+)
+"""Refused even where the module defines them: inspection, and exceptions' insides."""
+
+GUARDED_ATTRIBUTES = words(
+    "as_integer_ratio bit_count bit_length conjugate denominator from_bytes "
+    "imag is_integer numerator real to_bytes capitalize casefold center "
+    "count decode encode endswith expandtabs find format format_map fromhex "
+    "hex index isalnum isalpha isascii isdecimal isdigit isidentifier "
+    "islower isnumeric isprintable isspace istitle isupper join ljust lower "
+    "lstrip maketrans partition removeprefix removesuffix replace rfind "
+    "rindex rjust rpartition rsplit rstrip split splitlines startswith "
+    "strip swapcase title translate upper zfill append clear copy extend "
+    "insert pop remove reverse sort fromkeys get items keys popitem "
+    "setdefault update values add difference difference_update discard "
+    "intersection intersection_update isdisjoint issubset issuperset "
+    "symmetric_difference symmetric_difference_update start step stop "
+    "indices setter getter deleter union mapping send throw close "
+    "characters_written errno filename filename2 strerror encoding object "
+    "reason end msg path obj"
+)
+"""Public names of native objects: reached through a helper that knows the type."""
+
+METHODS: Mapping[str, frozenset[str]] = {
+    "int": words("bit_length bit_count to_bytes from_bytes"),
+    "str": words(
+        "count encode endswith find index join lstrip partition removeprefix "
+        "removesuffix replace rfind rpartition rsplit rstrip split splitlines "
+        "startswith strip capitalize isalnum isalpha isdecimal isdigit islower "
+        "isspace isupper lower swapcase title upper center ljust rjust zfill"
+    ),
+    "bytes": words(
+        "count decode endswith find hex index join replace split startswith "
+        "strip fromhex"
+    ),
+    "list": words(
+        "append clear copy count extend index insert pop remove reverse sort"
+    ),
+    "tuple": frozenset({"count", "index"}),
+    "dict": words(
+        "clear copy get items keys pop popitem setdefault update values fromkeys"
+    ),
+    "set": words(
+        "add clear copy difference discard intersection issubset issuperset pop "
+        "remove union update"
+    ),
+    "storage": words("get pop setdefault keys"),
+}
+"""The methods an actor may call on each native type (sandbox.md §3)."""
+
+METHOD_NAMES = frozenset().union(*METHODS.values())
+
+NATIVE_CALLS = words("append clear get items keys values popitem bit_length bit_count")
+"""Called as they are: what they cost is in the block (`pop()` too)."""
+
+UNIVERSAL_ATTRIBUTES = frozenset(
+    {"address", "args", "code", "deployer", "digest", "hexdigest", "name", "storage"}
+)
+"""Readable without the module defining them: of exceptions, instances and hashes."""

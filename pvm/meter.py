@@ -1,0 +1,172 @@
+"""Meter: what one execution may still use.
+
+The three counters that instrumented code decrements are closure cells, shared by
+the actor, the library and the helpers; a `Meter` owns them. Cells (bytes of data)
+are counted here only: actor code never charges them by itself.
+
+Rules: nothing is refunded here; once halted, a meter stays halted, its cycle
+counter below zero (sandbox.md §7).
+"""
+
+from types import CellType
+from typing import NoReturn
+
+from pvm.errors import (
+    Halt,
+    OutOfCells,
+    OutOfCycles,
+    OutOfMemory,
+    TooDeepRecursion,
+)
+from pvm.types import Limits
+
+CYCLES_LIMIT_MAX = 2**30 - 1
+"""Keeps the counter a one-digit int; no budget of a block comes near it."""
+
+
+class Meter:
+    """Counters of one execution: cycles, cells, memory and depth."""
+
+    __slots__ = (
+        "_cycles_used_at_halt",
+        "cells_left",
+        "cells_limit",
+        "cells_reserved",
+        "cycles",
+        "cycles_limit",
+        "cycles_reserved",
+        "depth",
+        "halted",
+        "memory",
+        "read_only",
+    )
+
+    def __init__(
+        self,
+        cycles_limit: int,
+        cells_limit: int,
+        *,
+        limits: Limits | None = None,
+        caller: "Meter | None" = None,
+        read_only: bool = False,
+    ) -> None:
+        """A fresh meter.
+
+        Args:
+            cycles_limit: cycles that may be charged, at most `CYCLES_LIMIT_MAX`.
+            cells_limit: cells that may be charged.
+            limits: memory and depth; ignored when there is a caller.
+            caller: the meter of the actor that calls: its memory account is
+                shared and its depth goes on (D14).
+            read_only: mutating host calls halt (D15).
+        """
+        assert 0 <= cycles_limit <= CYCLES_LIMIT_MAX
+        limits = limits or Limits()
+        self.cycles_limit = cycles_limit
+        self.cells_limit = cells_limit
+        self.cycles = CellType(cycles_limit)
+        self.cells_left = cells_limit
+        self.cycles_reserved = 0
+        self.cells_reserved = 0
+        if caller is None:
+            self.memory = CellType(limits.memory_bytes)
+            self.depth = CellType(limits.depth)
+            self.read_only = read_only
+        else:
+            self.memory = caller.memory
+            self.depth = CellType(caller.depth.cell_contents)
+            self.read_only = read_only or caller.read_only
+        self.halted: Halt | None = None
+        self._cycles_used_at_halt = 0
+
+    @property
+    def cycles_left(self) -> int:
+        """Cycles that can still be charged, 0 once halted."""
+        return max(0, int(self.cycles.cell_contents))
+
+    @property
+    def cycles_used(self) -> int:
+        """Cycles to pay for: all of them when they ran out (D16)."""
+        if isinstance(self.halted, OutOfCycles):
+            return self.cycles_limit
+        if self.halted is not None:
+            return self._cycles_used_at_halt
+        counted = int(self.cycles.cell_contents)
+        if counted < 0:
+            return self.cycles_limit
+        return self.cycles_limit - self.cycles_reserved - counted
+
+    @property
+    def cells_used(self) -> int:
+        """Cells to pay for: all of them when they ran out (D16)."""
+        if isinstance(self.halted, OutOfCells):
+            return self.cells_limit
+        return self.cells_limit - self.cells_reserved - self.cells_left
+
+    def charge_cycles(self, cycles: int) -> None:
+        """Charge compute; halt `OutOfCycles` when it is more than is left."""
+        left = self.cycles.cell_contents - cycles
+        self.cycles.cell_contents = left
+        if left < 0:
+            self.halt_by_counters()
+
+    def charge_cells(self, cells: int) -> None:
+        """Charge data; halt `OutOfCells` when it is more than is left."""
+        if cells > self.cells_left:
+            self.halt(OutOfCells())
+        self.cells_left -= cells
+
+    def charge_memory(self, bytes_: int) -> None:
+        """Charge the allocation account; halt `OutOfMemory` when it is empty."""
+        left = self.memory.cell_contents - bytes_
+        self.memory.cell_contents = left
+        if left < 0:
+            self.halt_by_counters()
+
+    def reserve(self, cycles: int, cells: int) -> None:
+        """Set aside the budget of a message: no longer left, yet not used (D14).
+
+        Precondition: both are left.
+        """
+        assert 0 <= cycles <= self.cycles_left
+        assert 0 <= cells <= self.cells_left
+        self.cycles.cell_contents -= cycles
+        self.cells_left -= cells
+        self.cycles_reserved += cycles
+        self.cells_reserved += cells
+
+    def release_reserved(self) -> None:
+        """Give back what was reserved: the sends were undone with their execution.
+
+        Afterwards `cycles_used` and `cells_used` count exactly what was charged.
+        """
+        if self.halted is None and self.cycles.cell_contents >= 0:
+            self.cycles.cell_contents += self.cycles_reserved
+        self.cells_left += self.cells_reserved
+        self.cycles_reserved = 0
+        self.cells_reserved = 0
+
+    def halt(self, halt: Halt) -> NoReturn:
+        """End the execution for good and raise `halt`, or the earlier halt again."""
+        if self.halted is None:
+            if self.cycles.cell_contents < 0:
+                halt = OutOfCycles()
+            self._cycles_used_at_halt = (
+                self.cycles_limit - self.cycles_reserved - self.cycles.cell_contents
+            )
+            self.halted = halt
+        self.cycles.cell_contents = -1
+        raise self.halted
+
+    def halt_by_counters(self) -> NoReturn:
+        """Halt for the counter that fell below zero: what inserted charges call."""
+        if self.cycles.cell_contents < 0:
+            self.halt(OutOfCycles())
+        if self.memory.cell_contents < 0:
+            self.halt(OutOfMemory())
+        self.halt(TooDeepRecursion())
+
+    def raise_if_halted(self) -> None:
+        """Refuse to go on after a halt; the first line of every host call."""
+        if self.cycles.cell_contents < 0:
+            self.halt_by_counters()

@@ -1,0 +1,270 @@
+"""`json` for actors: `loads` and `dumps` over the standard library.
+
+Rules (sandbox.md §3, §4):
+
+* `loads`: text is paid and its brackets counted before it is parsed: nested at most
+  64; no fraction, exponent, NaN or integer of more than 4,096 bits (1,234 digits at
+  most); keys at most 1,024 characters. 16 cycles a bracket that opens, 8 a comma,
+  colon and such a bracket, 20 and one a byte; 20 bytes of memory a byte;
+* `dumps`: the value is walked first, on an explicit stack, and pays 16 a container,
+  8 an item, nested at most 64, then 20 and one a byte of the exact size of the text,
+  which is ASCII;
+* what is refused is a `ValueError`, or a `TypeError` for a type without a form.
+"""
+
+import json
+from collections.abc import Mapping
+from json.encoder import encode_basestring_ascii
+from typing import Final, NamedTuple, NoReturn, TypeAlias
+
+from pvm import costs
+from pvm.exceptions import refused
+from pvm.meter import Meter
+from pvm.modules.arguments import require_bool, require_int, require_str
+from pvm.modules.base64 import charge_text
+from pvm.modules.context import ModuleContext
+from pvm.values import INT_BITS_MAX, is_key
+
+EXPORTS: Final = frozenset({"dumps", "loads"})
+
+DEPTH_MAX: Final = 64
+INT_DIGITS_MAX: Final = 1_234
+INDENT_MAX: Final = 8
+SEPARATOR_LENGTH_MAX: Final = 16
+
+_Container: TypeAlias = "list[object] | tuple[object, ...] | dict[object, object]"
+_JsonValue: TypeAlias = (
+    "int | str | bool | list[_JsonValue] | dict[str, _JsonValue] | None"
+)
+
+_OTHER_THAN_BRACKETS = bytes(n for n in range(256) if n not in b"[]{}")
+_DIGITS_TO_ZERO = bytes(
+    ord("0") if n in b"0123456789" else ord(" ") for n in range(256)
+)
+_INT_MAGNITUDE_BITS_FREE = 64
+
+
+def make(context: ModuleContext) -> Mapping[str, object]:
+    """The names of `json` for one execution."""
+    functions = _Json(context.meter)
+    return {name: getattr(functions, name) for name in EXPORTS}
+
+
+class _Json:
+    """The functions of the module, bound to the meter that they charge."""
+
+    __slots__ = ("_meter",)
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+
+    def loads(self, s: object) -> _JsonValue:
+        """The value that JSON text, a str or bytes of UTF-8, stands for."""
+        meter = self._meter
+        meter.charge_cycles(costs.CODEC)
+        if type(s) is bytes:
+            meter.charge_cycles(len(s))
+            text = s.decode("utf-8")
+        else:
+            text = require_str(s)
+            meter.charge_cycles(len(text))
+        # Characters outside ASCII take more than one byte of memory and of UTF-8.
+        size = len(text) if text.isascii() else 4 * len(text)
+        meter.charge_cycles(size - len(text))
+        meter.charge_memory(costs.DECODED_BYTES_PER_BYTE * size)
+        _charge_structure(_outside_strings(text), meter)
+        try:
+            value: _JsonValue = _DECODER.decode(text)
+        except json.JSONDecodeError:
+            raise refused(ValueError("not JSON")) from None
+        _require_actor_value(value)
+        return value
+
+    def dumps(
+        self,
+        obj: object,
+        *,
+        sort_keys: object = False,
+        indent: object = None,
+        separators: object = None,
+    ) -> str:
+        """JSON text of a value, in ASCII."""
+        meter = self._meter
+        meter.charge_cycles(costs.CODEC)
+        layout = _layout(indent, separators)
+        is_sorted = require_bool(sort_keys)
+        size = _Walk(meter, layout, is_sorted=is_sorted).size_of(obj)
+        charge_text(meter, size)
+        text = json.dumps(
+            obj,
+            check_circular=False,  # the walk ends only where there is no circle
+            sort_keys=is_sorted,
+            indent=layout.indent,
+            separators=(layout.item, layout.key),
+        )
+        assert len(text) == size, "the walk foresees the size"
+        return text
+
+
+def _refuse_fraction(_: str) -> NoReturn:
+    raise refused(ValueError("fractions, exponents and NaN are not admitted"))
+
+
+_DECODER: Final = json.JSONDecoder(
+    parse_float=_refuse_fraction, parse_constant=_refuse_fraction
+)
+
+
+def _outside_strings(text: str) -> bytes:
+    """`text` without what lies in its strings, as far as it is well formed.
+
+    Escaped characters go first, so that every quote left begins or ends a string.
+    """
+    bare = text.replace("\\\\", "").replace('\\"', "")
+    return "".join(bare.split('"')[::2]).encode("ascii", "replace")
+
+
+def _charge_structure(outside: bytes, meter: Meter) -> None:
+    """Charge for what parsing will build; refuse depth and long integers."""
+    brackets = outside.translate(None, _OTHER_THAN_BRACKETS)
+    containers = brackets.count(b"[") + brackets.count(b"{")
+    items = containers + outside.count(b",") + outside.count(b":")
+    meter.charge_cycles(costs.WALK_CONTAINER * containers + costs.WALK_ITEM * items)
+    if containers > DEPTH_MAX:
+        _refuse_deep(brackets)
+    if b"0" * (INT_DIGITS_MAX + 1) in outside.translate(_DIGITS_TO_ZERO):
+        raise refused(ValueError("an integer of more than 1,234 digits"))
+
+
+def _refuse_deep(brackets: bytes) -> None:
+    depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket in b"[{" else -1
+        if depth > DEPTH_MAX:
+            raise refused(ValueError("nested more than 64 deep"))
+
+
+def _require_actor_value(value: _JsonValue) -> None:
+    """Refuse what an actor could not have made; paid by the structure's charge."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if type(item) is list:
+            stack.extend(item)
+        elif type(item) is dict:
+            if not all(map(is_key, item)):
+                raise refused(ValueError("a key of more than 1,024 characters"))
+            stack.extend(item.values())
+        elif type(item) is int and item.bit_length() > INT_BITS_MAX:
+            raise refused(ValueError("an integer of more than 4,096 bits"))
+
+
+class _Layout(NamedTuple):
+    """How `dumps` sets out its text."""
+
+    indent: int | None
+    item: str
+    key: str
+
+
+def _layout(indent: object, separators: object) -> _Layout:
+    width = None if indent is None else require_int(indent)
+    if width is not None and not 0 <= width <= INDENT_MAX:
+        raise refused(ValueError("an indent from 0 to 8 is wanted"))
+    if separators is None:
+        return _Layout(width, ", " if width is None else ",", ": ")
+    if type(separators) is not tuple and type(separators) is not list:
+        raise refused(TypeError("a pair of separators is wanted"))
+    if len(separators) != 2:  # noqa: PLR2004
+        raise refused(ValueError("a pair of separators is wanted"))
+    item, key = map(require_str, separators)
+    for separator in (item, key):
+        if len(separator) > SEPARATOR_LENGTH_MAX or not separator.isascii():
+            raise refused(ValueError("a separator is ASCII, at most 16 characters"))
+    return _Layout(width, item, key)
+
+
+class _Walk:
+    """The walk of one value before it is written: charges, and foresees the size."""
+
+    __slots__ = ("_is_sorted", "_layout", "_meter", "_stack")
+
+    def __init__(self, meter: Meter, layout: _Layout, *, is_sorted: bool) -> None:
+        self._meter = meter
+        self._layout = layout
+        self._is_sorted = is_sorted
+        self._stack: list[tuple[_Container, int]] = []
+
+    def size_of(self, value: object) -> int:
+        """Characters of the text of `value`; everything is charged when it returns."""
+        size = self._size_of_item(value, 1)
+        self._meter.charge_cycles(size)
+        while self._stack:
+            container, depth = self._stack.pop()
+            if depth > DEPTH_MAX:
+                raise refused(ValueError("nested more than 64 deep"))
+            size += self._size_of_container(container, depth)
+        return size
+
+    def _size_of_container(self, container: _Container, depth: int) -> int:
+        count = len(container)
+        is_dict = type(container) is dict
+        self._charge_items(count, is_dict=is_dict)
+        layout = self._layout
+        size = 2
+        if count:
+            size += (count - 1) * len(layout.item)
+            if layout.indent is not None:
+                size += count * (1 + layout.indent * depth)
+                size += 1 + layout.indent * (depth - 1)
+        if type(container) is dict:
+            size += count * len(layout.key)
+            size += sum(map(self._size_of_key, container))
+            container = tuple(container.values())
+        for item in container:
+            size += self._size_of_item(item, depth + 1)
+        self._meter.charge_cycles(size)
+        return size
+
+    def _charge_items(self, count: int, *, is_dict: bool) -> None:
+        items = 2 * count if is_dict else count
+        cycles = costs.WALK_CONTAINER + costs.WALK_ITEM * items
+        if self._layout.indent is not None:
+            cycles += costs.JSON_INDENT_PER_ITEM * (1 + items)
+        if is_dict and self._is_sorted:
+            cycles += count * count.bit_length()
+        self._meter.charge_cycles(cycles)
+
+    def _size_of_item(self, item: object, depth: int) -> int:
+        if type(item) is str:
+            return self._size_of_text(item)
+        if type(item) is int:
+            return self._size_of_int(item)
+        if item is None or type(item) is bool:
+            return 5 if item is False else 4
+        if type(item) is list or type(item) is tuple or type(item) is dict:
+            self._stack.append((item, depth))
+            return 0
+        raise refused(TypeError("a value of this type has no form in JSON"))
+
+    def _size_of_key(self, key: object) -> int:
+        if not is_key(key):
+            raise refused(TypeError("a key must be str or int"))
+        return self._size_of_item(key, 0) + (2 if type(key) is int else 0)
+
+    def _size_of_text(self, text: str) -> int:
+        if text.isascii() and text.isprintable() and not ('"' in text or "\\" in text):
+            return len(text) + 2
+        # Escapes: the only way to know is to write them, one text at a time.
+        self._meter.charge_cycles(len(text))
+        return len(encode_basestring_ascii(text))
+
+    def _size_of_int(self, number: int) -> int:
+        bits = number.bit_length()
+        if bits > INT_BITS_MAX:
+            raise refused(ValueError("an integer of more than 4,096 bits"))
+        if bits > _INT_MAGNITUDE_BITS_FREE:
+            digits = bits * 30_103 // 100_000 + 1  # log10(2), rounded up
+            work = costs.TEXT_OF_INT + digits + bits * bits // costs.TEXT_OF_INT_PER
+            self._meter.charge_cycles(work)
+        return len(str(number))

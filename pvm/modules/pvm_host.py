@@ -1,0 +1,405 @@
+"""`pvm_host`: the chain as actor code reaches it (host.md §2).
+
+Every function has the exact signature of the table and one stanza (D16): a halted
+meter refuses; a read-only one halts on what would change anything (D15); then the
+`Host` charges, validates, charges for size and acts. What needs no chain is done
+here in the same order.
+
+The functions are bound methods: nothing can be assigned to them, and the binding
+behind them has only private names, which actor code cannot write.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Final, NoReturn
+
+from pvm import costs
+from pvm.cbor import MalformedCbor, UnencodableValue, Value
+from pvm.errors import (
+    HostError,
+    HostErrorCode,
+    ReadOnlyViolation,
+    Reverted,
+    RevertError,
+)
+from pvm.hashing import keccak256
+from pvm.modules.context import ModuleContext
+from pvm.values import from_cbor, to_cbor, type_name
+
+FUNCTIONS: Final = frozenset(
+    {
+        "block_height",
+        "block_timestamp",
+        "call_actor",
+        "cancel_timer",
+        "cbor_decode",
+        "cbor_encode",
+        "charge_gas",
+        "context",
+        "create_deferred_tx",
+        "delete_state",
+        "emit_event",
+        "extend_timer",
+        "gas_left",
+        "get_balance",
+        "get_sender",
+        "get_state",
+        "get_timer",
+        "keccak256",
+        "list_timers",
+        "randomness",
+        "revert",
+        "schedule_timer",
+        "schedule_timer_ex",
+        "self_address",
+        "send_message",
+        "set_state",
+        "sha256",
+        "state_scan_prefix",
+        "transfer",
+        "verify_secp256k1",
+    }
+)
+"""Every host function, by name."""
+
+EXPORTS: Final = FUNCTIONS | {"HostError", "RevertError"}
+"""Every name of the module."""
+
+REVERT_MESSAGE_MAX: Final = 1_024
+"""Characters of a message of `revert`: it stays in the receipt."""
+
+_CONTEXT_ENTRIES = 12
+_TUPLE_BYTES = 72  # a pair, with its place in the list
+
+
+def make(context: ModuleContext) -> Mapping[str, object]:
+    """The names of `pvm_host` for one execution."""
+    binding = _Binding(context)
+    names: dict[str, object] = {name: getattr(binding, name) for name in FUNCTIONS}
+    names["HostError"] = HostError
+    names["RevertError"] = RevertError
+    return names
+
+
+def _invalid(message: str) -> HostError:
+    return HostError(HostErrorCode.InvalidInput, message)
+
+
+def _require_bytes(value: object, name: str) -> bytes:
+    if type(value) is not bytes:
+        raise _invalid(f"{name} must be bytes, not {type_name(value)}")
+    return value
+
+
+class _Binding:
+    """Host functions of one execution: charges and checks, then the host."""
+
+    __slots__ = ("_handler", "_host", "_message", "_meter")
+
+    def __init__(self, context: ModuleContext) -> None:
+        self._meter = context.meter
+        self._host = context.host
+        self._message = context.message
+        self._handler = context.handler
+
+    # --- what the message says --------------------------------------------------
+
+    def block_height(self) -> int:
+        """Height of the block that is being made."""
+        self._read_context()
+        return self._message.environment.height
+
+    def block_timestamp(self) -> int:
+        """Virtual time of the block, in milliseconds (D37)."""
+        self._read_context()
+        return self._message.environment.timestamp_ms
+
+    def self_address(self) -> bytes:
+        """Address of the executing actor, 20 bytes."""
+        self._read_context()
+        return self._message.actor
+
+    def get_sender(self) -> bytes:
+        """Address of the immediate caller (D13)."""
+        self._read_context()
+        return self._message.sender
+
+    def context(self) -> dict[str, int | bytes | str]:
+        """All that the message says, in a fresh dict (D13)."""
+        self._read_context()
+        self._meter.charge_memory(
+            costs.MAPPING_BYTES + costs.MAPPING_BYTES_PER_ITEM * _CONTEXT_ENTRIES
+        )
+        message = self._message
+        environment = message.environment
+        return {
+            "block_height": environment.height,
+            "block_hash": environment.beacon,  # D39: never a hash of the block
+            "tx_hash": message.origin,
+            "sender": message.sender,
+            "origin": message.origin,
+            "value": message.value,
+            "timestamp_ms": environment.timestamp_ms,
+            "actor_addr": message.actor,
+            "msg_id": message.msg_id,
+            "nonce": message.nonce,
+            "chain_id": environment.chain_id,
+            "handler": self._handler,
+        }
+
+    # --- the meter --------------------------------------------------------------
+
+    def charge_gas(self, n: object) -> None:
+        """Charge `n` more cycles."""
+        self._read_context()
+        if type(n) is not int or n < 0:
+            raise _invalid("n must be an int of 0 or more")
+        # What is left is below 2**30: more would only burden the counter.
+        self._meter.charge_cycles(min(n, self._meter.cycles_left + 1))
+
+    def gas_left(self) -> int:
+        """Cycles that can still be charged, after this call."""
+        self._read_context()
+        return self._meter.cycles_left
+
+    # --- balances and state -----------------------------------------------------
+
+    def get_balance(self, address: object) -> int:
+        """Balance of any account, in base units."""
+        self._meter.raise_if_halted()
+        return self._host.get_balance(address)
+
+    def transfer(self, to: object, amount: object) -> None:
+        """Move base units from the actor's balance."""
+        self._require_writable()
+        self._host.transfer(to, amount)
+
+    def get_state(self, key: object) -> bytes | None:
+        """A value of the actor's own state, or None."""
+        self._meter.raise_if_halted()
+        value = self._host.get_state(key)
+        if value is not None:
+            self._charge_bytes(value)
+        return value
+
+    def set_state(self, key: object, value: object) -> None:
+        """Write a value of the actor's own state."""
+        self._require_writable()
+        self._host.set_state(key, value)
+
+    def delete_state(self, key: object) -> None:
+        """Remove a key of the actor's own state; an absent one is fine."""
+        self._require_writable()
+        self._host.delete_state(key)
+
+    def state_scan_prefix(
+        self, prefix: object, limit: object
+    ) -> list[tuple[bytes, bytes]]:
+        """Pairs of the actor's own state under a prefix, ascending."""
+        self._meter.raise_if_halted()
+        pairs = self._host.state_scan_prefix(prefix, limit)
+        self._meter.charge_memory(costs.SEQUENCE_BYTES + _TUPLE_BYTES * len(pairs))
+        for key, value in pairs:
+            self._charge_bytes(key)
+            self._charge_bytes(value)
+        return pairs
+
+    # --- timers -----------------------------------------------------------------
+
+    def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6 print them
+        self,
+        height: object,
+        payload: object,
+        fee_payer: object = None,
+        gas_limit: object = None,
+        expires_at: object = None,
+        max_fee_per_cycle: object = None,
+        max_priority_fee_per_cycle: object = None,
+        gba: object = None,
+        priority_tier_hint: object = None,
+        bid: object = None,
+    ) -> bytes:
+        """Schedule one fire; its id (CIP-5 §4.1, CIP-1 §6)."""
+        self._require_writable()
+        return self._host.schedule_timer(
+            height,
+            payload,
+            fee_payer,
+            gas_limit,
+            expires_at,
+            max_fee_per_cycle,
+            max_priority_fee_per_cycle,
+            gba,
+            priority_tier_hint,
+            bid,
+        )
+
+    def schedule_timer_ex(
+        self,
+        height: object,
+        payload: object,
+        fee_payer: object = None,
+        gas_limit: object = None,
+        expires_at: object = None,
+    ) -> bytes:
+        """Schedule one fire without the parameters of the auction."""
+        self._require_writable()
+        return self._host.schedule_timer(
+            height, payload, fee_payer, gas_limit, expires_at
+        )
+
+    def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
+        """Set the expiry of an own timer (D20)."""
+        self._require_writable()
+        self._host.extend_timer(timer_id, new_expires_at)
+
+    def cancel_timer(self, timer_id: object) -> None:
+        """Remove an own timer."""
+        self._require_writable()
+        self._host.cancel_timer(timer_id)
+
+    def get_timer(self, timer_id: object) -> dict[str, int | bytes | str | None] | None:
+        """Fields of an own timer, or None."""
+        self._meter.raise_if_halted()
+        fields = self._host.get_timer(timer_id)
+        if fields is not None:
+            self._meter.charge_memory(
+                costs.MAPPING_BYTES + costs.MAPPING_BYTES_PER_ITEM * len(fields)
+            )
+            for value in fields.values():
+                if type(value) is bytes:
+                    self._charge_bytes(value)
+        return fields
+
+    def list_timers(self) -> list[bytes]:
+        """Ids of the actor's live timers, by height and sequence."""
+        self._meter.raise_if_halted()
+        ids = self._host.list_timers()
+        self._meter.charge_memory(costs.SEQUENCE_BYTES + 8 * len(ids))
+        return ids
+
+    # --- messages, calls, events ------------------------------------------------
+
+    def send_message(
+        self,
+        target: object,
+        handler: object = None,
+        payload: object = None,
+        cycles: object = None,
+        cells: object = None,
+    ) -> None:
+        """Queue a message for the next block (D14).
+
+        `(target, payload)` or `(target, handler, payload, …)`.
+        """
+        self._require_writable()
+        if handler is None:  # send_message(target, payload=…)
+            handler, payload = payload, None
+        self._host.send_message(target, handler, payload, cycles=cycles, cells=cells)
+
+    def create_deferred_tx(
+        self,
+        handler: object,
+        payload: object,
+        cycles: object = None,
+        cells: object = None,
+    ) -> None:
+        """Queue a call of the actor itself for the next block (D14)."""
+        self._require_writable()
+        self._host.create_deferred_tx(handler, payload, cycles, cells)
+
+    def call_actor(
+        self,
+        target: object,
+        handler: object,
+        payload: object,
+        cycles_limit: object = 100_000,
+    ) -> bytes:
+        """Call another actor now; its failure is a `RevertError` (D14)."""
+        self._meter.raise_if_halted()
+        returned = self._host.call_actor(target, handler, payload, cycles_limit)
+        self._charge_bytes(returned)
+        return returned
+
+    def emit_event(self, topic: object, data: object) -> None:
+        """Record an event of the actor (D17)."""
+        self._require_writable()
+        self._host.emit_event(topic, data)
+
+    def revert(self, message: object = "") -> NoReturn:
+        """End this execution with a message; only a caller can catch that."""
+        self._read_context()
+        if type(message) is not str:
+            raise _invalid(f"message must be str, not {type_name(message)}")
+        if len(message) > REVERT_MESSAGE_MAX:
+            raise _invalid(f"message must be at most {REVERT_MESSAGE_MAX} long")
+        self._meter.halt(Reverted(message))
+
+    # --- bytes ------------------------------------------------------------------
+
+    def randomness(self, domain: object) -> bytes:
+        """32 reproducible and predictable bytes (D39)."""
+        self._meter.raise_if_halted()
+        return self._host.randomness(domain)
+
+    def keccak256(self, data: object) -> bytes:
+        """The keccak-256 digest, 32 bytes."""
+        meter = self._meter
+        meter.raise_if_halted()
+        meter.charge_cycles(costs.KECCAK256)
+        data = _require_bytes(data, "data")
+        meter.charge_cycles(costs.KECCAK256_PER_WORD * ((len(data) + 31) // 32))
+        return keccak256(data)
+
+    def sha256(self, data: object) -> bytes:
+        """The SHA-256 digest, 32 bytes."""
+        meter = self._meter
+        meter.raise_if_halted()
+        meter.charge_cycles(costs.SHA)
+        data = _require_bytes(data, "data")
+        meter.charge_cycles(costs.SHA_PER_BLOCK * ((len(data) + 63) // 64))
+        return hashlib.sha256(data).digest()
+
+    def verify_secp256k1(
+        self,
+        hash: object,  # noqa: A002 - what actors call it
+        signature: object,
+        address: object,
+    ) -> bool:
+        """Whether `address` signed the 32-byte hash."""
+        self._meter.raise_if_halted()
+        return self._host.verify_secp256k1(hash, signature, address)
+
+    def cbor_encode(self, value: object) -> bytes:
+        """Canonical CBOR of a value."""
+        self._meter.raise_if_halted()
+        try:
+            return to_cbor(value, self._meter)
+        except UnencodableValue as error:
+            raise _invalid(f"value: {error}") from None
+
+    def cbor_decode(self, data: object) -> Value:
+        """The value that canonical CBOR encodes."""
+        self._meter.raise_if_halted()
+        if type(data) is not bytes:
+            self._meter.charge_cycles(costs.CODEC)
+        data = _require_bytes(data, "data")
+        try:
+            return from_cbor(data, self._meter)
+        except MalformedCbor as error:
+            raise _invalid(f"data is not canonical CBOR: {error}") from None
+
+    # --- the stanza's beginning -------------------------------------------------
+
+    def _read_context(self) -> None:
+        self._meter.raise_if_halted()
+        self._meter.charge_cycles(costs.READ_CONTEXT)
+
+    def _require_writable(self) -> None:
+        self._meter.raise_if_halted()
+        if self._meter.read_only:
+            self._meter.halt(ReadOnlyViolation())
+
+    def _charge_bytes(self, value: bytes) -> None:
+        if len(value) > costs.TEXT_FREE:
+            self._meter.charge_memory(costs.TEXT_BYTES + len(value))

@@ -1,0 +1,267 @@
+"""Guards of operators: plain where syntax has paid, a helper otherwise.
+
+Where a walrus may not stand the helper is called at once; the result and the price
+are the same (sandbox.md, rule 6).
+"""
+
+import ast
+from collections.abc import Mapping
+
+from pvm import costs, syntax
+from pvm.errors import CompileError, Refusal
+from pvm.syntax import again, bind, call, constant, is_atom, load
+from pvm.writer import Writer
+
+_INLINE_LITERAL_BITS = 63
+
+_SHORT_TEXT = 65
+
+_ARITHMETIC: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.BitAnd: "and",
+}
+
+_COMPARISONS: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "_eq",
+    ast.NotEq: "_ne",
+    ast.Lt: "_lt",
+    ast.LtE: "_le",
+    ast.Gt: "_gt",
+    ast.GtE: "_ge",
+}
+
+
+class Operations(Writer):
+    """Arithmetic, comparisons and what decides between expressions."""
+
+    def _write_unaryop(self, node: ast.UnaryOp) -> ast.expr:
+        return ast.UnaryOp(node.op, self.rewrite(node.operand))
+
+    def _write_boolop(self, node: ast.BoolOp) -> ast.expr:
+        return ast.BoolOp(node.op, self.rewrite_all(node.values))
+
+    def _write_ifexp(self, node: ast.IfExp) -> ast.expr:
+        return ast.IfExp(
+            self.rewrite(node.test), self.rewrite(node.body), self.rewrite(node.orelse)
+        )
+
+    def _write_namedexpr(self, node: ast.NamedExpr) -> ast.expr:
+        return ast.NamedExpr(node.target, self.rewrite(node.value))
+
+    def _write_binop(self, node: ast.BinOp) -> ast.expr:
+        name = "_" + _ARITHMETIC[type(node.op)]
+        if _is_small(node):
+            left, right = self.rewrite(node.left), self.rewrite(node.right)
+            return ast.BinOp(left, node.op, right)
+        if name == "_add" and _is_step(node):
+            left, right = self.rewrite(node.left), self.rewrite(node.right)
+            return ast.BinOp(left, node.op, right)
+        if name == "_sub" and _is_step(node) and self.scope.allows_walrus:
+            first, second = self.twice(node.left)
+            is_int = syntax.has_class(first, "_int")
+            plain = ast.BinOp(second, node.op, node.right)
+            return syntax.either(is_int, plain, call("_sub", again(second), node.right))
+        inline = getattr(self, f"_inline{name}", None)
+        if inline is None or not self.scope.allows_walrus:
+            return call(name, self.rewrite(node.left), self.rewrite(node.right))
+        written: ast.expr = inline(node)
+        return written
+
+    def _inline_add(self, node: ast.BinOp) -> ast.expr:
+        plain = ast.BinOp(self.rewrite(node.left), node.op, self.rewrite(node.right))
+        name = self.temporary()
+        bound = bind(name, plain)
+        if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
+            length = call("_len", bound)
+            test: ast.expr = syntax.compare(length, ast.Lt(), constant(_SHORT_TEXT))
+        else:
+            is_int = syntax.has_class(bound, "_int")
+            test = syntax.conjunction(is_int, syntax.is_short_int(load(name)))
+        return syntax.either(test, load(name), call("_added", load(name)))
+
+    def _inline_sub(self, node: ast.BinOp) -> ast.expr:
+        left, right, left_again, right_again = self.operands(node.left, node.right)
+        name = self.temporary()
+        difference = bind(name, ast.BinOp(left_again, node.op, right_again))
+        test = syntax.conjunction(
+            _are_ints(left, right), syntax.is_short_int(difference)
+        )
+        helper = call("_sub", again(left_again), again(right_again))
+        return syntax.either(test, load(name), helper)
+
+    def _inline_mul(self, node: ast.BinOp) -> ast.expr:
+        sides = (node.left, node.right)
+        if not all(isinstance(side, ast.Name) or _is_int(side) for side in sides):
+            return call("_mul", self.rewrite(node.left), self.rewrite(node.right))
+        left, right = self.rewrite(node.left), self.rewrite(node.right)
+        name = self.temporary()
+        product = bind(name, ast.BinOp(again(left), node.op, again(right)))
+        tests = [
+            syntax.has_class(side, "_int")
+            for side in (left, right)
+            if not isinstance(side, ast.Constant)
+        ]
+        test = syntax.conjunction(*tests, syntax.is_short_int(product))
+        return syntax.either(test, load(name), call("_mul", again(left), again(right)))
+
+    def _inline_floordiv(self, node: ast.BinOp) -> ast.expr:
+        name = "_" + _ARITHMETIC[type(node.op)]
+        left, right, left_again, right_again = self.operands(node.left, node.right)
+        if not is_atom(right):
+            return call(name, left, right)  # bound operands would be read too early
+        test = syntax.conjunction(
+            syntax.has_class(left, "_int"), syntax.is_short_int(left_again)
+        )
+        plain = ast.BinOp(again(left_again), node.op, right)
+        helper = call(name, again(left_again), right_again)
+        return syntax.either(test, plain, helper)
+
+    _inline_mod = _inline_floordiv
+
+    def _write_compare(self, node: ast.Compare) -> ast.expr:
+        if len(node.ops) == 1:
+            return self._compare_two(node.left, node.ops[0], node.comparators[0])
+        parts: list[ast.expr] = []
+        left = node.left
+        for operator, comparator in zip(node.ops, node.comparators, strict=True):
+            right = following = comparator
+            if not is_atom(right) and right is not node.comparators[-1]:
+                if not self.scope.allows_walrus:
+                    raise _refused_chain(node)
+                name = self.temporary()
+                right, following = bind(name, right), load(name)
+            parts.append(self._compare_two(left, operator, right))
+            left = following
+        return syntax.conjunction(*parts)
+
+    def _compare_two(
+        self, left: ast.expr, operator: ast.cmpop, right: ast.expr
+    ) -> ast.expr:
+        if isinstance(operator, ast.Is | ast.IsNot):
+            return syntax.compare(self.rewrite(left), operator, self.rewrite(right))
+        if isinstance(operator, ast.In | ast.NotIn):
+            return self._membership(left, operator, right)
+        if _is_short_scalar(left) or _is_short_scalar(right):
+            return syntax.compare(self.rewrite(left), operator, self.rewrite(right))
+        name = _COMPARISONS[type(operator)]
+        if not self.scope.allows_walrus:
+            return call(name, self.rewrite(left), self.rewrite(right))
+        first, second, first_again, second_again = self.operands(left, right)
+        test = _are_ints(first, second)
+        plain = syntax.compare(first_again, operator, second_again)
+        helper = call(name, again(first_again), again(second_again))
+        return syntax.either(test, plain, helper)
+
+    def _membership(
+        self, left: ast.expr, operator: ast.cmpop, right: ast.expr
+    ) -> ast.expr:
+        if _is_literal_display(right):
+            return syntax.compare(self.rewrite(left), operator, right)
+        found = self._found(left, right)
+        if isinstance(operator, ast.NotIn):
+            return ast.UnaryOp(ast.Not(), found)
+        return found
+
+    def _found(self, left: ast.expr, right: ast.expr) -> ast.expr:
+        """`left in right`: native in a dict, but for a tuple."""
+        if not self.scope.allows_walrus:
+            return call("_in", self.rewrite(left), self.rewrite(right))
+        first, second, first_again, second_again = self.operands(left, right)
+        no_tuple = ast.Compare(
+            ast.Attribute(first, "__class__", ast.Load()),
+            [ast.IsNot()],
+            [load("_tuple")],
+        )
+        if not (is_atom(first) and is_atom(second)):
+            return call("_in", first, second)
+        test = syntax.conjunction(no_tuple, syntax.has_class(second, "_dict"))
+        plain = syntax.compare(first_again, ast.In(), second_again)
+        return syntax.either(test, plain, call("_in", again(first), again(second)))
+
+    def _inline_or(self, node: ast.BinOp) -> ast.expr:
+        name = "_" + _ARITHMETIC[type(node.op)]
+        left, right, left_again, right_again = self.operands(node.left, node.right)
+        if not (is_atom(left) and is_atom(right)):
+            return call(name, left, right)
+        result = self.temporary()
+        plain = bind(result, ast.BinOp(left_again, node.op, right_again))
+        test = syntax.conjunction(
+            syntax.has_class(left, "_int"), syntax.is_short_int(plain)
+        )
+        return syntax.either(test, load(result), call(name, again(left), again(right)))
+
+    _inline_and = _inline_xor = _inline_rshift = _inline_or
+
+
+def _refused_chain(node: ast.Compare) -> CompileError:
+    return CompileError(
+        (
+            Refusal(
+                node.lineno,
+                node.col_offset,
+                "a chained comparison stands where nothing can be bound",
+                "two comparisons joined by `and`",
+            ),
+        )
+    )
+
+
+def _are_ints(left: ast.expr, right: ast.expr) -> ast.expr:
+    """A test that evaluates both operands, in order, and is true of two ints.
+
+    Between atoms the left one decides: nothing of an actor's runs for an int there.
+    """
+    if is_atom(left) and is_atom(right):
+        return syntax.has_class(left, "_int")
+    classes = [ast.Attribute(side, "__class__", ast.Load()) for side in (left, right)]
+    return ast.Compare(classes[0], [ast.Is(), ast.Is()], [classes[1], load("_int")])
+
+
+def _is_short_scalar(node: ast.expr) -> bool:
+    """A literal with which comparing costs no more than its syntax."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+        return len(node.value) < _SHORT_TEXT
+    return syntax.is_scalar(node)
+
+
+def _is_int(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and syntax.literal_int(node) is not None
+
+
+def _is_literal_display(node: ast.expr) -> bool:
+    return isinstance(node, ast.Tuple | ast.List) and all(
+        syntax.is_scalar(element) for element in node.elts
+    )
+
+
+def _is_step(node: ast.BinOp) -> bool:
+    """`x ± literal`: grows by one bit at most, and the next check sees it."""
+    sides = [node.right] if isinstance(node.op, ast.Sub) else [node.left, node.right]
+    numbers = [syntax.literal_int(side) for side in sides]
+    return any(
+        number is not None and number.bit_length() <= _INLINE_LITERAL_BITS
+        for number in numbers
+    )
+
+
+def _is_small(node: ast.BinOp) -> bool:
+    """Whether both operands are literals and the result is surely short."""
+    left, right = syntax.literal_int(node.left), syntax.literal_int(node.right)
+    if left is None or right is None:
+        return False
+    if isinstance(node.op, ast.Mult):
+        return left.bit_length() + right.bit_length() <= costs.INT_FREE_BITS
+    if isinstance(node.op, ast.Pow):
+        return right >= 0 and left.bit_length() * right <= costs.INT_FREE_BITS
+    if isinstance(node.op, ast.LShift):
+        return right >= 0 and left.bit_length() + right <= costs.INT_FREE_BITS
+    return False

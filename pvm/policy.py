@@ -1,0 +1,260 @@
+"""The language: which syntax is admitted, with a reason for each refusal.
+
+Deny by default (sandbox.md, rule 4): a node, name, attribute, builtin or module that
+is not listed in `language` is refused here, before anything is rewritten. The policy
+changes nothing in the tree and collects every refusal it finds.
+"""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pvm import language
+from pvm.errors import CompileError
+from pvm.facts import gather, is_generator
+from pvm.policy_expressions import PolicyOfExpressions
+from pvm.policy_values import (
+    check_import,
+)
+from pvm.policy_walk import Place
+
+NESTED_BLOCKS_MAX = 16
+"""Loops count 1, `try` 2, `with` 4: the compiler stops at 20 with ours added."""
+
+
+def check_policy(tree: ast.Module, exports: Mapping[str, frozenset[str]]) -> None:
+    """Raise `CompileError` with every refusal, in source order.
+
+    Args:
+        tree: what `parser.parse` returned.
+        exports: importable modules, each with its public names.
+    """
+    policy = _Policy(gather(tree), exports)
+    policy.check_body(tree.body, Place())
+    if policy.functions > language.FUNCTIONS_MAX:
+        policy.refuse(tree.body[0], f"more than {language.FUNCTIONS_MAX} functions")
+    if policy.refusals:
+        found = sorted(policy.refusals, key=lambda one: (one.line, one.column))
+        raise CompileError(tuple(found[: language.REFUSALS_MAX]))
+
+
+class _Policy(PolicyOfExpressions):
+    """Statements, functions and classes."""
+
+    def _check_expr(self, node: ast.Expr | ast.Assign, place: Place) -> None:
+        """An expression statement or assignment: the two places of a `yield`."""
+        value = node.value
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._check_target(target)
+                self.check(target, place)
+        is_yield = isinstance(value, ast.Yield) or (
+            isinstance(value, ast.YieldFrom) and isinstance(node, ast.Expr)
+        )
+        if not is_yield:
+            self.check(value, place)
+            return
+        if place.in_protected:
+            self.refuse(node, "yield stands inside try or with", "collect, then yield")
+        if not isinstance(place.function, ast.FunctionDef):
+            self.refuse(node, "yield stands outside of a function")
+        for child in ast.iter_child_nodes(value):
+            self.check(child, place)
+
+    _check_assign = _check_expr
+
+    def _check_target(self, target: ast.expr) -> None:
+        """A star may stand at the top of an unpacking target, no deeper."""
+        if isinstance(target, ast.Tuple | ast.List):
+            for element in target.elts:
+                if not isinstance(element, ast.Starred):
+                    self.check_no_star(element)
+
+    def _check_annassign(self, node: ast.AnnAssign, place: Place) -> None:
+        if node.value is None and place.function is not None:
+            self.refuse(node, "an annotation without a value", "a value")
+        self.check(node.target, place)
+        if node.value is not None:
+            self.check(node.value, place)
+
+    def _check_augassign(self, node: ast.AugAssign, place: Place) -> None:
+        if isinstance(node.target, ast.Subscript) and isinstance(
+            node.target.slice, ast.Slice
+        ):
+            self.refuse(node, "augmented assignment to a slice", "x[a:b] = …")
+        if isinstance(node.target, ast.Name):
+            load = ast.Name(node.target.id, ast.Load())
+            ast.copy_location(load, node.target)
+            self.check(load, place)
+        self.check_children(node, place)
+
+    def _check_for(self, node: ast.For, place: Place) -> None:
+        self.check_no_star(node.target)
+        self._check_block(node, replace(place, blocks=place.blocks + 1))
+
+    def _check_while(self, node: ast.While, place: Place) -> None:
+        self._check_block(node, replace(place, blocks=place.blocks + 1))
+
+    def _check_with(self, node: ast.With, place: Place) -> None:
+        for item in node.items:
+            if item.optional_vars is not None:
+                self.check_no_star(item.optional_vars)
+        blocks = place.blocks + 4 * len(node.items)
+        self._check_block(node, replace(place, blocks=blocks, in_protected=True))
+
+    def _check_block(self, node: ast.stmt, place: Place) -> None:
+        if place.blocks > NESTED_BLOCKS_MAX:
+            self.refuse(node, "loops, try and with are nested too deep", "a function")
+            return
+        self.check_children(node, place)
+
+    def _check_try(self, node: ast.Try, place: Place) -> None:
+        inner = replace(place, blocks=place.blocks + 2, in_protected=True)
+        if inner.blocks > NESTED_BLOCKS_MAX:
+            self.refuse(node, "loops, try and with are nested too deep", "a function")
+            return
+        if len(node.handlers) > language.HANDLERS_MAX:
+            self.refuse(node, f"more than {language.HANDLERS_MAX} handlers")
+        self.check_body([*node.body, *node.orelse], inner)
+        for handler in node.handlers:
+            self._check_handler(handler, replace(inner, in_handler=True))
+        self.check_body(node.finalbody, replace(inner, in_handler=False))
+        for statement in node.finalbody:
+            self._check_leaves_finally(statement, in_loop=False)
+
+    def _check_handler(self, node: ast.ExceptHandler, place: Place) -> None:
+        if node.name is not None:
+            self.check_identifier(node, node.name)
+        names = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+        if len(names) > language.HANDLERS_MAX:
+            self.refuse(node, f"more than {language.HANDLERS_MAX} exception classes")
+        for name in names:
+            self._check_caught(node, name)
+        self.check_body(node.body, place)
+
+    def _check_caught(self, handler: ast.ExceptHandler, node: ast.expr | None) -> None:
+        match node:
+            case None:
+                self.refuse(handler, "a bare except", "except Exception:")
+            case ast.Name(id=name) if name in self.facts.exceptions or (
+                name in language.EXCEPTIONS and self.facts.is_universal(name)
+            ):
+                pass
+            case _ if self.is_host_error(node):
+                pass
+            case ast.Name(id=name) if name in language.REFUSED_NAMES:
+                self.refuse(handler, *language.REFUSED_NAMES[name])
+            case _:
+                self.refuse(
+                    handler,
+                    "except names something that is no exception class",
+                    "an exception class of the universe or of this module",
+                )
+
+    def _check_leaves_finally(self, node: ast.stmt, *, in_loop: bool) -> None:
+        leaves = isinstance(node, ast.Return) or (
+            isinstance(node, ast.Break | ast.Continue) and not in_loop
+        )
+        if leaves:
+            name = type(node).__name__.lower()
+            self.refuse(node, f"{name} leaves a finally", f"{name} after the try")
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            return
+        in_loop = in_loop or isinstance(node, ast.For | ast.While)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                self._check_leaves_finally(child, in_loop=in_loop)
+            elif isinstance(child, ast.ExceptHandler):
+                for statement in child.body:
+                    self._check_leaves_finally(statement, in_loop=in_loop)
+
+    def _check_raise(self, node: ast.Raise, place: Place) -> None:
+        if node.exc is None:
+            if not place.in_handler:
+                self.refuse(node, "raise without an exception outside of a handler")
+            return
+        self.check(node.exc, place)
+        if node.cause is not None:
+            self.check_class_name(node.cause, place)
+
+    def _check_import(self, node: ast.Import | ast.ImportFrom, place: Place) -> None:
+        if place.function is not None or place.class_body or place.blocks:
+            self.refuse(node, "an import stands inside a function", "at the top")
+        for reason, instead in check_import(node, self.exports):
+            self.refuse(node, reason, instead)
+        for alias in node.names:
+            self.check_identifier(node, alias.asname or alias.name)
+
+    _check_importfrom = _check_import
+
+    def _check_global(self, node: ast.Global | ast.Nonlocal, place: Place) -> None:
+        for name in node.names:
+            self.check_identifier(node, name)
+        if place.function is None:
+            self.refuse(node, "global or nonlocal outside of a function")
+
+    _check_nonlocal = _check_global
+
+    def _check_functiondef(self, node: ast.FunctionDef, place: Place) -> None:
+        self.functions += 1
+        is_method = place.class_body
+        if not (is_method and node.name in language.DUNDER_METHODS):
+            self.check_identifier(node, node.name)
+        for decorator in node.decorator_list:
+            self._check_decorator(decorator, place)
+        self.check_parameters(node.args, place)
+        inner = Place(
+            function=node,
+            is_method=is_method and bool(node.args.args),
+            is_generator=is_generator(node),
+            scopes=place.scopes + 1,
+            enclosing=self.check_variables(node, place),
+        )
+        self.check_scopes(node, inner)
+        if inner.is_generator and is_method and node.name == "__init__":
+            self.refuse(node, "__init__ is a generator")
+        self.check_body(node.body, inner)
+
+    def _check_decorator(self, node: ast.expr, place: Place) -> None:
+        match node:
+            case ast.Name(id=name) if name in language.DECORATORS:
+                if not place.class_body or not self.facts.is_universal(name):
+                    self.refuse(node, f"{name} decorates something else than a method")
+            case ast.Attribute(value=ast.Name(), attr="setter") if place.class_body:
+                pass
+            case _:
+                self.check(node, place)
+
+    def _check_classdef(self, node: ast.ClassDef, place: Place) -> None:
+        self.check_identifier(node, node.name)
+        if place != Place():
+            self.refuse(node, "a class inside something", "a class of the module")
+        elif node.name not in self.facts.classes:
+            self.refuse(node, f"the class name {node.name!r} is bound twice")
+        if node.keywords:
+            self.refuse(node, "a class has keywords or a metaclass")
+        if node.decorator_list:
+            self.refuse(node, "a class has decorators", "a class with __init__")
+        if len(node.bases) > language.BASES_MAX:
+            self.refuse(node, f"more than {language.BASES_MAX} bases")
+        for base in node.bases:
+            self._check_base(base)
+        self.check_body(node.body, Place(class_body=True))
+        self.classes_seen.add(node.name)
+
+    def _check_base(self, node: ast.expr) -> None:
+        match node:
+            case ast.Name(id=name) if name in self.classes_seen:
+                pass
+            case ast.Name(id=name) if name in language.EXCEPTIONS and (
+                self.facts.is_universal(name)
+            ):
+                pass
+            case ast.Name(id="object") if self.facts.is_universal("object"):
+                self.refuse(node, "object as a base class", "no base class")
+            case _:
+                self.refuse(
+                    node,
+                    "a base class that is neither of this module nor an exception",
+                    "hold it in an attribute",
+                )

@@ -1,0 +1,252 @@
+"""The policy of names, attributes, calls and other expressions (sandbox.md §1)."""
+
+import ast
+from dataclasses import replace
+
+from pvm import language
+from pvm.policy_values import (
+    check_constant,
+    check_f_string_field,
+)
+from pvm.policy_walk import Place, PolicyWalk
+
+
+class PolicyOfExpressions(PolicyWalk):
+    """Expressions."""
+
+    def _check_name(  # noqa: PLR0911 - a line for each kind of name
+        self, node: ast.Name, _place: Place
+    ) -> None:
+        self.check_identifier(node, node.id)
+        if node.id in self.facts.host_errors and isinstance(node.ctx, ast.Load):
+            self.refuse(node, _HOST_ERROR_REASON)
+            return
+        if not isinstance(node.ctx, ast.Load) or node.id in self.facts.bound:
+            return
+        if node.id in language.FUNCTIONS | language.EXCEPTIONS:
+            return
+        if node.id in self.facts.modules:
+            return
+        if node.id in language.DECORATORS:
+            self.refuse(node, f"{node.id} is a decorator of methods only")
+            return
+        if node.id in language.SPECIAL_NAMES:
+            self.refuse(node, f"{node.id} can only be called, with literal names")
+            return
+        reason, instead = language.REFUSED_NAMES.get(
+            node.id, (f"the name {node.id!r} is not defined", "")
+        )
+        self.refuse(node, reason, instead)
+
+    def _check_attribute(self, node: ast.Attribute, place: Place) -> None:
+        is_read = isinstance(node.ctx, ast.Load)
+        if is_read and node.attr == "__name__" and self.is_class_of(node.value):
+            for part in ast.iter_child_nodes(node.value):
+                if not (isinstance(part, ast.Name) and part.id == "type"):
+                    self.check(part, place)
+            return
+        if _is_super(node.value):
+            if node.attr not in language.DUNDER_METHODS:
+                self._check_attribute_name(node)
+            self._check_super(node.value, place)
+            return
+        self._check_attribute_name(node)
+        self.check(node.value, place)
+
+    def _check_attribute_name(self, node: ast.Attribute) -> None:
+        name = node.attr
+        module = self._module_of(node.value)
+        if name.startswith("__"):
+            self.refuse(node, f"the attribute {name} is CPython's own business")
+        elif name in language.NEVER_ATTRIBUTES:
+            self.refuse(node, f"the attribute {name} inspects the interpreter")
+        elif name == "args" and not isinstance(node.ctx, ast.Load):
+            self.refuse(node, "args is an exception's own", "another name")
+        elif module is not None:
+            self._check_export(node, module)
+        elif name not in self.attributes and not _is_super(node.value):
+            self.refuse(node, f"no class of this module and no builtin has {name!r}")
+        else:
+            self.check_identifier(node, name)
+
+    def _module_of(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name):
+            return self.facts.modules.get(node.id)
+        return None
+
+    def _check_export(self, node: ast.Attribute, module: str) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self.refuse(node, f"the module {module} cannot be changed")
+        elif node.attr not in self.exports.get(module, frozenset()):
+            self.refuse(node, f"the module {module} has no {node.attr!r}")
+        elif self.is_host_error(node):
+            self.refuse(node, _HOST_ERROR_REASON)
+
+    def _check_super(self, node: ast.expr, place: Place) -> None:
+        is_method = place.is_method and not place.in_comprehension
+        if isinstance(node, ast.Call) and (node.args or node.keywords):
+            self.refuse(node, "super takes no arguments", "super().method()")
+        elif not is_method or place.is_generator:
+            self.refuse(node, "super() stands outside of a method", "Base.method(self)")
+        elif not self.facts.is_universal("super"):
+            self.refuse(node, "super is rebound in this module", "another name")
+
+    def _check_call(self, node: ast.Call, place: Place) -> None:
+        for keyword in node.keywords:
+            if keyword.arg is not None and keyword.arg.startswith("_"):
+                self.refuse(keyword, "a keyword argument starts with an underscore")
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name and name not in self.facts.bound:
+            if name in {"getattr", "hasattr"}:
+                self._check_getattr(node, name)
+                self._check_passed(node, place)
+                return
+            if name in {"isinstance", "issubclass"}:
+                self._check_isinstance(node, name, place)
+                return
+            if name == "type" and (len(node.args) != 1 or node.keywords):
+                self.refuse(node, "type takes one argument", "a class statement")
+        self.check(node.func, place)
+        self._check_passed(node, place)
+
+    def _check_isinstance(self, node: ast.Call, name: str, place: Place) -> None:
+        if len(node.args) != 2 or node.keywords:  # noqa: PLR2004 - as Python's
+            self.refuse(node, f"{name} takes a value and a class")
+            return
+        self.check(node.args[0], place)
+        self.check_class_name(node.args[1], place)
+
+    def _check_passed(self, node: ast.Call, place: Place) -> None:
+        for argument in [*node.args, *node.keywords]:
+            self.check(argument, place)
+
+    def _check_getattr(self, node: ast.Call, name: str) -> None:
+        wanted = {"getattr": (2, 3), "hasattr": (2,)}[name]
+        if len(node.args) not in wanted or node.keywords:
+            self.refuse(node, f"{name} takes an object and a literal name")
+            return
+        match node.args[1]:
+            case ast.Constant(value=str(attribute)):
+                pass
+            case _:
+                self.refuse(
+                    node, f"the name {name} looks up is not a literal", "a dict"
+                )
+                return
+        if attribute in language.NEVER_ATTRIBUTES or attribute.startswith("__"):
+            self.refuse(node, f"the attribute {attribute} inspects the interpreter")
+        elif not attribute.isidentifier():
+            self.refuse(node, f"{attribute!r} is no attribute name")
+        else:
+            self.check_identifier(node, attribute)
+
+    def _check_compare(self, node: ast.Compare, place: Place) -> None:
+        sides = [node.left, *node.comparators]
+        for index, operator in enumerate(node.ops):
+            if isinstance(operator, ast.Is | ast.IsNot) and not any(
+                self._has_identity(side) for side in sides[index : index + 2]
+            ):
+                self.refuse(node, "`is` compares with None, True, False, a class", "==")
+        has_is = any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
+        for side in sides:
+            if has_is and self.is_host_error(side):
+                self.refuse(node, "`is` with an exception of pvm_host", "isinstance")
+            elif has_is or (self._is_type_call(node) and isinstance(side, ast.Name)):
+                self.check_class_name(side, place)
+            else:
+                self.check(side, place)
+
+    def _is_type_call(self, node: ast.Compare) -> bool:
+        return any(self.is_class_of(side) for side in (node.left, *node.comparators))
+
+    def _has_identity(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Constant(value=None | True | False):
+                return True
+            case ast.Name(id=name):
+                is_builtin = name in language.EXCEPTIONS | language.CLASSES
+                return name in self.facts.classes or (
+                    is_builtin and self.facts.is_universal(name)
+                )
+            case ast.Call():
+                return self.is_class_of(node)
+            case _:
+                return False
+
+    def _check_constant(self, node: ast.Constant, _place: Place) -> None:
+        for reason, instead in check_constant(node.value):
+            self.refuse(node, reason, instead)
+
+    def _check_binop(self, node: ast.BinOp, place: Place) -> None:
+        is_text = isinstance(node.left, ast.JoinedStr) or (
+            isinstance(node.left, ast.Constant)
+            and isinstance(node.left.value, str | bytes)
+        )
+        if isinstance(node.op, ast.Mod) and is_text:
+            self.refuse(node, "% on text has unbounded widths", "an f-string")
+        self.check_children(node, place)
+
+    def _check_formattedvalue(self, node: ast.FormattedValue, place: Place) -> None:
+        for reason, instead in check_f_string_field(node):
+            self.refuse(node, reason, instead)
+        self.check(node.value, place)
+
+    def _check_lambda(self, node: ast.Lambda, place: Place) -> None:
+        self.functions += 1
+        if place.class_body:
+            self.refuse(node, "a lambda stands in a class body", "a method")
+        self.check_parameters(node.args, place)
+        enclosing = self.check_variables(node, place)
+        inner = Place(function=node, scopes=place.scopes + 1, enclosing=enclosing)
+        self.check_scopes(node, inner)
+        self.check(node.body, inner)
+
+    def _check_listcomp(self, node: ast.expr, place: Place) -> None:
+        if place.class_body:
+            self.refuse(node, "a comprehension stands in a class body", "a method")
+        inner = replace(place, in_comprehension=True, scopes=place.scopes + 1)
+        self.check_scopes(node, inner)
+        self.check_children(node, inner)
+
+    _check_setcomp = _check_listcomp
+
+    _check_dictcomp = _check_listcomp
+
+    _check_generatorexp = _check_listcomp
+
+    def _check_comprehension(self, node: ast.comprehension, place: Place) -> None:
+        if node.is_async:
+            self.refuse(node.iter, "async is not available")
+        self.check_no_star(node.target)
+        for part in ast.walk(node.target):
+            if isinstance(part, ast.Attribute | ast.Subscript):
+                self.refuse(
+                    part, "a comprehension assigns to something else than a name"
+                )
+        self.check_children(node, place)
+
+    def _check_namedexpr(self, node: ast.NamedExpr, place: Place) -> None:
+        if place.class_body:
+            self.refuse(node, "an assignment expression stands in a class body")
+        self.check_children(node, place)
+
+    def _check_yield(self, node: ast.expr, place: Place) -> None:
+        self.refuse(
+            node, "yield stands inside an expression", "yield v, or x = yield v"
+        )
+        self.check_children(node, place)
+
+    _check_yieldfrom = _check_yield
+
+
+def _is_super(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+    )
+
+
+_HOST_ERROR_REASON = (
+    "an exception of pvm_host can only be caught or named in isinstance"
+)

@@ -1,0 +1,105 @@
+"""The policy's leaves: identifiers, literals, format specifications, imports.
+
+Each yields (reason, what to write instead) for what it refuses.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from pvm import language
+
+_FORMAT = re.compile(r"(.?[<>^])?\+?#?0?(\d{0,4})[,_]?([dxXobs]?)", re.DOTALL)
+Refused = Iterator[tuple[str, str]]
+
+
+def check_identifier(name: str) -> Refused:
+    """A name of a variable, attribute, parameter, function or class."""
+    if not name.isascii():
+        yield f"the identifier {name!r} is not ASCII", "ASCII letters"
+    elif name.startswith("__"):
+        reason, instead = language.REFUSED_NAMES.get(
+            name, (f"the name {name} starts with two underscores", "one underscore")
+        )
+        yield reason, instead
+    elif name.startswith(("private_", "hidden_")):
+        yield f"the prefix of {name} is the compiler's", "another name"
+    elif name.endswith("__roles__") or name in {"builtins", "breakpoint"}:
+        yield f"the name {name} is reserved", "another name"
+
+
+def check_constant(value: object) -> Refused:
+    """A literal."""
+    if isinstance(value, float | complex):
+        yield "floats do not exist in actors", "integers of base units"
+    elif value is ...:
+        yield "... is not in the language", "pass"
+    elif isinstance(value, int) and value.bit_length() > language.INT_BITS_MAX:
+        yield f"an integer of more than {language.INT_BITS_MAX} bits", ""
+
+
+def check_f_string_field(node: ast.FormattedValue) -> Refused:
+    """A field of an f-string: literal specification, 3.11's grammar."""
+    elements = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+    if any(isinstance(element, ast.Starred) for element in elements):
+        yield "a starred field in an f-string", "a variable"
+    if node.conversion == ord("a"):
+        yield "the conversion !a", "!r, which is ASCII already"
+    if node.format_spec is None:
+        return
+    specification = literal_format(node.format_spec)
+    if specification is None:
+        yield "a format that is not a literal", "a literal width"
+        return
+    found = _FORMAT.fullmatch(specification)
+    if found is None or not specification.isprintable() or not specification.isascii():
+        yield (
+            f"the format {specification!r}",
+            "types d x X o b s, with , _ 0 < > ^ + #",
+        )
+    elif int(found.group(2) or "0") > language.FORMAT_WIDTH_MAX:
+        yield f"a width over {language.FORMAT_WIDTH_MAX}", "a smaller width"
+
+
+def literal_format(node: ast.expr) -> str | None:
+    """The text of a format specification if it is a literal, else None."""
+    if not isinstance(node, ast.JoinedStr):
+        return None
+    parts = [
+        part.value
+        for part in node.values
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    return "".join(parts) if len(parts) == len(node.values) else None
+
+
+def check_import(  # noqa: C901 - a line for each reason
+    node: ast.Import | ast.ImportFrom, exports: Mapping[str, frozenset[str]]
+) -> Refused:
+    """An import of a module of the universe, or of names of it."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield from _check_module(alias.name, exports)
+        return
+    if node.level or node.module is None:
+        yield "a relative import", "a module of the universe"
+        return
+    if node.module == "__future__":
+        if [alias.name for alias in node.names] != ["annotations"]:
+            yield "this __future__ is not available", "nothing"
+        return
+    if node.module in language.INERT_MODULES:
+        return
+    found = list(_check_module(node.module, exports))
+    yield from found
+    for alias in node.names:
+        if alias.name == "*":
+            yield "import *", "the names that are used"
+        elif not found and alias.name not in exports[node.module]:
+            yield f"the module {node.module} has no {alias.name!r}", ""
+
+
+def _check_module(name: str, exports: Mapping[str, frozenset[str]]) -> Refused:
+    if name not in exports and name not in language.INERT_MODULES:
+        instead = language.REFUSED_MODULES.get(name, "")
+        yield f"the module {name} is not available", instead

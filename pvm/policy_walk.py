@@ -1,0 +1,186 @@
+"""The walk of the policy: deny by default, collect refusals, know the place."""
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pvm import language
+from pvm.errors import Refusal
+from pvm.facts import Facts, FunctionNode, variables
+from pvm.policy_values import (
+    check_identifier,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node stands."""
+
+    function: ast.FunctionDef | ast.Lambda | None = None
+    is_method: bool = False
+    """Set directly in a method, not in what is nested in it."""
+    class_body: bool = False
+    is_generator: bool = False
+    in_comprehension: bool = False
+    enclosing: frozenset[str] = frozenset()
+    """Variables of this function and of those around it."""
+    in_protected: bool = False
+    """Inside `try` or `with` of this function."""
+    in_handler: bool = False
+    blocks: int = 0
+    scopes: int = 0
+
+
+class PolicyWalk:
+    """One walk; holds what was refused and what the module defines.
+
+    A node whose kind has no `_check_…` method of its own is admitted with its children.
+    """
+
+    def __init__(self, facts: Facts, exports: Mapping[str, frozenset[str]]) -> None:
+        self.facts = facts
+        self.exports = exports
+        self.refusals: list[Refusal] = []
+        self.functions = 0
+        self.classes_seen: set[str] = set()
+        imported = (exports.get(name, frozenset()) for name in facts.modules.values())
+        self.attributes = facts.attributes.union(
+            language.METHOD_NAMES, language.UNIVERSAL_ATTRIBUTES, *imported
+        )
+
+    def refuse(self, node: ast.AST, reason: str, instead: str = "") -> None:
+        """Remember a refusal at the place of `node`."""
+        line = getattr(node, "lineno", 1)
+        column = getattr(node, "col_offset", 0)
+        self.refusals.append(Refusal(line, column, reason, instead))
+
+    def check_body(self, body: Iterable[ast.stmt], place: Place) -> None:
+        """Check statements in order."""
+        for statement in body:
+            self.check(statement, place)
+
+    def check(self, node: ast.AST, place: Place) -> None:
+        """Check one node and what is below it."""
+        kind = type(node)
+        if kind not in language.NODES:
+            reason, instead = language.REFUSED_NODES.get(
+                kind.__name__, (f"{kind.__name__} is not in the language", "")
+            )
+            self.refuse(node, reason, instead)
+            return
+        if place.class_body and isinstance(node, ast.stmt):
+            self.check_in_class(node)
+        check = getattr(self, f"_check_{kind.__name__.lower()}", self.check_children)
+        check(node, place)
+
+    def check_children(self, node: ast.AST, place: Place) -> None:
+        """Check what is below a node."""
+        for child in ast.iter_child_nodes(node):
+            position = child if hasattr(child, "lineno") else node
+            if type(child) not in language.NODES and position is node:
+                self._refuse_operator(node, child)
+            else:
+                self.check(child, place)
+
+    def _refuse_operator(self, node: ast.AST, operator: ast.AST) -> None:
+        name = type(operator).__name__
+        reason, instead = language.REFUSED_NODES.get(
+            name, (f"{name} is not in the language", "")
+        )
+        self.refuse(node, reason, instead)
+
+    def check_identifier(self, node: ast.AST, name: str) -> None:
+        """Check a name that the source gives to something."""
+        for reason, instead in check_identifier(name):
+            self.refuse(node, reason, instead)
+
+    def check_class_name(self, node: ast.expr, place: Place) -> bool:
+        """Accept a name that stands for a class here; else check it as a value."""
+        if isinstance(node, ast.Tuple):
+            for element in node.elts:
+                self.check_class_name(element, place)
+            return True
+        if self.is_host_error(node):
+            return True
+        if isinstance(node, ast.Name) and node.id not in self.facts.bound:
+            known = language.EXCEPTIONS | language.CLASSES | language.CLASSES_NEVER
+            if node.id in known:
+                return True
+        self.check(node, place)
+        return False
+
+    def is_host_error(self, node: ast.expr) -> bool:
+        """Whether `node` names an exception of `pvm_host`."""
+        match node:
+            case ast.Name(id=name):
+                return name in self.facts.host_errors
+            case ast.Attribute(value=ast.Name(id=module), attr=name):
+                is_host = self.facts.modules.get(module) == "pvm_host"
+                return is_host and name in language.HOST_ERRORS
+            case _:
+                return False
+
+    def is_class_of(self, node: ast.expr) -> bool:
+        """`type(x)` or `x.__class__`."""
+        match node:
+            case ast.Call(func=ast.Name(id="type"), args=[_], keywords=[]):
+                return self.facts.is_universal("type")
+            case ast.Attribute(attr="__class__"):
+                return True
+            case _:
+                return False
+
+    def check_scopes(self, node: ast.AST, place: Place) -> None:
+        """Functions and comprehensions inside one another."""
+        if place.scopes > language.SCOPES_NESTED_MAX:
+            self.refuse(
+                node,
+                "functions and comprehensions are nested more than "
+                f"{language.SCOPES_NESTED_MAX} deep",
+                "a function of the module",
+            )
+
+    def check_variables(self, node: FunctionNode, place: Place) -> frozenset[str]:
+        """How many variables a function has and uses; returns all that are in reach."""
+        own = variables(node)
+        if len(own) > language.VARIABLES_MAX:
+            self.refuse(node, f"more than {language.VARIABLES_MAX} variables", "a dict")
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        if len((used & place.enclosing) - own) > language.ENCLOSING_MAX:
+            self.refuse(
+                node,
+                f"more than {language.ENCLOSING_MAX} variables of the functions around",
+                "a parameter that holds them",
+            )
+        return place.enclosing | own
+
+    def check_no_star(self, target: ast.expr) -> None:
+        """A target that may not spread."""
+        if any(isinstance(part, ast.Starred) for part in ast.walk(target)):
+            self.refuse(target, "a starred target in `for`", "unpack in the body")
+
+    def check_parameters(self, node: ast.arguments, place: Place) -> None:
+        """Names and defaults of parameters; annotations are dropped."""
+        every = [*node.posonlyargs, *node.args, *node.kwonlyargs]
+        every += [one for one in (node.vararg, node.kwarg) if one is not None]
+        if len(every) > language.PARAMETERS_MAX:
+            self.refuse(every[0], f"more than {language.PARAMETERS_MAX} parameters")
+        for parameter in every:
+            self.check_identifier(parameter, parameter.arg)
+        for default in [*node.defaults, *node.kw_defaults]:
+            if default is not None:
+                self.check(default, place)
+
+    def check_in_class(self, node: ast.stmt) -> None:
+        """Methods, constants, annotations and a docstring (sandbox.md §1)."""
+        match node:
+            case ast.FunctionDef() | ast.Pass() | ast.Expr(value=ast.Constant()):
+                return
+            case ast.Assign(targets=targets):
+                is_plain = all(isinstance(target, ast.Name) for target in targets)
+            case ast.AnnAssign(target=target):
+                is_plain = isinstance(target, ast.Name)
+            case _:
+                is_plain = False
+        if not is_plain:
+            self.refuse(node, "a class body holds methods and constants only")

@@ -1,0 +1,385 @@
+"""Run actors against dictionaries, without a chain: for tests of actors and of `pvm`.
+
+A `World` holds actors and their state; `call` runs one message as a chain would, with
+a journal for what fails. Nothing is scheduled or delivered: timers and messages are
+recorded in what a call returns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from pvm import costs
+from pvm.compiler import ActorCode, compile_actor
+from pvm.errors import HostError, HostErrorCode, RevertError
+from pvm.hashing import keccak256
+from pvm.host import address_of
+from pvm.interpreter import execute
+from pvm.meter import Meter
+from pvm.types import Address, Entry, Environment, Limits, Message, Outcome
+from pvm.worker import Worker
+
+DEPLOYER: Final = Address(b"\xdd" * 20)
+SENDER: Final = Address(b"\x55" * 20)
+ENVIRONMENT: Final = Environment(
+    chain_id=100, height=5, timestamp_ms=1_700_000_005_000, beacon=bytes(32)
+)
+
+_KEY_BYTES_MAX = 256
+_VALUE_BYTES_MAX = 65_536
+_CALLS_MAX = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one call returned and used."""
+
+    outcome: Outcome
+    cycles_used: int
+    cells_used: int
+    memory_used: int
+    effects: tuple[tuple[object, ...], ...]
+    """Host calls that a chain would carry out, in order; none of a failure."""
+
+    @property
+    def value(self) -> bytes:
+        """The returned bytes."""
+        return self.outcome.value
+
+    @property
+    def error(self) -> str:
+        """`kind: message` of the failure, or the empty text."""
+        failure = self.outcome.failure
+        if failure is None:
+            return ""
+        return f"{failure.kind}: {failure.message}".removesuffix(": ")
+
+
+@dataclass(slots=True)
+class World:
+    """Actors, their state and balances."""
+
+    environment: Environment = ENVIRONMENT
+    codes: dict[bytes, ActorCode] = field(default_factory=dict)
+    state: dict[tuple[bytes, bytes], bytes] = field(default_factory=dict)
+    balances: dict[bytes, int] = field(default_factory=dict)
+    worker: Worker = field(default_factory=Worker)
+    """Everything executes there, as in a node."""
+
+    def add(self, source: str | bytes | ActorCode) -> Address:
+        """Add an actor without running anything; returns its address."""
+        if isinstance(source, str):
+            source = source.encode()
+        code = compile_actor(source) if isinstance(source, bytes) else source
+        address = Address(keccak256(len(self.codes).to_bytes(8, "big"))[:20])
+        self.codes[address] = code
+        return address
+
+    def deploy(self, source: str | bytes, payload: bytes = b"") -> Address:
+        """Add an actor and run its constructor; AssertionError if that fails."""
+        address = self.add(source)
+        result = self.run(self.message(address, ("deploy", "init"), payload, DEPLOYER))
+        assert result.outcome.is_success, result.error
+        return address
+
+    def message(
+        self,
+        actor: Address,
+        handlers: tuple[str, ...],
+        payload: bytes,
+        sender: Address = SENDER,
+    ) -> Message:
+        """A message to an actor; `deploy` first makes it a deployment."""
+        is_deployment = handlers == ("deploy", "init")
+        return Message(
+            environment=self.environment,
+            entry=Entry.DEPLOYMENT if is_deployment else Entry.CALL,
+            actor=actor,
+            deployer=DEPLOYER,
+            sender=sender,
+            handlers=handlers,
+            payload=payload,
+        )
+
+    def call(
+        self,
+        actor: Address,
+        handler: str,
+        payload: bytes = b"",
+        *,
+        cycles: int = 10_000_000,
+        cells: int = 1_000_000,
+        read_only: bool = False,
+    ) -> Result:
+        """Call a handler; what a failed call did is undone."""
+        meter = Meter(cycles, cells, read_only=read_only)
+        return self.run(self.message(actor, (handler,), payload), meter)
+
+    def run(self, message: Message, meter: Meter | None = None) -> Result:
+        """Run a message on a meter; what a failed one did is undone."""
+        return self.worker.run(lambda: self._run(message, meter))
+
+    def _run(self, message: Message, meter: Meter | None) -> Result:
+        meter = meter or Meter(10_000_000, 1_000_000, limits=Limits())
+        memory = int(meter.memory.cell_contents)
+        state, balances = dict(self.state), dict(self.balances)
+        host = DictionaryHost(self, message, meter)
+        outcome = execute(self.codes[message.actor], message, host, meter)
+        if not outcome.is_success:
+            self.state, self.balances = state, balances
+            host.effects.clear()
+        left = int(meter.memory.cell_contents)
+        return Result(
+            outcome,
+            meter.cycles_used,
+            meter.cells_used,
+            memory - left,
+            tuple(host.effects),
+        )
+
+
+class DictionaryHost:
+    """The `Host` of one execution in a `World`."""
+
+    def __init__(
+        self, world: World, message: Message, meter: Meter, depth: int = 0
+    ) -> None:
+        """A host that charges `meter` and acts as the message's actor."""
+        self._world = world
+        self._message = message
+        self._meter = meter
+        self._depth = depth
+        self._draws = 0
+        self.effects: list[tuple[object, ...]] = []
+        """Calls that were accepted."""
+
+    def get_balance(self, address: object) -> int:
+        """Balance of any account."""
+        self._meter.charge_cycles(costs.READ_CONTEXT)
+        return self._world.balances.get(_address(address), 0)
+
+    def transfer(self, to: object, amount: object) -> None:
+        """Move units from the actor's balance."""
+        self._meter.charge_cycles(costs.TRANSFER)
+        receiver, units = _address(to), _natural(amount, "amount")
+        balances, own = self._world.balances, self._message.actor
+        if balances.get(own, 0) < units:
+            raise HostError(HostErrorCode.InsufficientBalance, "transfer")
+        balances[own] = balances.get(own, 0) - units
+        balances[receiver] = balances.get(receiver, 0) + units
+        self.effects.append(("transfer", receiver, units))
+
+    def get_state(self, key: object) -> bytes | None:
+        """A value of the actor's own state."""
+        self._meter.charge_cycles(costs.GET_STATE)
+        value = self._world.state.get((self._message.actor, _key(key)))
+        self._meter.charge_cells(len(value or b""))
+        return value
+
+    def set_state(self, key: object, value: object) -> None:
+        """Write a value of the actor's own state."""
+        self._meter.charge_cycles(costs.SET_STATE)
+        name, data = _key(key), _bytes(value, "value")
+        if len(data) > _VALUE_BYTES_MAX:
+            raise HostError(HostErrorCode.InvalidInput, "the value is too long")
+        self._meter.charge_cells(len(name) + len(data))
+        self._world.state[self._message.actor, name] = data
+
+    def delete_state(self, key: object) -> None:
+        """Remove a key of the actor's own state."""
+        self._meter.charge_cycles(costs.DELETE_STATE)
+        name = _key(key)
+        self._meter.charge_cells(len(name))
+        self._world.state.pop((self._message.actor, name), None)
+
+    def state_scan_prefix(
+        self, prefix: object, limit: object
+    ) -> list[tuple[bytes, bytes]]:
+        """Pairs under a prefix, ascending."""
+        self._meter.charge_cycles(costs.SCAN_STATE)
+        start, most = _bytes(prefix, "prefix"), _natural(limit, "limit")
+        pairs = [
+            (key, value)
+            for (actor, key), value in sorted(self._world.state.items())
+            if actor == self._message.actor and key.startswith(start)
+        ][:most]
+        self._meter.charge_cycles(costs.SCAN_STATE_PER_ENTRY * len(pairs))
+        self._meter.charge_cells(sum(len(key) + len(value) for key, value in pairs))
+        return pairs
+
+    def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6
+        self,
+        height: object,
+        payload: object,
+        fee_payer: object = None,
+        gas_limit: object = None,
+        expires_at: object = None,
+        max_fee_per_cycle: object = None,
+        max_priority_fee_per_cycle: object = None,
+        gba: object = None,
+        priority_tier_hint: object = None,
+        bid: object = None,
+    ) -> bytes:
+        """Record a timer; its id is made of its position."""
+        self._meter.charge_cycles(costs.SCHEDULE_TIMER)
+        data = _bytes(payload, "payload")
+        if _natural(height, "height") <= self._world.environment.height:
+            raise HostError(HostErrorCode.InvalidInput, "the height is not to come")
+        self._meter.charge_cells(len(data))
+        options = (fee_payer, gas_limit, expires_at, max_fee_per_cycle)
+        more = (max_priority_fee_per_cycle, gba, priority_tier_hint, bid)
+        self.effects.append(("schedule_timer", height, data, *options, *more))
+        return keccak256(len(self.effects).to_bytes(8, "big"))
+
+    def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
+        """Record."""
+        self._meter.charge_cycles(costs.EXTEND_TIMER)
+        self.effects.append(("extend_timer", timer_id, new_expires_at))
+
+    def cancel_timer(self, timer_id: object) -> None:
+        """Record."""
+        self._meter.charge_cycles(costs.CANCEL_TIMER)
+        self.effects.append(("cancel_timer", timer_id))
+
+    def get_timer(self, timer_id: object) -> dict[str, int | bytes | str | None] | None:
+        """No timer is kept."""
+        self._meter.charge_cycles(costs.GET_TIMER)
+        _bytes(timer_id, "timer_id")
+        return None
+
+    def list_timers(self) -> list[bytes]:
+        """No timer is kept."""
+        self._meter.charge_cycles(costs.LIST_TIMERS)
+        return []
+
+    def send_message(
+        self,
+        target: object,
+        handler_or_payload: object,
+        payload: object = None,
+        *,
+        cycles: object = None,
+        cells: object = None,
+    ) -> None:
+        """Record."""
+        self._meter.charge_cycles(costs.SEND_MESSAGE)
+        sent = (_address(target), handler_or_payload, payload, cycles, cells)
+        self.effects.append(("send_message", *sent))
+
+    def create_deferred_tx(
+        self,
+        handler: object,
+        payload: object,
+        cycles: object = None,
+        cells: object = None,
+    ) -> None:
+        """Record."""
+        self._meter.charge_cycles(costs.SEND_MESSAGE)
+        self.effects.append(("create_deferred_tx", handler, payload, cycles, cells))
+
+    def call_actor(
+        self,
+        target: object,
+        handler: object,
+        payload: object,
+        cycles_limit: object = 100_000,
+    ) -> bytes:
+        """Run another actor now, on a meter of its own (D14)."""
+        self._meter.charge_cycles(costs.CALL_ACTOR)
+        callee = _address(target)
+        data = _bytes(payload, "payload")
+        limit = _natural(cycles_limit, "cycles_limit")
+        if type(handler) is not str:
+            raise HostError(HostErrorCode.InvalidInput, "the handler is no str")
+        if callee not in self._world.codes:
+            raise HostError(HostErrorCode.NotFound, "the target is no actor")
+        if self._depth + 1 > _CALLS_MAX:
+            raise HostError(HostErrorCode.TooDeep, "calls are nested too deep")
+        if limit > self._meter.cycles_left:
+            raise HostError(HostErrorCode.InvalidInput, "more cycles than are left")
+        self._meter.charge_cells(len(data))
+        return self._call(Address(callee), handler, data, limit)
+
+    def _call(
+        self, callee: Address, handler: str, payload: bytes, cycles_limit: int
+    ) -> bytes:
+        world, meter = self._world, self._meter
+        inner = Meter(cycles_limit, meter.cells_left, caller=meter)
+        message = world.message(callee, (handler,), payload, self._message.actor)
+        state, balances = dict(world.state), dict(world.balances)
+        host = DictionaryHost(world, message, inner, self._depth + 1)
+        outcome = execute(world.codes[callee], message, host, inner)
+        meter.charge_cycles(inner.cycles_used)
+        meter.charge_cells(inner.cells_used)
+        if outcome.failure is not None:
+            world.state, world.balances = state, balances
+            raise RevertError(f"{outcome.failure.kind}: {outcome.failure.message}")
+        self.effects += host.effects
+        return outcome.value
+
+    def emit_event(self, topic: object, data: object) -> None:
+        """Record an event."""
+        self._meter.charge_cycles(costs.EMIT_EVENT)
+        if type(topic) is not str:
+            raise HostError(HostErrorCode.InvalidInput, "the topic is no str")
+        body = _bytes(data, "data")
+        self._meter.charge_cycles(costs.EMIT_EVENT_PER_BYTE * len(body))
+        self._meter.charge_cells((len(body) + 1) // 2)
+        self.effects.append(("emit_event", topic, body))
+
+    def randomness(self, domain: object) -> bytes:
+        """Reproducible bytes."""
+        self._meter.charge_cycles(costs.KECCAK256)
+        self._draws += 1
+        return keccak256(_bytes(domain, "domain") + self._draws.to_bytes(8, "big"))
+
+    def verify_secp256k1(
+        self, hash_: object, signature: object, address: object
+    ) -> bool:
+        """No key is known here: nothing is signed."""
+        self._meter.charge_cycles(costs.VERIFY_SECP256K1)
+        _bytes(hash_, "hash")
+        _bytes(signature, "signature")
+        _address(address)
+        return False
+
+
+def call_once(
+    source: str,
+    handler: str = "run",
+    payload: bytes = b"",
+    *,
+    cycles: int = 10_000_000,
+    world: Callable[[], World] = World,
+) -> Result:
+    """Compile an actor, call one handler in a world of its own."""
+    place = world()
+    return place.call(place.add(source), handler, payload, cycles=cycles)
+
+
+def _bytes(value: object, name: str) -> bytes:
+    if type(value) is not bytes:
+        raise HostError(HostErrorCode.InvalidInput, f"{name} must be bytes")
+    return value
+
+
+def _address(value: object) -> Address:
+    address = address_of(value)
+    if address is None:
+        raise HostError(HostErrorCode.InvalidInput, "an address is 20 bytes")
+    return address
+
+
+def _natural(value: object, name: str) -> int:
+    if type(value) is not int or value < 0:
+        raise HostError(
+            HostErrorCode.InvalidInput, f"{name} must be an int of 0 or more"
+        )
+    return value
+
+
+def _key(value: object) -> bytes:
+    key = _bytes(value, "key")
+    if not 1 <= len(key) <= _KEY_BYTES_MAX:
+        raise HostError(HostErrorCode.InvalidInput, "a key is 1 to 256 bytes")
+    return key

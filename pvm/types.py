@@ -1,0 +1,98 @@
+"""Values that cross the border of the virtual machine.
+
+Nothing here knows of blocks: what an actor may read of the chain arrives in a
+`Message`, and what came of it leaves in an `Outcome`.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NewType
+
+Address = NewType("Address", bytes)
+"""20 bytes: an account, an actor or a system address (D5, D9)."""
+
+Cycles = NewType("Cycles", int)
+"""Units of compute (D4)."""
+
+Cells = NewType("Cells", int)
+"""Bytes of data (D4)."""
+
+
+class Entry(Enum):
+    """How a message enters an actor; decides which handlers it may reach."""
+
+    DEPLOYMENT = "deployment"
+    """`deploy`, else `init`; an actor without either is fine."""
+    CALL = "call"
+    """A named handler, by transaction, message, fire or another actor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What is the same for every message of a block (D37, D39)."""
+
+    chain_id: int
+    height: int
+    timestamp_ms: int
+    beacon: bytes
+    """32 bytes, a function of chain id and height: never of a block's hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One call of one handler (D11, D13)."""
+
+    environment: Environment
+    entry: Entry
+    actor: Address
+    """The executing actor."""
+    deployer: Address
+    sender: Address
+    """The immediate caller: signer, calling actor, sending actor, or itself."""
+    handlers: tuple[str, ...]
+    """The first of these that the actor defines is called."""
+    payload: bytes
+    value: int = 0
+    """Base units that moved to the actor with this call; 0 but in transactions."""
+    origin: bytes = bytes(32)
+    """Id of the causing transaction, 32 zero bytes for fires and their messages."""
+    msg_id: bytes = bytes(32)
+    nonce: int = 0
+    """The signer's nonce in a transaction, else 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds one execution beside cycles and cells (sandbox.md §5)."""
+
+    memory_bytes: int = 10 * 1024 * 1024
+    """The allocation account: charged, never given back."""
+    depth: int = 256
+    """Frames of actor functions that call anything, over a whole chain of calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an execution failed; the same text on every interpreter."""
+
+    kind: str
+    """Name of the exception or halt, `HandlerNotFound` or `ReturnValue`."""
+    message: str
+    handler: str
+    line: int | None
+    """1-based line of the actor's source, where one is to blame."""
+    hint: str = ""
+    """What to try, for frequent first mistakes; never part of consensus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an execution returned. Use is read from the meter, not from here."""
+
+    value: bytes
+    failure: Failure | None
+
+    @property
+    def is_success(self) -> bool:
+        """True if the handler returned and what it returned could be encoded."""
+        return self.failure is None

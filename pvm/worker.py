@@ -1,0 +1,207 @@
+"""The one thread on which everything executes (sandbox.md §5).
+
+Why: how deep Python may recurse before the interpreter gives up, or dies, depends on
+the caller's stack, on the recursion limit of whoever runs the process, and on the
+version. Actors have a depth limit of their own that must be met first, everywhere:
+so blocks, simulations and read-only calls, of a node and of a test alike, run on a
+thread with a large stack and a fixed recursion limit.
+
+Rules:
+
+* one job at a time, in the order given;
+* while a job runs, the recursion limit is `RECURSION_LIMIT` and garbage collection
+  is paused; both are put back as they were. They belong to the process, so workers
+  that run at the same time share them: the first saves, the last restores;
+* nothing here knows asyncio: `post` reports on the worker thread, and an event loop
+  wraps that with its own thread-safe call.
+"""
+
+import gc
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Final, Self, TypeAlias, TypeVar
+
+Result = TypeVar("Result")
+
+STACK_BYTES: Final = 64 * 1024 * 1024
+"""Address space, touched only as deep as something recurses."""
+
+RECURSION_LIMIT: Final = 3_000
+"""Far above what 256 actor frames and the library beneath them need."""
+
+_Jobs: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
+
+
+class _Interpreter:
+    """The settings of the process that hold while any worker runs a job."""
+
+    __slots__ = ("_collecting", "_lock", "_recursion_limit", "_running")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running = 0
+        self._recursion_limit = 0
+        self._collecting = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._running == 0:
+                self._recursion_limit = sys.getrecursionlimit()
+                self._collecting = gc.isenabled()
+                gc.disable()
+                sys.setrecursionlimit(RECURSION_LIMIT)
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._running -= 1
+            if self._running == 0:
+                sys.setrecursionlimit(self._recursion_limit)
+                if self._collecting:
+                    gc.enable()
+
+
+# The one piece of module state of the virtual machine: it mirrors state that the
+# interpreter itself keeps once a process, and no result depends on it.
+_INTERPRETER: Final = _Interpreter()
+_STARTING: Final = threading.Lock()
+
+
+class Worker:
+    """A thread that runs what it is given; close it, or leave it to `with`.
+
+    A worker that is forgotten ends with its last reference, or with the process.
+    """
+
+    __slots__ = ("__weakref__", "_closed", "_jobs", "_lock", "_stop", "_thread")
+
+    def __init__(self) -> None:
+        self._jobs: _Jobs = SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        # The thread must not hold the worker, or it would never be forgotten.
+        self._thread = _start(self._jobs)
+        self._stop = weakref.finalize(self, self._jobs.put, None)
+
+    def run(self, function: Callable[[], Result]) -> Result:
+        """Run `function` on the worker thread and wait; its exceptions propagate.
+
+        Called on the worker thread itself it just calls.
+
+        Raises:
+            RuntimeError: the worker is closed.
+        """
+        if threading.get_ident() == self._thread.ident:
+            with _INTERPRETER:
+                return function()
+        results: list[Result] = []
+        errors: list[BaseException] = []
+        done = threading.Lock()
+        done.acquire()
+
+        def job() -> None:
+            try:
+                with _INTERPRETER:
+                    results.append(function())
+            except BaseException as error:  # noqa: BLE001 - the caller's to judge
+                errors.append(error)
+            finally:
+                done.release()
+
+        self._put(job)
+        done.acquire()
+        if errors:
+            # Popped: its traceback holds this frame, which must not hold it.
+            raise errors.pop()
+        return results[0]
+
+    def post(
+        self,
+        function: Callable[[], Result],
+        on_done: Callable[[Result | None, BaseException | None], None],
+    ) -> None:
+        """Run `function` later; then call `on_done` on the worker thread.
+
+        `on_done(result, None)` after a return, `on_done(None, exception)` else. What
+        it raises goes to `threading.excepthook` and harms no later job.
+
+        Raises:
+            RuntimeError: the worker is closed.
+        """
+
+        def job() -> None:
+            result: Result | None = None
+            failure: BaseException | None = None
+            try:
+                with _INTERPRETER:
+                    result = function()
+            except BaseException as error:  # noqa: BLE001 - the caller's to judge
+                failure = error
+            on_done(result, failure)
+
+        self._put(job)
+
+    def close(self) -> None:
+        """Finish what was given and end the thread; afterwards `run` refuses.
+
+        Called on the worker thread itself, the thread ends after the job.
+        """
+        with self._lock:
+            self._closed = True
+            self._stop()
+        if threading.get_ident() != self._thread.ident:
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        """The worker itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _put(self, job: Callable[[], None]) -> None:
+        # Under the lock, so that no job comes behind the order to stop.
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the worker is closed")
+            self._jobs.put(job)
+
+
+def _start(jobs: _Jobs) -> threading.Thread:
+    thread = threading.Thread(target=_work, args=(jobs,), name="pvm", daemon=True)
+    # The stack size is a setting of the process that the next thread start reads.
+    with _STARTING:
+        before = threading.stack_size(STACK_BYTES)
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(before)
+    return thread
+
+
+def _work(jobs: _Jobs) -> None:
+    while (job := jobs.get()) is not None:
+        try:
+            job()
+        except BaseException as error:  # noqa: BLE001 - only of an `on_done`
+            threading.excepthook(
+                threading.ExceptHookArgs(
+                    (
+                        type(error),
+                        error,
+                        error.__traceback__,
+                        threading.current_thread(),
+                    )
+                )
+            )
+        del job  # do not keep its results alive while waiting

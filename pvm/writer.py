@@ -1,0 +1,103 @@
+"""What every rewriting shares: the scope being written, and values used twice."""
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pvm import language, syntax
+from pvm.facts import Facts
+from pvm.pricing import Pricing
+from pvm.syntax import again, bind, is_atom, load
+
+
+@dataclass(slots=True)
+class Scope:
+    """The function, lambda, class or module whose code is being written."""
+
+    allows_walrus: bool = True
+    """False in class bodies, defaults and the sources of comprehensions."""
+    has_depth: bool = False
+    is_module: bool = False
+    prefix: str = syntax.TEMPORARY
+    temporaries: int = 0
+    cells: frozenset[str] = frozenset()
+    """Which of `_cycles`, `_depth`, `_memory` the code assigns."""
+
+
+class Writer:
+    """Rewrites the expressions of one module; subclasses know the kinds of node."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.pricing = Pricing(facts)
+        self.scope = Scope()
+
+    def rewrite(self, node: ast.expr) -> ast.expr:
+        """The instrumented form of an expression that is read."""
+        written: ast.expr = getattr(self, f"_write_{type(node).__name__.lower()}")(node)
+        return written
+
+    def rewrite_optional(self, node: ast.expr | None) -> ast.expr | None:
+        """As `rewrite`; None stays None."""
+        return None if node is None else self.rewrite(node)
+
+    def rewrite_all(self, nodes: Iterable[ast.expr]) -> list[ast.expr]:
+        """As `rewrite`, in order."""
+        return [self.rewrite(node) for node in nodes]
+
+    def rewrite_without_walrus(self, node: ast.expr) -> ast.expr:
+        """As `rewrite`, where a walrus may not stand."""
+        before, self.scope.allows_walrus = self.scope.allows_walrus, False
+        result = self.rewrite(node)
+        self.scope.allows_walrus = before
+        return result
+
+    def temporary(self) -> str:
+        """A fresh name, free again in the next statement."""
+        self.scope.temporaries += 1
+        return f"{self.scope.prefix}{self.scope.temporaries}"
+
+    def named(self, node: ast.expr) -> tuple[ast.expr, str]:
+        """An expression that leaves its value in a variable, and that variable."""
+        value = self.rewrite(node)
+        if isinstance(value, ast.Name):
+            return value, value.id
+        name = self.temporary()
+        return bind(name, value), name
+
+    def twice(self, node: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """An expression for the first use of a value and one for the next."""
+        value = self.rewrite(node)
+        if is_atom(value):
+            return value, again(value)
+        name = self.temporary()
+        return bind(name, value), load(name)
+
+    def operands(
+        self, left: ast.expr, right: ast.expr
+    ) -> tuple[ast.expr, ast.expr, ast.expr, ast.expr]:
+        """Both operands for a first use, and atoms for the next."""
+        first, second = self.rewrite(left), self.rewrite(right)
+        if is_atom(second) and is_atom(first):
+            return first, second, again(first), again(second)
+        if not isinstance(first, ast.Constant):
+            first = bind(self.temporary(), first)
+        if not is_atom(second):
+            second = bind(self.temporary(), second)
+        return first, second, _bound(first), _bound(second)
+
+    def class_name(self, node: ast.expr) -> ast.Name | None:
+        """A name bound to the native class or to a class of the module."""
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id in self.facts.classes:
+            return load(node.id)
+        known = language.CLASSES | language.CLASSES_NEVER | language.EXCEPTIONS
+        if node.id in known and self.facts.is_universal(node.id):
+            return load(f"_{node.id}")
+        return None
+
+
+def _bound(node: ast.expr) -> ast.expr:
+    """What reads again what `node`, an atom or a walrus, has left."""
+    return again(node.target if isinstance(node, ast.NamedExpr) else node)

@@ -1,0 +1,675 @@
+# expect: OutOfCycles
+def run():
+    while True:
+        pass
+---
+# expect: OutOfCycles
+def run():
+    while True:
+        try:
+            while True:
+                pass
+        except Exception:
+            pass
+---
+# expect: OutOfCycles
+def run():
+    try:
+        while True:
+            pass
+    finally:
+        n = 0
+        while True:
+            n = n + 1
+---
+# expect: TooDeepRecursion
+def f(n):
+    return f(n + 1)
+def run():
+    return f(0)
+---
+# expect: returns 0
+def f(n):
+    if n == 0:
+        return 0
+    return f(n - 1)
+def run():
+    return f(250)
+---
+# expect: returns 120
+def f(n):
+    if n == 0:
+        return 0
+    return sorted([n], key=lambda x: f(x - 1))[0]
+def run():
+    return f(120)
+---
+# expect: TooDeepRecursion
+def f(n):
+    try:
+        return f(n + 1)
+    except Exception:
+        return n
+def run():
+    return f(0)
+---
+# expect: TooDeepRecursion
+def f(n):
+    return sorted([1,2], key=f)
+def run():
+    return f(0)
+---
+# expect: TooDeepRecursion
+def f(n):
+    return map(f, [n])
+def run():
+    return f(0)
+---
+# expect: TooDeepRecursion
+class A:
+    def __eq__(self, o):
+        return self == o
+def run():
+    return A() == A()
+---
+# expect: TooDeepRecursion
+class A:
+    @property
+    def p(self):
+        return self.p
+def run():
+    return A().p
+---
+# expect: TooDeepRecursion
+class E(Exception):
+    def __init__(self):
+        raise E
+def run():
+    raise E
+---
+# expect: TooDeepRecursion
+f = lambda: f()
+def run():
+    return f()
+---
+# expect: TooDeepRecursion
+def g(n):
+    yield from g(n + 1)
+def run():
+    return list(g(0))
+---
+# expect: OutOfMemory
+def g(n):
+    yield n
+def run():
+    x = g(0)
+    for i in range(100000):
+        x = chain(x)
+    return next(x)
+def chain(y):
+    for v in y:
+        yield v
+---
+# expect: TooDeepRecursion
+def chain(y):
+    for v in y:
+        yield v
+def run():
+    x = chain([1])
+    for i in range(2000):
+        x = chain(x)
+    return next(x)
+---
+# expect: OverflowError
+def run():
+    x = 3
+    for i in range(60):
+        x = x * x
+    return 1
+---
+# expect: OverflowError
+def run():
+    x = 1
+    for i in range(9999):
+        x = x + x
+    return 1
+---
+# expect: OverflowError
+def run():
+    x = 1
+    for i in range(9999):
+        x += x
+    return 1
+---
+# expect: OutOfCycles
+def run():
+    return len("a" * 10000000000)
+---
+# expect: OutOfCycles
+def run():
+    return len([0] * 2000000)
+---
+# expect: OutOfCycles
+def run():
+    s = "a"
+    while True:
+        s = s + s
+---
+# expect: OutOfCycles
+def run():
+    s = "a"
+    while True:
+        s = f"{s}{s}"
+---
+# expect: OutOfMemory
+def run():
+    x = [1]
+    while True:
+        x = [*x, *x]
+---
+# expect: OutOfMemory
+def run():
+    l = []
+    while True:
+        l.append(1)
+---
+# expect: OutOfMemory
+def run():
+    d = {}
+    i = 0
+    while True:
+        d[i] = i
+        i = i + 1
+---
+# expect: ValueError
+def run():
+    x = []
+    for i in range(100000):
+        x = [x]
+    return x == [x]
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    return x == y
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    x = [x]
+    return str(x)
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    x = [x]
+    return repr(x)
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    x = [x]
+    return f"{x}"
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    x = [x]
+    return x
+---
+# expect: TypeError
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    x = [x]
+    return sorted([x, x])
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    return x in [y]
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    return (x, x) < (y, x)
+---
+# expect: TypeError
+def run():
+    x = [1]
+    y = [1]
+    for i in range(40):
+        x = [x, x]
+        y = [y, y]
+    x = [x]
+    return {(x,): 1}
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    for i in range(40):
+        x = [x, x]
+    raise ValueError(x)
+---
+# expect: OutOfCycles
+def run():
+    x = (1,)
+    for i in range(40):
+        x = (x, x)
+    return {x: 1}
+---
+# expect: OutOfCycles
+def run():
+    x = (1,)
+    d = {}
+    for i in range(40):
+        x = (x, x)
+    return d.get(x)
+---
+# expect: OutOfCycles
+def run():
+    x = (1,)
+    for i in range(40):
+        x = (x, x)
+    return set([x])
+---
+# expect: TypeError
+def run():
+    x = (int,)
+    for i in range(40):
+        x = (x, x)
+    return isinstance(1, x)
+---
+# expect: ValueError
+def run():
+    d = {}
+    d[2305843009213693951 * 5] = 1
+---
+# expect: ValueError
+def run():
+    return {2305843009213693951 * 5: 1}
+---
+# expect: ValueError
+def run():
+    return set([2305843009213693951 * 5])
+---
+# expect: OverflowError
+def run():
+    return 2 ** (2 ** 40)
+---
+# expect: OverflowError
+def run():
+    return 1 << 10000000
+---
+# expect: ValueError
+def run():
+    return 2 ** -1
+---
+# expect: ValueError
+def run():
+    return pow(3, -2)
+---
+# expect: AttributeError
+class A:
+    def format(self):
+        return 1
+def run():
+    return "{0.__class__}".format(1)
+---
+# expect: OutOfCycles
+def run():
+    return sum([i for i in range(10000000)])
+---
+# expect: OutOfCycles
+def run():
+    return list(range(1000000000))
+---
+# expect: OutOfCycles
+def run():
+    return list(range(10**30))
+---
+# expect: returns [None]
+def run():
+    x = [0]
+    return [x.append(1) for y in x]
+---
+# expect: OutOfMemory
+def run():
+    x = [0]
+    for y in x:
+        x.append(1)
+---
+# expect: returns [None]
+def run():
+    x = [0]
+    return list(map(lambda y: x.append(1), x))
+---
+# expect: TypeError
+def run():
+    x = "%1000000000d"
+    return x % 1
+---
+# expect: OutOfCycles
+def run():
+    return int("9" * 100000, 32)
+---
+# expect: ValueError
+def run():
+    return "x".center(10**9)
+---
+# expect: ValueError
+def run():
+    return "x".ljust(10**9)
+---
+# expect: OutOfCycles
+def run():
+    return " ".join(["x" * 1000] * 100000)
+---
+# expect: OutOfCycles
+def run():
+    return ("a" * 100000).replace("a", "b" * 1000)
+---
+# expect: OutOfCycles
+def run():
+    return bytes(10**10)
+---
+# expect: ValueError
+def run():
+    return (5).to_bytes(10**9, "big")
+---
+# expect: AttributeError
+import json
+def set_it(m):
+    m.loads = 1
+def run():
+    set_it(json)
+---
+# expect: returns b'xay'
+def run():
+    f = "a".join
+    return f(["x", "y"])
+---
+# expect: returns b'<function>'
+def run():
+    f = [].sort
+    f()
+    return str(f)
+---
+# expect: returns 5
+def run():
+    return type(1)(5)
+---
+# expect: returns b"<function><function><function>ValueError('x')<function><A>"
+def run():
+    return str(len) + str(run) + str(int) + repr(ValueError("x")) + str(lambda: 1) + str(object_of()) 
+def object_of():
+    return A()
+class A:
+    pass
+---
+# expect: returns ['IndexError', 'IndexError()', 0]
+def run():
+    try:
+        return [][0]
+    except IndexError as e:
+        return [str(e), repr(e), len(e.args)]
+---
+# expect: returns b'NameError'
+def run():
+    try:
+        return undefined_later
+    except NameError as e:
+        return str(e)
+def f():
+    global undefined_later
+    undefined_later = 1
+---
+# expect: StopIteration
+def run():
+    raise StopIteration(5)
+---
+# expect: ReturnValue
+def run():
+    x = yield 5
+---
+# expect: OutOfCycles
+def run():
+    return [x for x in [1] if [y for y in [z for z in range(10**7)]]]
+---
+# expect: OutOfCycles
+class A:
+    def __enter__(self):
+        return 1
+    def __exit__(self, a, b, c):
+        return True
+def run():
+    with A():
+        while True:
+            pass
+    return 5
+---
+# expect: OutOfCycles
+def gen():
+    while True:
+        pass
+    yield 1
+def run():
+    return next(gen(), 5)
+---
+# expect: returns 5
+def run():
+    return next(iter([]), 5)
+---
+# expect: AttributeError
+def run():
+    len.x = 1
+---
+# expect: AttributeError
+def run():
+    int.x = 1
+---
+# expect: AttributeError
+def run():
+    ValueError.x = 1
+---
+# expect: AttributeError
+def run():
+    type(1).x = 1
+---
+# expect: AttributeError
+def run():
+    e = pvm_host
+    e.x = 1
+---
+# expect: AttributeError
+class A:
+    x = 0
+    def run(self):
+        self.storage.x = 1
+---
+# expect: returns 1
+class A:
+    def run(self):
+        self.storage = 5
+        del self.storage
+        return 1
+---
+# expect: AttributeError
+def run():
+    try:
+        pvm_host.get_state(5)
+    except pvm_host.HostError as e:
+        t = type(e)
+        t.x = 1
+---
+# expect: returns 5
+def run():
+    a = [lambda: 1] * 10
+    a[0].z = 5
+    return a[1].z
+---
+# expect: OutOfMemory
+x = [0]
+for i in x:
+    x.append(1)
+def run():
+    return 1
+---
+# expect: OutOfCycles
+def f(a=[i for i in range(10**8)]):
+    pass
+def run():
+    pass
+---
+# expect: OverflowError
+class A:
+    x = 2 ** 4000 * 2 ** 4000
+def run():
+    pass
+---
+# expect: OutOfCycles
+def run():
+    a, *b = range(10**9)
+---
+# expect: OutOfMemory
+def run():
+    return {**{str(i): 1 for i in range(100000)}}
+---
+# expect: TypeError
+def run():
+    return dict(**{"_x": 1})
+---
+# expect: OutOfMemory
+def run():
+    x = {}
+    for i in range(100000):
+        x = {1: x}
+    return str(x)
+---
+# expect: ValueError
+def run():
+    x = []
+    x.append(x)
+    return str(x)
+---
+# expect: returns True
+def run():
+    x = []
+    x.append(x)
+    return x == x
+---
+# expect: ValueError
+def run():
+    x = []
+    x.append(x)
+    y = []
+    y.append(y)
+    return x == y
+---
+# expect: ReturnValue
+def run():
+    x = []
+    x.append(x)
+    return x
+---
+# expect: returns 1
+def run():
+    x = []
+    for i in range(100000):
+        x = [x]
+    return 1
+---
+# expect: returns 1
+def run():
+    e = ValueError("a")
+    for i in range(100000):
+        try:
+            raise e
+        except ValueError as f:
+            e = f
+    return 1
+---
+# expect: OutOfCycles
+def run():
+    return [g() for i in range(1000000)]
+def g():
+    yield 1
+---
+# expect: OutOfCycles
+def run():
+    return [ValueError() for i in range(1000000)]
+---
+# expect: OutOfCycles
+def run():
+    e = ValueError
+    return [e() for i in range(1000000)]
+---
+# expect: returns 5
+def run():
+    _cycles = 5
+    return _cycles
+---
+# expect: OutOfCycles
+def run():
+    global _cycles
+    _cycles = 10**9
+    while True:
+        pass
+---
+# expect: OutOfCycles
+def run():
+    [(_halt := 1) for x in [1]]
+    while True:
+        pass
+---
+# expect: OutOfCycles
+class A:
+    _len = 5
+    _halt = 3
+    def run(self):
+        while True:
+            pass
+---
+# expect: OutOfCycles
+from json import loads as _halt
+def run():
+    while True:
+        pass
+---
+# expect: returns [3, 5, 8]
+def len(x):
+    return 3
+int = 5
+def run():
+    return [len([]), int, 3 + int]

@@ -1,0 +1,372 @@
+# What the language refuses: the reason stands after three hashes on its line.
+async def f():  ### async functions
+    pass
+---
+def f(x):
+    match x:  ### match reads attributes
+        case 1:
+            pass
+---
+def f():
+    return 1.5  ### floats do not exist
+---
+def f():
+    return 2j  ### floats do not exist
+---
+def f(a, b):
+    return a / b  ### true division
+---
+def f(a):
+    a /= 2  ### true division
+    return a
+---
+def f(a):
+    return a @ a  ### matrix multiplication
+---
+def f():
+    print("x")  ### an actor has no output
+---
+def f():
+    return eval("1")  ### code cannot be made
+---
+def f():
+    return open("x")  ### an actor has no files
+---
+def f(x):
+    return id(x)  ### addresses differ
+---
+def f(x):
+    return hash(x)  ### hashes differ
+---
+def f():
+    return undefined  ### the name 'undefined' is not defined
+---
+def f(x):
+    return x.undefined  ### no class of this module
+---
+def f(x):
+    return x.__class__  ### CPython's own business
+---
+def f(x):
+    return x.__dict__  ### CPython's own business
+---
+def f(x):
+    return x.gi_frame  ### inspects the interpreter
+---
+class A:
+    def mro(self):
+        return 1
+
+def f(x):
+    return A.mro()  ### inspects the interpreter
+---
+def f(x):
+    return x.with_traceback(None)  ### inspects the interpreter
+---
+def f(x, name):
+    return getattr(x, name)  ### is not a literal
+---
+def f(x):
+    return getattr(x, "__class__")  ### inspects the interpreter
+---
+def f(x):
+    return hasattr(x, "gi_code")  ### inspects the interpreter
+---
+def f(x):
+    g = getattr  ### can only be called
+    return g(x, "y")
+---
+def f(x):
+    setattr(x, "y", 1)  ### names are static
+---
+def f(x):
+    return type("A", (), {})  ### type takes one argument
+---
+def f(x):
+    __x = 1  ### two underscores
+    return x
+---
+def f(private_x):  ### the prefix of private_x
+    return 1
+---
+def f():
+    hidden_1 = 2  ### the prefix of hidden_1
+---
+def f(naïve):  ### is not ASCII
+    return 1
+---
+def f():
+    try:
+        pass
+    except:  ### a bare except
+        pass
+---
+def f():
+    try:
+        pass
+    except BaseException:  ### halts must pass
+        pass
+---
+def f(e):
+    try:
+        pass
+    except e:  ### no exception class
+        pass
+---
+class A:
+    pass
+
+def f():
+    try:
+        pass
+    except A:  ### no exception class
+        pass
+---
+ValueError = 5
+
+def f():
+    try:
+        pass
+    except ValueError:  ### no exception class
+        pass
+---
+def f():
+    try:
+        pass
+    finally:
+        return 1  ### return leaves a finally
+---
+def f():
+    for i in [1]:
+        try:
+            pass
+        finally:
+            break  ### break leaves a finally
+---
+def f():
+    try:
+        pass
+    finally:
+        for i in [1]:
+            break
+---
+def f():
+    raise  ### outside of a handler
+---
+def f(x):
+    return x is 5  ### compares with None
+---
+def f(x, y):
+    return x is not y  ### compares with None
+---
+class A(str):  ### a base class
+    pass
+---
+class A(object):  ### object as a base class
+    pass
+---
+class A(metaclass=int):  ### keywords or a metaclass
+    pass
+---
+def f():
+    class A:  ### a class inside
+        pass
+---
+class A:
+    def __del__(self):  ### two underscores
+        pass
+---
+class A:
+    def __hash__(self):  ### two underscores
+        return 1
+---
+class A:
+    def __getattr__(self, name):  ### two underscores
+        return 1
+---
+class A:
+    __slots__ = ()  ### two underscores
+---
+class A:
+    for i in [1]:  ### methods and constants only
+        pass
+---
+class A:
+    x = [i for i in [1]]  ### a comprehension stands in a class body
+---
+class A:
+    x = lambda: 1  ### a lambda stands in a class body
+---
+class A:  ### bound twice
+    pass
+
+A = 5
+def f():
+    return A
+---
+def deco(f):
+    return f
+
+@deco
+class A:  ### a class has decorators
+    pass
+---
+def f():
+    return property  ### a decorator of methods only
+---
+@property  ### decorates something else
+def f():
+    return 1
+---
+def f():
+    return super().x  ### outside of a method
+---
+class A:
+    def f(self):
+        return super(A, self).f()  ### super takes no arguments
+---
+class A:
+    def f(self):
+        return [super().f() for i in [1]]  ### outside of a method
+---
+import os  ### is not available
+---
+import re  ### is not available
+---
+from json import nothing  ### has no 'nothing'
+---
+from json import *  ### import *
+---
+from . import x  ### a relative import
+---
+def f():
+    import json  ### inside a function
+---
+import json
+
+def f():
+    return json.decoder  ### has no 'decoder'
+---
+import json
+
+def f():
+    json.loads = 1  ### cannot be changed
+---
+def f():
+    return pvm_host.nothing  ### has no 'nothing'
+---
+def f():
+    return pvm_host.HostError(1, "x")  ### can only be caught
+---
+from pvm_host import HostError
+
+def f():
+    x = HostError  ### can only be caught
+---
+def f(x, w):
+    return f"{x:{w}}"  ### not a literal
+---
+def f(x):
+    return f"{x:300}"  ### a width over
+---
+def f(x):
+    return f"{x:.2f}"  ### the format
+---
+def f(x):
+    return f"{x:n}"  ### the format
+---
+def f(x):
+    return f"{x!a}"  ### the conversion !a
+---
+def f(x):
+    return "%d" % x  ### % on text
+---
+def f(x):
+    return "{}".format(x)  ### no class of this module
+---
+def f(x):
+    return [(yield 1)]  ### inside an expression
+---
+def f(x):
+    y = (yield 1) + 1  ### inside an expression
+---
+def f(x):
+    try:
+        yield 1  ### inside try or with
+    except ValueError:
+        pass
+---
+def f(x):
+    with x:
+        yield 1  ### inside try or with
+---
+def f(x):
+    for a, *b in x:  ### a starred target
+        pass
+---
+def f(x):
+    return [a for a, *b in x]  ### a starred target
+---
+def f(x):
+    x[1:2] += [1]  ### augmented assignment to a slice
+---
+def f(x):
+    return ...  ### is not in the language
+---
+def f(x):
+    g(_y=1)  ### starts with an underscore
+
+def g(_y):
+    return _y
+---
+def f(x):
+    y: int  ### an annotation without a value
+---
+return 5  ### stands where it may not
+---
+def f():
+    break  ### stands where it may not
+---
+def f(a, a):  ### stands where it may not
+    pass
+---
+def f(:  ### does not parse
+    pass
+---
+type X = int  ### does not parse
+---
+def f[T](x):  ### does not parse
+    pass
+---
+def f(d):
+    return f"{d["a"]}"  ###
+---
+from typing import Optional
+
+def f(x: Optional[int]):
+    return Optional  ### the name 'Optional' is not defined
+---
+def f(x=(y := 1) < 2 < 3):
+    return x
+---
+def f(x=1 < max(2, 3) < 3):  ### a chained comparison
+    return x
+---
+def f(x):
+    return [1 for x[0] in [1]]  ### assigns to something else
+---
+from __future__ import annotations
+from typing import List, Optional
+
+class Actor:
+    """A docstring."""
+
+    count: int = 0
+    names: List[str]
+
+    def handle(self, payload: Optional[bytes] = None) -> List[int]:
+        x: int = 1
+        return [x]
+---
+def f(x):
+    type(x).__name__ = "y"  ### CPython's own business

@@ -1,0 +1,15 @@
+"""Hypothesis profiles: `HYPOTHESIS_PROFILE` chooses one, `dev` is the default.
+
+No profile has a deadline: a loaded machine is no bug.
+"""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("dev", max_examples=50, deadline=None)
+settings.register_profile(
+    "ci", max_examples=500, deadline=None, derandomize=True, print_blob=True
+)
+settings.register_profile("nightly", max_examples=10_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

@@ -1,0 +1,108 @@
+"""`pvm.compiler`: one pipeline, immutable code, a cache that its caller owns."""
+
+import ast
+
+import pytest
+
+from pvm import CodeCache, CompileError, compile_actor
+from pvm.gate import restrict
+from pvm.parser import parse
+
+
+def test_handlers_are_public_functions_then_public_methods():
+    """host.md §1: which handlers exist."""
+    code = compile_actor(b"""
+import json
+from json import loads
+
+class Base:
+    def inherited(self): pass
+    def _hidden(self): pass
+
+class Actor(Base):
+    def method(self): pass
+    def both(self): pass
+    @property
+    def shown(self): return 1
+
+def both(payload): pass
+def _private(): pass
+other = both
+""")
+    assert code.handlers == ("both", "method", "inherited")
+    assert code.functions == {"both"}
+    assert code.methods == {"method", "both", "inherited"}
+    assert code.actor_class == "Actor"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("class A:\n    pass", "A"),
+        ("class A:\n    pass\nclass B:\n    pass", None),
+        ("class A:\n    pass\nclass Actor:\n    pass", "Actor"),
+        ("class E(ValueError):\n    pass\nclass A:\n    pass", "A"),
+        ("class E(ValueError):\n    pass\nclass F(E):\n    pass", None),
+        ("x = 1", None),
+    ],
+)
+def test_the_actor_class_is_named_actor_or_the_only_one(source, name):
+    """Exceptions of the module are not counted."""
+    assert compile_actor(source.encode()).actor_class == name
+
+
+def test_code_is_immutable():
+    code = compile_actor(b"def f(): pass")
+    with pytest.raises(AttributeError):
+        code.handlers = ()
+    with pytest.raises(TypeError):
+        code.natives["x"] = 1
+
+
+def test_a_cache_compiles_once_and_forgets_what_was_used_first():
+    cache = CodeCache(2)
+    one = cache.get(b"1", b"x = 1")
+    cache.get(b"2", b"x = 2")
+    assert cache.get(b"1", b"x = 1") is one
+    cache.get(b"3", b"x = 3")
+    assert len(cache) == 2
+    assert cache.get(b"1", b"x = 1") is one
+
+
+def test_a_cache_does_not_remember_refusals():
+    cache = CodeCache(2)
+    for _ in range(2):
+        with pytest.raises(CompileError):
+            cache.get(b"1", b"x = 1.5")
+    assert len(cache) == 0
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "async def f(): pass",
+        "match 1:\n    case 1: pass",
+        "_x = 1",
+        "x.__class__",
+        "x.gi_frame",
+        "def __init__(): pass",
+        "from a import *",
+        "try:\n    pass\nexcept* ValueError:\n    pass",
+        "exec('1')",
+        "a.b += 1",
+    ],
+)
+def test_restricted_python_is_a_real_gate(source):
+    """Its checks hold by themselves, whatever our policy lets through."""
+    with pytest.raises(CompileError):
+        restrict(parse(source.encode()))
+
+
+def test_the_gate_changes_nothing():
+
+    source = (
+        b"def f(x):\n    for a, b in x:\n        a.b = x[1]\n    a, b = x\n    x += 1"
+    )
+    tree = parse(source)
+    before = ast.dump(tree)
+    assert ast.dump(restrict(tree)) == before

@@ -1,0 +1,125 @@
+"""`pvm.instrument`: charges, guards, and that both are linear (sandbox.md §2, §4)."""
+
+import ast
+import time
+
+import pytest
+
+from pvm import compile_actor
+from pvm.desugar import desugar
+from pvm.instrument import instrument
+from pvm.parser import parse
+from pvm.testing import call_once
+
+
+def instrumented(source):
+    return ast.unparse(instrument(desugar(parse(source.encode()))))
+
+
+def cycles(body, setup=""):
+    """What a body costs in a function beyond an empty one."""
+    indented = "".join(f"    {line}\n" for line in body.split("\n"))
+    full = call_once(f"{setup}\ndef run():\n{indented}    return None")
+    empty = call_once(f"{setup}\ndef run():\n    return None")
+    assert full.error == ""
+    return full.cycles_used - empty.cycles_used
+
+
+@pytest.mark.parametrize(
+    ("body", "price"),
+    [
+        ("x = 1", 1),
+        ("x = 1 + 2", 2),
+        ("x = y = 1", 2),
+        ("x = [1, 2]", 1 + 4 + 2),
+        ("x = (1, 2)", 1),
+        ("x = {1: 2}", 1 + 8 + 4),
+        ("x = len('a')", 1 + 5),
+        ("x = abs(1)", 1 + 10),
+        ("x = 'a'[0]", 1 + 3),
+        ("x = f'ab{1}'", 1 + 2 + 2 + 2),
+        ("x = 1 if len('') else 2 + 3", 1 + 1 + 5 + 1),
+        ("for i in range(3):\n    pass", 2 + 10 + 3 * 2),
+        ("i = 0\nwhile i < 3:\n    i += 1", 1 + 2 + 3 * (2 + 1)),
+        ("x = [i for i in range(3)]", 1 + 20 + 10 + 3 * 2),
+        ("if len(''):\n    x = 1\nelse:\n    x = 2", 1 + 5 + 1),
+        ("try:\n    x = 1\nfinally:\n    x = 2", 3 + 1 + 3 + 1),
+        ("try:\n    raise ValueError\nexcept ValueError:\n    pass", 3 + 5 + 5),
+        ("def f():\n    return 1\nf()", 10 + 11 + 2 + 1),
+        ("f = lambda: 1\nf()", 11 + 11 + 2),
+        ("'docstring'\npass", 0),
+        ("x = 1 in (1, 2, 3)", 1 + 1 + 3),
+    ],
+)
+def test_syntax_costs_what_the_table_says(body, price):
+    assert cycles(body) == price
+
+
+def test_an_if_whose_arms_differ_by_more_than_32_pays_for_the_arm_it_takes():
+    dear = "\n".join(["    x = 1"] * 40)
+    assert cycles(f"if 0 == 1:\n{dear}") == 1 + 1
+    assert cycles(f"if 1 == 1:\n{dear}") == 1 + 1 + 40
+    cheap = "\n".join(["    x = 1"] * 32)
+    assert cycles(f"if 0 == 1:\n{cheap}") == 1 + 1 + 32
+
+
+def test_a_block_is_paid_whole_on_entry_even_if_left_early():
+    assert cycles("for i in range(9):\n    break\n    x = 1 + 2") == 2 + 10 + 2 + 1 + 2
+
+
+def test_a_leaf_counts_no_depth_and_others_do():
+    assert (
+        "_depth"
+        not in instrumented("def f(x):\n    return len(x)").split("_memory")[-1]
+    )
+    assert "_depth = _e" in instrumented("def f(x):\n    return f(x)")
+    assert "_depth = _e" in instrumented("def f(x):\n    return sorted(x, key=f)")
+    assert "_depth = _e" in instrumented("def f(x):\n    return map(f, x)")
+
+
+def test_positions_are_those_of_statements():
+    tree = instrument(
+        desugar(parse(b"def f(x):\n    return [\n        x,\n        x,\n    ]"))
+    )
+    lines = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.expr)}
+    assert lines <= {1, 2}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: "def f(x):\n" + "    x = x + 1\n" * n,
+        lambda n: (
+            "def f(x):\n    return " + "+".join(["x"] * 60) + "\n" + "y = 1\n" * n
+        ),
+        lambda n: "def f(x):\n" + "    if x:\n        x = [x, x]\n" * n,
+        lambda n: "x = [" + "[1]," * n + "]",
+    ],
+)
+def test_compiling_is_linear_in_the_source(make):
+    """Eight times the source, at most some twenty times the work."""
+
+    def seconds(count):
+        source = make(count).encode()
+        started = time.process_time()
+        compile_actor(source)
+        return time.process_time() - started
+
+    seconds(20)
+    short = min(seconds(100) for _ in range(3))
+    assert min(seconds(800) for _ in range(2)) < 20 * short + 0.05
+
+
+def test_memory_is_charged_for_what_is_kept():
+    def used(body):
+        return call_once(f"def run():\n    {body}\n    return None").memory_used
+
+    base = used("pass")
+    assert used("x = [1, 2]") - base == 64 + 16
+    assert used("x = {1: 2}") - base == 64 + 100
+    assert used("x = {}; x[1] = 2") - base == 64 + 64
+    assert used("x = []; x.append(2)") - base == 64 + 64
+    assert used("x = [i for i in (1, 2)]") - base == 64 + 2 * 40
+    assert used("x = 'a' * 1000") - base == 56 + 1000
+    assert used("x = '\\u1234' * 1000") - base == 56 + 4 * 1000
+    assert used("x = ValueError()") - base == 256

@@ -1,0 +1,81 @@
+"""The language by examples: `tests/actors/refused.py`."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from pvm import CompileError, compile_actor
+
+CHUNKS = (
+    (Path(__file__).parents[1] / "actors" / "refused.py").read_text().split("\n---\n")
+)
+EXPECTED = re.compile(r"  ###\s*(.*)$")
+
+
+@pytest.mark.parametrize("chunk", CHUNKS)
+def test_a_chunk_is_refused_where_and_why_it_says(chunk):
+    """Every refusal is expected at its line, and every expectation is met."""
+    lines = chunk.split("\n")
+    expected = {
+        number: found.group(1)
+        for number, line in enumerate(lines, 1)
+        if (found := EXPECTED.search(line)) is not None
+    }
+    source = "\n".join(EXPECTED.sub("", line) for line in lines)
+    try:
+        compile_actor(source.encode())
+    except CompileError as error:
+        refusals = error.refusals
+    else:
+        refusals = ()
+    assert {refusal.line for refusal in refusals} == set(expected)
+    for refusal in refusals:
+        assert expected[refusal.line] in str(refusal)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (b"x = 1\n" * 20_000, "longer than 65536 bytes"),
+        (b"def f():\n    return '\xff'", "line 2, column 0: the source is not UTF-8"),
+        (b"x = 1\0", "a NUL"),
+        (b"x = 1\n\f\n", "line 2, column 0: the source contains a form feed"),
+        (b"\xef\xbb\xbfx = 1", "a BOM"),
+        (b"x = " + b"-" * 10_000 + b"1", "does not parse"),
+        (b"x = " + b"(" * 5_000 + b")" * 5_000, "does not parse"),
+        (b"x = " + b"-" * 150 + b"1", "nested more than 100 deep"),
+        (b"x = " + b"1+" * 30_000 + b"1", "does not parse"),
+        (b"def f(): pass\n" * 300, "more than 256 functions"),
+        (b"x = " + b"[0 for i in " * 20 + b"[]" + b"]" * 20, "more than 16 deep"),
+        (b"x = " + b"9" * 1_300, "4096 bits"),
+    ],
+)
+def test_a_source_beyond_a_limit_is_refused(source, reason):
+    with pytest.raises(CompileError, match=reason):
+        compile_actor(source)
+
+
+def test_a_long_list_is_no_deep_one():
+    compile_actor(b"x = [" + b"0," * 30_000 + b"]")
+
+
+def test_a_long_chain_of_elif_is_one_level():
+    """An `elif` is one level of nesting (sandbox.md §1)."""
+    arms = "".join(f"    elif x == {n}:\n        return {n}\n" for n in range(200))
+    head = "def f(x):\n    if x == -1:\n        return 0\n"
+    compile_actor((head + arms).encode())
+    with pytest.raises(CompileError, match="too many elif"):
+        compile_actor((head + arms * 2).encode())
+
+
+def test_every_refusal_is_reported_in_source_order():
+    with pytest.raises(CompileError) as error:
+        compile_actor(b"x = 1.5\ny = open\nz = 2.5")
+    assert [refusal.line for refusal in error.value.refusals] == [1, 2, 3]
+    assert error.value.line == 1
+
+
+def test_the_interpreter_is_a_supported_one():
+    assert sys.version_info[:2] in {(3, 11), (3, 12)}

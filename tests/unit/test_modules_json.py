@@ -1,0 +1,346 @@
+"""`json` for actors (sandbox.md §3, §4)."""
+
+import contextlib
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pvm import costs
+from pvm.errors import OutOfCycles, OutOfMemory
+from pvm.meter import Meter
+from pvm.modules.context import ModuleContext
+from pvm.modules.json import make
+from pvm.types import Limits
+
+
+@pytest.fixture
+def context(make_context):
+    return make_context()
+
+
+@pytest.fixture
+def loads(context):
+    return make(context)["loads"]
+
+
+@pytest.fixture
+def dumps(context):
+    return make(context)["dumps"]
+
+
+TEXTS = [
+    "0",
+    "-0",
+    "-17",
+    "18446744073709551616",
+    '""',
+    '"a\\"b\\\\"',
+    '"\\u00e9\\ud83d\\ude00"',
+    '"[[[[{{{{"',
+    '"\\\\"',
+    '["\\\\", "]"]',
+    "true",
+    "false",
+    "null",
+    "[]",
+    "{}",
+    " [1 , 2,\n\t3 ] ",
+    '{"a": {"b": [1, "x"]}, "a": 2}',
+    '"é"',
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_loads_agrees_with_the_standard_library(loads, text):
+    assert loads(text) == json.loads(text)
+    assert loads(text.encode()) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "[",
+        "]",
+        "[1,]",
+        "{1: 2}",
+        "{'a': 1}",
+        '"a',
+        '"\t"',
+        "01",
+        "+1",
+        "nul",
+        "1 2",
+        "\ufeff1",
+        "1.5",
+        "1.0",
+        "1e5",
+        "1E5",
+        "-1e-5",
+        "[1, 0.1]",
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "[NaN]",
+    ],
+)
+def test_what_is_not_json_without_fractions_is_a_value_error(loads, text):
+    with pytest.raises(ValueError, match=r"JSON|fractions") as error:
+        loads(text)
+    assert type(error.value) is ValueError
+
+
+def test_bytes_that_are_not_utf8_are_a_unicode_error(loads):
+    with pytest.raises(UnicodeDecodeError):
+        loads(b'"\xff"')
+
+
+@pytest.mark.parametrize("text", [1, None, ["1"], True])
+def test_loads_wants_text(loads, text):
+    with pytest.raises(TypeError, match="a str is wanted"):
+        loads(text)
+
+
+@pytest.mark.parametrize("pair", ["[]", '{"k":}'])
+def test_brackets_nest_at_most_64(loads, pair):
+    begin, end = pair[:-1], pair[-1]
+    loads(begin * 64 + "1" + end * 64)
+    with pytest.raises(ValueError, match="64 deep"):
+        loads(begin * 65 + "1" + end * 65)
+    with pytest.raises(ValueError, match="64 deep"):
+        loads(begin * 80_000)
+
+
+def test_brackets_in_strings_do_not_nest(loads):
+    assert loads('"' + "[" * 100 + '"') == "[" * 100
+    tricky = '["\\"", "' + "[" * 100 + '"]'
+    assert loads(tricky) == ['"', "[" * 100]
+
+
+def test_brackets_hidden_behind_an_odd_quote_are_counted(loads):
+    for start in ('["\\\\",', '["\\\\\\"",', '["",'):
+        with pytest.raises(ValueError, match="64 deep"):
+            loads(start + "[" * 70)
+
+
+def test_side_by_side_brackets_do_not_nest(loads):
+    assert loads("[" + ",".join(["[]"] * 100) + "]") == [[]] * 100
+
+
+def test_integers_have_at_most_4096_bits(loads):
+    biggest = 2**4096 - 1
+    assert loads(str(biggest)) == biggest
+    assert loads(str(-biggest)) == -biggest
+    for number in (2**4096, 10**1_234):
+        with pytest.raises(ValueError, match=r"4,096 bits|1,234 digits"):
+            loads(f"[{number}]")
+    with pytest.raises(ValueError, match="1,234 digits"):
+        loads("1" * 400_000)
+
+
+def test_digits_in_strings_are_no_integer(loads):
+    assert loads('"' + "1" * 2_000 + '"') == "1" * 2_000
+
+
+def test_keys_have_at_most_1024_characters(loads):
+    key = "k" * 1_024
+    assert loads(json.dumps({key: 1})) == {key: 1}
+    with pytest.raises(ValueError, match="key"):
+        loads(json.dumps([{key + "k": 1}]))
+
+
+def test_price_of_loads(context, loads):
+    text = '{"a": [1, 2], "b": "[,]"}'
+    loads(text)
+    containers, marks = 2, 2 + 2  # commas, colons
+    walk = 16 * containers + 8 * (containers + marks)
+    assert context.meter.cycles_used == 20 + len(text) + walk
+    assert context.meter.memory.cell_contents == 10 * 2**20 - 20 * len(text)
+
+
+def test_loads_is_paid_before_it_is_parsed(make_context, make_meter):
+    text = "[" + "[]," * 1_000 + "[]]"
+    context = make_context(make_meter(cycles=20 + len(text) + 16 * 1_000))
+    with pytest.raises(OutOfCycles):
+        make(context)["loads"](text)
+    context = make_context(make_meter(memory=20 * len(text) - 1))
+    with pytest.raises(OutOfMemory):
+        make(context)["loads"](text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"' * 500_000,
+        '\\"' * 250_000,
+        "\\" * 500_000,
+        '["' + '\\"' * 240_000 + '"]',
+        "1" * 1_234 + " " + "1" * 1_234,
+        ("1" * 1_234 + ",") * 400,
+        "]" * 500_000,
+        '{"a":' * 90_000,
+    ],
+    ids=range(8),
+)
+def test_hostile_text_is_read_in_linear_time(make_context, text):
+    before = time.perf_counter()
+    with contextlib.suppress(ValueError):
+        make(make_context())["loads"](text)
+    assert time.perf_counter() - before < 2  # quadratic would be minutes
+
+
+# --- dumps ------------------------------------------------------------------------
+
+VALUES = [
+    0,
+    -1,
+    2**64 - 1,
+    2**64,
+    -(2**4096) + 1,
+    "",
+    'a"b\\c/',
+    "\x00\x1f\x7f",
+    "é\U0001f600\ud800",
+    True,
+    False,
+    None,
+    [],
+    (),
+    {},
+    [[], {}, ()],
+    [1, [2, {"a": (3, 4)}]],
+    {"b": 1, "a": {1: 2, -5: None}},
+    {"é": "\n"},
+]
+
+
+@pytest.mark.parametrize("sort_keys", [False, True])
+@pytest.mark.parametrize("indent", [None, 0, 1, 8])
+@pytest.mark.parametrize("separators", [None, (",", ":"), [" , ", " = "]])
+def test_dumps_agrees_with_the_standard_library(dumps, sort_keys, indent, separators):
+    for value in VALUES:
+        if sort_keys and value == {"b": 1, "a": {1: 2, -5: None}}:
+            value = {"b": 1, "a": {"1": 2, "-5": None}}  # noqa: PLW2901
+        options = {"sort_keys": sort_keys, "indent": indent, "separators": separators}
+        assert dumps(value, **options) == json.dumps(value, **options)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1.5, b"x", {1}, object(), len, [object()], {"a": b""}, {b"k": 1}, {1.5: 1}],
+)
+def test_what_has_no_form_is_a_type_error(dumps, value):
+    with pytest.raises(TypeError):
+        dumps(value)
+
+
+@pytest.mark.parametrize("key", [None, True, (1,), 2**60])
+def test_keys_are_str_or_int(dumps, key):
+    with pytest.raises(TypeError, match="key"):
+        dumps({key: 1})
+
+
+def test_integers_beyond_4096_bits_are_refused(dumps):
+    with pytest.raises(ValueError, match="4,096"):
+        dumps([2**4096])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"indent": 9},
+        {"indent": -1},
+        {"separators": (",",)},
+        {"separators": (",", ":", ";")},
+        {"separators": ("x" * 17, ":")},
+        {"separators": ("é", ":")},
+    ],
+    ids=repr,
+)
+def test_layouts_out_of_range_are_a_value_error(dumps, options):
+    with pytest.raises(ValueError, match=r"wanted|separator"):
+        dumps([1], **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"indent": "  "},
+        {"indent": True},
+        {"sort_keys": 1},
+        {"separators": ",:"},
+        {"separators": (1, 2)},
+        {"default": str},
+        {"cls": None},
+        {"ensure_ascii": False},
+    ],
+    ids=repr,
+)
+def test_layouts_of_other_types_are_a_type_error(dumps, options):
+    with pytest.raises(TypeError):
+        dumps([1], **options)
+
+
+def test_values_nest_at_most_64(dumps):
+    value = 1
+    for _ in range(64):
+        value = [value]
+    dumps(value)
+    with pytest.raises(ValueError, match="64 deep"):
+        dumps([value])
+    circle = {}
+    circle["a"] = circle
+    with pytest.raises(ValueError, match="64 deep"):
+        dumps(circle)
+
+
+def test_shared_structure_is_stopped_by_the_charge(make_context, make_meter):
+    value = 1
+    for _ in range(40):
+        value = [value, value]
+    with pytest.raises(OutOfCycles):
+        make(make_context(make_meter(cycles=1_000_000)))["dumps"](value)
+
+
+def test_memory_is_paid_before_the_text_is_made(make_context, make_meter):
+    context = make_context(make_meter(memory=1_000_000))
+    with pytest.raises(OutOfMemory):
+        make(context)["dumps"](["\x01" * 10_000] * 20)
+
+
+def test_price_of_dumps(context, dumps):
+    text = dumps([1, {"a": "b"}])
+    assert context.meter.cycles_used == 20 + 2 * 16 + 8 * (2 + 2) + len(text)
+    assert costs.CODEC == 20
+
+
+def context_of(cycles):
+    limits = Limits(memory_bytes=10**9)
+    return ModuleContext(Meter(cycles, 0, limits=limits), None, None, "main")
+
+
+values = st.recursive(
+    st.one_of(st.integers(-(2**70), 2**70), st.text(), st.booleans(), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner),
+        st.dictionaries(
+            st.one_of(st.text(), st.integers(-(2**60) + 1, 2**60 - 1)), inner
+        ),
+    ),
+)
+
+
+@given(
+    values,
+    st.none() | st.integers(0, 8),
+    st.none() | st.tuples(st.sampled_from([",", ", "]), st.sampled_from([":", " : "])),
+)
+def test_dumps_foresees_the_size_and_loads_reads_it_back(value, indent, separators):
+    module = make(context_of(10**8))
+    text = module["dumps"](value, indent=indent, separators=separators)
+    assert text == json.dumps(value, indent=indent, separators=separators)
+    assert module["loads"](text) == json.loads(text)

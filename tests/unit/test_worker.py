@@ -1,0 +1,247 @@
+"""The worker thread (sandbox.md §5): one stack, one recursion limit, no collection."""
+
+import gc
+import sys
+import threading
+import weakref
+
+import pytest
+
+from pvm.worker import RECURSION_LIMIT, Worker
+
+
+@pytest.fixture
+def worker():
+    with Worker() as worker:
+        yield worker
+
+
+def test_run_returns_what_the_function_returns(worker):
+    assert worker.run(lambda: 7) == 7
+
+
+def test_everything_runs_on_one_thread_that_is_not_the_callers(worker):
+    idents = {worker.run(threading.get_ident) for _ in range(5)}
+    assert len(idents) == 1
+    assert threading.get_ident() not in idents
+
+
+def test_exceptions_propagate_halts_included(worker):
+    class Halt(BaseException):
+        pass
+
+    def fail(error):
+        raise error
+
+    for error in (ValueError("x"), Halt(), SystemExit(3), StopIteration(4)):
+        with pytest.raises(type(error)) as caught:
+            worker.run(lambda error=error: fail(error))
+        assert caught.value is error
+    assert worker.run(lambda: 1) == 1  # the thread survived them all
+
+
+def test_a_nested_run_just_calls(worker):
+    def outer():
+        return threading.get_ident(), worker.run(threading.get_ident)
+
+    first, second = worker.run(outer)
+    assert first == second
+
+
+def test_recursion_limit_is_set_while_work_runs_and_restored(worker):
+    before = sys.getrecursionlimit()
+    assert worker.run(sys.getrecursionlimit) == RECURSION_LIMIT == 3_000
+    assert sys.getrecursionlimit() == before
+    with pytest.raises(ValueError, match="x"):
+        worker.run(lambda: int("x"))
+    assert sys.getrecursionlimit() == before
+
+
+def test_results_do_not_depend_on_the_limit_of_the_process(worker):
+    def depth():
+        def down(n):
+            try:
+                return down(n + 1)
+            except RecursionError:
+                return n
+
+        return down(0)
+
+    usual = worker.run(depth)
+    before = sys.getrecursionlimit()
+    try:
+        for limit in (600, 20_000):
+            sys.setrecursionlimit(limit)
+            assert worker.run(depth) == usual
+            assert sys.getrecursionlimit() == limit
+    finally:
+        sys.setrecursionlimit(before)
+    assert RECURSION_LIMIT - 50 < usual <= RECURSION_LIMIT
+
+
+def test_the_stack_carries_deep_calls_through_c(worker):
+    """`sorted(key=…)` within itself: 8 MiB die of it on 3.11 beyond 1,200 levels."""
+
+    def down(n):
+        if n == 0:
+            return 0
+        return sum(sorted([n], key=lambda _: down(n - 1)))
+
+    levels = 400
+    assert worker.run(lambda: down(levels)) == levels
+
+
+def test_garbage_collection_is_paused_only_there_and_restored(worker):
+    assert gc.isenabled()
+    assert worker.run(gc.isenabled) is False
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert worker.run(gc.isenabled) is False
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_settings_hold_until_the_last_of_several_workers_is_done(worker):
+    before = sys.getrecursionlimit()
+    started, go = threading.Event(), threading.Event()
+    seen = []
+
+    def first():
+        started.set()
+        go.wait()
+        return sys.getrecursionlimit(), gc.isenabled()
+
+    worker.post(first, lambda result, _: seen.append(result))
+    started.wait()
+    with Worker() as other:
+        assert other.run(sys.getrecursionlimit) == RECURSION_LIMIT
+        assert not gc.isenabled()
+        go.set()
+        worker.run(lambda: None)
+    assert seen == [(RECURSION_LIMIT, False)]
+    assert sys.getrecursionlimit() == before
+    assert gc.isenabled()
+
+
+def test_post_reports_on_the_worker_thread(worker):
+    reports = []
+
+    def on_done(result, error):
+        reports.append((result, type(error), threading.get_ident()))
+
+    worker.post(lambda: 5, on_done)
+    worker.post(lambda: int("x"), on_done)
+    ident = worker.run(threading.get_ident)  # after both: jobs keep their order
+    assert reports == [(5, type(None), ident), (None, ValueError, ident)]
+
+
+def test_settings_are_restored_before_on_done_is_called(worker):
+    seen = []
+    before = sys.getrecursionlimit()
+    worker.post(lambda: None, lambda *_: seen.append(sys.getrecursionlimit()))
+    worker.run(lambda: None)
+    assert seen == [before]
+
+
+def test_an_on_done_that_raises_harms_no_later_job(worker, monkeypatch):
+    hooked = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: hooked.append(args[1]))
+    worker.post(lambda: None, lambda *_: int("x"))
+    assert worker.run(lambda: 3) == 3
+    assert [type(error) for error in hooked] == [ValueError]
+
+
+def test_close_finishes_what_was_given_and_refuses_more():
+    worker = Worker()
+    done = []
+    for n in range(3):
+        worker.post(lambda n=n: n, lambda result, _: done.append(result))
+    worker.close()
+    assert done == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="closed"):
+        worker.run(lambda: None)
+    with pytest.raises(RuntimeError, match="closed"):
+        worker.post(lambda: None, lambda *_: None)
+    worker.close()
+
+
+def test_close_on_the_worker_thread_does_not_wait_for_itself():
+    worker = Worker()
+    worker.run(worker.close)
+    worker.close()
+    assert not worker._thread.is_alive()
+
+
+def test_a_forgotten_worker_ends_its_thread():
+    worker = Worker()
+    thread = worker._thread
+    assert thread.is_alive()
+    del worker
+    gc.collect()
+    thread.join(timeout=2)
+    assert not thread.is_alive()
+
+
+def test_a_waiting_worker_keeps_nothing_of_its_last_job_alive(worker):
+    class Thing:
+        pass
+
+    thing, gone = Thing(), threading.Event()
+    weakref.finalize(thing, gone.set)
+    worker.run(lambda thing=thing: id(thing))
+    del thing
+    assert gone.wait(timeout=2)
+
+
+def test_the_thread_starts_with_a_stack_of_64_mib(monkeypatch):
+    sizes = []
+    set_size = threading.stack_size
+
+    def record(size):
+        sizes.append(size)
+        return set_size(size)
+
+    before = set_size()
+    monkeypatch.setattr(threading, "stack_size", record)
+    with Worker():
+        assert sizes == [64 * 2**20, before]
+    assert set_size() == before
+
+
+def test_an_error_leaves_no_cycle_behind(worker):
+    class FailingError(Exception):
+        pass
+
+    def fail():
+        raise FailingError
+
+    def provoke():
+        try:
+            worker.run(fail)
+        except FailingError as error:
+            return weakref.ref(error)
+
+    gc.collect()
+    gc.disable()
+    try:
+        reference = provoke()
+        worker.run(lambda: None)
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+def test_many_threads_may_run_at_once(worker):
+    results = [None] * 8
+
+    def call(n):
+        results[n] = [worker.run(lambda i=i: (n, i)) for i in range(50)]
+
+    threads = [threading.Thread(target=call, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[(n, i) for i in range(50)] for n in range(8)]
