@@ -1,0 +1,1 @@
+"""Bytes and numbers: the types, hashes, signatures and trees that all else rests on."""

@@ -1,0 +1,162 @@
+"""Pages: how the tree of `merkle` lies in the store, 16 slots to a page.
+
+A page lies under the path of the slot it hangs in, in hex nibbles; "" is the root::
+
+    bucket  00 | (key | leaf)*
+    inner   01 | depth | count4 | bitmap2 | packed prefix | hash32 per live slot
+
+`depth` is the nibble at which the keys below an inner page part, `count4` the number
+of leaves below, bit i of the bitmap says that slot i is live, and the prefix is the
+first `depth` nibbles, which all keys below share, padded with a zero nibble if odd. A
+page hangs under its parent's prefix and one nibble and carries its own longer prefix,
+so that forking a compressed edge moves one page only. Numbers are big-endian.
+
+Rules: what is hashed of a bucket is its page; of an inner page only the slots, folded
+pairwise as `merkle` defines it. The rest of it serves to find the way.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from hashlib import blake2b
+
+__all__ = [
+    "BITS_PER_NIBBLE",
+    "BUCKET_TAG",
+    "FORKS",
+    "FORK_TAG",
+    "LEAF_BYTES",
+    "NIBBLES",
+    "SLOTS",
+    "BrokenTree",
+    "InnerPage",
+    "Leaf",
+    "decode_bucket",
+    "decode_inner",
+    "encode_bucket",
+    "hash_page",
+    "is_inner_page",
+]
+
+Leaf = tuple[bytes, bytes]
+"""A key and its 32-byte leaf."""
+
+LEAF_BYTES = 32
+SLOTS = 16
+BITS_PER_NIBBLE = 4
+NIBBLES = "0123456789abcdef"
+
+BUCKET_TAG = 0
+FORK_TAG = 1
+
+FORKS = tuple(bytes([FORK_TAG, bit]) for bit in range(256))
+"""What the hash of a fork at each bit begins with."""
+
+_BUCKET = bytes([BUCKET_TAG])
+_INNER_TAG = 1
+_HEADER_BYTES = 8  # of an inner page, before its prefix
+
+# The call that all time is spent in; `crypto.blake2b256` without its frame.
+_blake2b_32 = partial(blake2b, digest_size=LEAF_BYTES)
+
+
+class BrokenTree(Exception):  # noqa: N818 - a condition of the store, not of the code
+    """A page is missing or malformed: the store lost part of what it committed."""
+
+
+class InnerPage:
+    """An inner page, decoded; an update works on it in place."""
+
+    __slots__ = ("count", "depth", "prefix", "slots")
+
+    def __init__(self, depth: int, prefix: str, count: int, slots: list[bytes]) -> None:
+        self.depth = depth
+        self.prefix = prefix
+        self.count = count
+        self.slots = slots  # hashes; empty bytes where nothing hangs
+
+    def hash(self) -> bytes:
+        """Hash of the subtree that begins here."""
+        return _fold(self.slots, self.depth)
+
+    def fold(self, slots: range) -> bytes:
+        """Hash of 1, 2, 4 or 8 neighbouring slots; empty if none of them is live."""
+        return _fold(self.slots[slots.start : slots.stop], self.depth)
+
+    def children(self) -> Iterator[tuple[str, bytes]]:
+        """Path and hash of each live slot."""
+        for digit, slot in zip(NIBBLES, self.slots, strict=True):
+            if slot:
+                yield self.prefix + digit, slot
+
+    def encode(self) -> bytes:
+        """The page as it is stored."""
+        live = 0
+        for nibble, slot in enumerate(self.slots):
+            if slot:
+                live |= 1 << nibble
+        prefix = self.prefix + "0" if self.depth & 1 else self.prefix
+        header = bytes((_INNER_TAG, self.depth)) + self.count.to_bytes(4, "big")
+        return b"".join(
+            (header, live.to_bytes(2, "big"), bytes.fromhex(prefix), *self.slots)
+        )
+
+
+def is_inner_page(page: bytes) -> bool:
+    """Whether a page holds slots rather than leaves."""
+    return page[0] == _INNER_TAG
+
+
+def decode_inner(page: bytes) -> InnerPage:
+    """An inner page from its bytes.
+
+    Raises:
+        BrokenTree: The bytes are no inner page.
+    """
+    if len(page) < _HEADER_BYTES or page[0] != _INNER_TAG:
+        raise BrokenTree("a page of the tree is malformed")
+    depth = page[1]
+    live = page[6] << 8 | page[7]
+    at = _HEADER_BYTES + (depth + 1 >> 1)
+    prefix = page[_HEADER_BYTES:at].hex()[:depth]
+    slots = [b""] * SLOTS
+    for nibble in range(SLOTS):
+        if live >> nibble & 1:
+            slots[nibble] = page[at : at + LEAF_BYTES]
+            at += LEAF_BYTES
+    if at != len(page):
+        raise BrokenTree("a page of the tree is malformed")
+    return InnerPage(depth, prefix, int.from_bytes(page[2:6], "big"), slots)
+
+
+def encode_bucket(leaves: Sequence[Leaf]) -> bytes:
+    """A bucket of ascending leaves, as it is stored and hashed."""
+    return _BUCKET + b"".join([key + leaf for key, leaf in leaves])
+
+
+def decode_bucket(page: bytes, key_bytes: int) -> list[Leaf]:
+    """The leaves of a bucket, ascending."""
+    entry_bytes = key_bytes + LEAF_BYTES
+    return [
+        (page[at : at + key_bytes], page[at + key_bytes : at + entry_bytes])
+        for at in range(1, len(page), entry_bytes)
+    ]
+
+
+def hash_page(page: bytes) -> bytes:
+    """Hash of the subtree that begins with a page."""
+    if page[0] == BUCKET_TAG:
+        return _blake2b_32(page).digest()
+    return decode_inner(page).hash()
+
+
+def _fold(slots: list[bytes], depth: int) -> bytes:
+    """Hash of 2ⁿ neighbouring slots whose keys part at nibble `depth`."""
+    bit = BITS_PER_NIBBLE * depth + BITS_PER_NIBBLE - 1
+    while len(slots) > 1:
+        fork, each = FORKS[bit], iter(slots)
+        slots = [
+            _blake2b_32(fork + one + two).digest() if one and two else one or two
+            for one, two in zip(each, each, strict=False)
+        ]
+        bit -= 1
+    return slots[0]

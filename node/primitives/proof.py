@@ -1,0 +1,137 @@
+"""Verifier of the proofs of `merkle`: needs the root and nothing else.
+
+One proof form answers inclusion, absence, emptiness and complete listing: "these are
+all pairs with low ≤ key < high" (D24). The verifier recomputes the root and refuses
+whatever does not follow from it. It is sound for roots of well-formed trees, that is
+for roots that the chain computed: the bits that a fork's keys share are not hashed,
+but shown by an opened key below it.
+"""
+
+from hashlib import blake2b
+from itertools import pairwise
+
+from node.primitives.merkle import (
+    BUCKET_LEAVES_MAX,
+    EMPTY_PROOF,
+    EMPTY_ROOT,
+    OPAQUE_TAG,
+    position_of,
+)
+from node.primitives.pages import BUCKET_TAG, FORK_TAG, LEAF_BYTES, Leaf
+
+__all__ = ["BadProof", "verify"]
+
+_HASH_BYTES = 32
+
+
+class BadProof(Exception):  # noqa: N818 - a kind of refusal, not of error
+    """The bytes do not prove anything about this root and range."""
+
+
+def verify(
+    root: bytes, proof: bytes, low: bytes, high: bytes, key_bytes: int
+) -> list[Leaf]:
+    """All pairs with low ≤ key < high of the tree with this root, ascending.
+
+    Raises:
+        BadProof: Not a proof of that, for whatever reason.
+    """
+    if proof == EMPTY_PROOF:
+        if root != EMPTY_ROOT:
+            raise BadProof("the tree is not empty")
+        return []
+    reader = _Reader(
+        proof, position_of(low, key_bytes), position_of(high, key_bytes), key_bytes
+    )
+    computed, key = reader.read_subtree(-1)
+    if key is None:
+        raise BadProof("nothing is opened")
+    if not reader.is_at_end():
+        raise BadProof("bytes are left over")
+    if computed != root:
+        raise BadProof("belongs to another root")
+    return reader.found
+
+
+class _Reader:
+    """Reads a proof in preorder and gathers the pairs of the range.
+
+    Keys are numbers here. A subtree is told as its hash and some opened key below
+    it, or None if it is opaque.
+    """
+
+    __slots__ = ("_at", "_high", "_key_bytes", "_low", "_proof", "found")
+
+    def __init__(self, proof: bytes, low: int, high: int, key_bytes: int) -> None:
+        self._proof = proof
+        self._at = 0
+        self._low = low
+        self._high = high
+        self._key_bytes = key_bytes
+        self.found: list[Leaf] = []
+
+    def is_at_end(self) -> bool:
+        return self._at == len(self._proof)
+
+    def read_subtree(self, fork_bit: int) -> tuple[bytes, int | None]:
+        """The next subtree, which hangs under a fork at `fork_bit` (-1: under none)."""
+        tag = self._take(1)[0]
+        if tag == OPAQUE_TAG:
+            return self._take(_HASH_BYTES), None
+        if tag == BUCKET_TAG:
+            return self._read_bucket(fork_bit)
+        if tag == FORK_TAG:
+            return self._read_fork(fork_bit)
+        raise BadProof(f"there is no tag {tag}")
+
+    def _take(self, count: int) -> bytes:
+        start = self._at
+        self._at = end = start + count
+        if end > len(self._proof):
+            raise BadProof("cut short")
+        return self._proof[start:end]
+
+    def _read_bucket(self, fork_bit: int) -> tuple[bytes, int]:
+        count = self._take(1)[0]
+        if not 1 <= count <= BUCKET_LEAVES_MAX:
+            raise BadProof(f"a bucket of {count} leaves")
+        key_bytes, entry_bytes = self._key_bytes, self._key_bytes + LEAF_BYTES
+        raw = self._take(count * entry_bytes)
+        leaves = [
+            (raw[at : at + key_bytes], raw[at + key_bytes : at + entry_bytes])
+            for at in range(0, len(raw), entry_bytes)
+        ]
+        keys = [int.from_bytes(key, "big") for key, _ in leaves]
+        if any(one >= next_ for one, next_ in pairwise(keys)):
+            raise BadProof("keys of a bucket do not ascend")
+        if (keys[0] ^ keys[-1]) >> (8 * key_bytes - 1 - fork_bit):
+            raise BadProof("keys of a bucket lie on both sides of a fork above")
+        self.found += [
+            leaf
+            for key, leaf in zip(keys, leaves, strict=True)
+            if self._low <= key < self._high
+        ]
+        return _hash(bytes([BUCKET_TAG]) + raw), keys[0]
+
+    def _read_fork(self, fork_bit: int) -> tuple[bytes, int]:
+        bit = self._take(1)[0]
+        if not fork_bit < bit < 8 * self._key_bytes:
+            raise BadProof("bits of forks do not increase")
+        left_hash, left_key = self.read_subtree(bit)
+        right_hash, right_key = self.read_subtree(bit)
+        shown = right_key if left_key is None else left_key
+        if shown is None:
+            raise BadProof("a fork with nothing opened below")
+        span = 1 << (8 * self._key_bytes - 1 - bit)
+        first = shown & -(2 * span)  # the least key below this fork
+        for key, start in ((left_key, first), (right_key, first + span)):
+            if key is None:
+                if start < self._high and self._low < start + span:
+                    raise BadProof("an opaque subtree reaches into the range")
+            elif not start <= key < start + span:
+                raise BadProof("a key on the wrong side of a fork")
+        return _hash(bytes([FORK_TAG, bit]) + left_hash + right_hash), shown
+
+
+def _hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=_HASH_BYTES).digest()

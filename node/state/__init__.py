@@ -1,0 +1,1 @@
+"""What the chain remembers: keys, stores, the journal and the commitment to it all."""

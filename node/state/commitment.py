@@ -1,0 +1,234 @@
+"""The state root: one hash that speaks of everything the chain remembers (D38).
+
+::
+
+    state root = H("state" | H(globals) | root of state tree | root of calendar tree)
+
+H is blake2b-256. State records (`s…`) hang in the state tree under H(state key), so
+that nobody chooses the tree's depth; timer records (`t…`) hang in the calendar tree
+under their own sixteen bytes, height and sequence, so that ranges of it can be proven
+(D24); the leaf of both is H(record). Globals change in every block and are therefore
+hashed beside the trees: an empty block costs two hashes.
+
+Rules: trees are updated once a block, on net changes, from the pages that the
+snapshot holds. Pages and the record of both roots are derived data: they change
+nothing that an outcome or a root shows.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from node.primitives.crypto import blake2b256
+from node.primitives.merkle import (
+    EMPTY_ROOT,
+    Change,
+    Tree,
+    TreeUpdate,
+    commit,
+)
+from node.primitives.pages import BrokenTree, is_inner_page
+from node.primitives.types import Hash32
+from node.state import keys
+from node.state.journal import Journal
+from node.state.pagecache import PageCache, TreeCaches
+from node.state.store import Snapshot, WriteSet
+
+__all__ = [
+    "CALENDAR",
+    "STATE",
+    "TreeCaches",
+    "TreeFamily",
+    "find_unproven",
+    "open_tree",
+    "recompute",
+    "seal",
+    "state_root_of_pages",
+    "tree_key",
+]
+
+_ROOT_TAG = b"state"
+_ROOT_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFamily:
+    """Which records a tree commits to, and where its pages lie."""
+
+    record_prefix: bytes
+    page_prefix: bytes
+    key_bytes: int
+
+
+STATE = TreeFamily(keys.STATE_PREFIX, keys.STATE_PAGE_PREFIX, 32)
+CALENDAR = TreeFamily(
+    keys.TIMER_PREFIX,
+    keys.CALENDAR_PAGE_PREFIX,
+    keys.HEIGHT_BYTES + keys.SEQUENCE_BYTES,
+)
+
+
+def tree_key(key: bytes) -> bytes:
+    """Under which key a committed record of the database hangs in its tree."""
+    if key[:1] == CALENDAR.record_prefix:
+        assert len(key) == 1 + CALENDAR.key_bytes
+        return key[1:]
+    assert key[:1] == STATE.record_prefix
+    return blake2b256(key)
+
+
+def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
+    """One of the two trees as a snapshot holds it: its root, `first`, proofs."""
+    root = _load_roots(snapshot)[family is CALENDAR]
+    return Tree(_page_loader(snapshot, family), family.key_bytes, root)
+
+
+def seal(
+    journal: Journal, snapshot: Snapshot, caches: TreeCaches | None = None
+) -> tuple[Hash32, WriteSet]:
+    """State root of what `journal` made of `snapshot`, and the writes of the trees.
+
+    The writes, pages and the record of both roots, belong into the same batch as the
+    journal's own. Called once, at the end of a block, after the globals were put.
+    """
+    state_changes, calendar_changes = _tree_changes(journal)
+    roots = state_root, calendar_root = _load_roots(snapshot)
+    state = _update(
+        STATE, snapshot, state_root, state_changes, caches.state if caches else None
+    )
+    calendar = _update(
+        CALENDAR,
+        snapshot,
+        calendar_root,
+        calendar_changes,
+        caches.calendar if caches else None,
+    )
+    writes: dict[bytes, bytes | None] = {
+        family.page_prefix + path.encode(): page
+        for family, update in ((STATE, state), (CALENDAR, calendar))
+        for path, page in update.pages.items()
+    }
+    if (state.root, calendar.root) != roots:
+        writes[keys.TREE_ROOTS] = state.root + calendar.root
+    root = _combine(journal.get(keys.GLOBALS), state.root, calendar.root)
+    return root, WriteSet(writes)
+
+
+def _tree_changes(journal: Journal) -> tuple[list[Change], list[Change]]:
+    """Ascending changes of the state tree and of the calendar tree."""
+    state: list[Change] = []
+    calendar: list[Change] = []
+    for key, record in journal.write_set().changes.items():
+        leaf = None if record is None else blake2b256(record)
+        if key[:1] == STATE.record_prefix:
+            state.append((tree_key(key), leaf))
+        elif key[:1] == CALENDAR.record_prefix:
+            calendar.append((tree_key(key), leaf))
+    # Keys are distinct, so that leaves, which may be None, are never compared.
+    state.sort()
+    calendar.sort()
+    return state, calendar
+
+
+def _update(
+    family: TreeFamily,
+    snapshot: Snapshot,
+    root: Hash32,
+    changes: list[Change],
+    cache: PageCache | None,
+) -> TreeUpdate:
+    """One tree after `changes`; without changes nothing is read."""
+    if not changes:
+        return TreeUpdate(root, {})
+    load_page = _page_loader(snapshot, family)
+    if cache is None:
+        return Tree(load_page, family.key_bytes, root).apply(changes)
+    cache.move_to(root)
+    update = Tree(_through(cache, load_page), family.key_bytes, root).apply(changes)
+    cache.announce(update.root, update.pages)
+    return update
+
+
+def _page_loader(
+    snapshot: Snapshot, family: TreeFamily
+) -> Callable[[str], bytes | None]:
+    get, prefix = snapshot.get, family.page_prefix
+    return lambda path: get(prefix + path.encode())
+
+
+def _through(
+    cache: PageCache, load_page: Callable[[str], bytes | None]
+) -> Callable[[str], bytes | None]:
+    def load(path: str) -> bytes | None:
+        page = cache.get(path)
+        if page is None:
+            page = load_page(path)
+            if page is not None and is_inner_page(page):
+                cache.add(path, page)
+        return page
+
+    return load
+
+
+def _load_roots(snapshot: Snapshot) -> tuple[Hash32, Hash32]:
+    """Roots of the state tree and of the calendar tree."""
+    record = snapshot.get(keys.TREE_ROOTS)
+    if record is None:
+        return EMPTY_ROOT, EMPTY_ROOT
+    return Hash32(record[:_ROOT_BYTES]), Hash32(record[_ROOT_BYTES:])
+
+
+def _combine(globals_record: bytes | None, state: bytes, calendar: bytes) -> Hash32:
+    return blake2b256(_ROOT_TAG + blake2b256(globals_record or b"") + state + calendar)
+
+
+# --- for those who doubt the pages ---------------------------------------------------
+
+
+def recompute(snapshot: Snapshot) -> Hash32:
+    """The state root from the records alone, all of them; pages are not looked at.
+
+    Takes microseconds and some hundred bytes of memory a record.
+    """
+    return _combine(
+        snapshot.get(keys.GLOBALS),
+        _recompute_tree(snapshot, STATE),
+        _recompute_tree(snapshot, CALENDAR),
+    )
+
+
+def _recompute_tree(snapshot: Snapshot, family: TreeFamily) -> Hash32:
+    prefix = family.record_prefix
+    records = snapshot.range(prefix, keys.prefix_stop(prefix))
+    return commit((tree_key(key), blake2b256(record)) for key, record in records)
+
+
+def state_root_of_pages(snapshot: Snapshot) -> Hash32:
+    """The state root as the root pages of both trees give it: what a start checks."""
+    state, calendar = (
+        Tree(_page_loader(snapshot, family), family.key_bytes).root()
+        for family in (STATE, CALENDAR)
+    )
+    return _combine(snapshot.get(keys.GLOBALS), state, calendar)
+
+
+def find_unproven(snapshot: Snapshot, probes: Iterable[bytes]) -> list[bytes]:
+    """Keys of records that the pages do not show: a sample, empty in a sound store.
+
+    For each probe, a key of the database in a committed family, the record at or
+    after it is looked up in its tree, with all pages on the way hashed again.
+    """
+    unproven = []
+    for probe in probes:
+        family = CALENDAR if probe[:1] == CALENDAR.record_prefix else STATE
+        records = snapshot.range(probe, keys.prefix_stop(family.record_prefix))
+        key, record = next(records, (b"", b""))
+        if key and not _is_shown(open_tree(snapshot, family), key, record):
+            unproven.append(key)
+    return unproven
+
+
+def _is_shown(tree: Tree, key: bytes, record: bytes) -> bool:
+    try:
+        return tree.audit(tree_key(key)) == blake2b256(record)
+    except BrokenTree:
+        return False

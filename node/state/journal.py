@@ -1,0 +1,139 @@
+"""Journal: the state while a block is made, above a snapshot that never moves.
+
+Every read of the chain goes through `get`; every write is remembered here and
+leaves, once, as a `WriteSet`. A checkpoint costs O(1); reverting costs what is
+undone: each write logs what it replaced, and reverting plays the log backwards. That
+is how a failed execution leaves no trace (D16).
+
+Rules: a journal belongs to one block, or one read-only execution, and is thrown away
+with it. It caches what it reads, which is right because its snapshot is frozen.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from typing import Final, NewType
+
+from node.state.ordering import SortedKeys, merge
+from node.state.store import Snapshot, WriteSet
+
+__all__ = ["Checkpoint", "Journal"]
+
+Checkpoint = NewType("Checkpoint", int)
+"""Names a state of a journal to which it can return; good until it is closed."""
+
+
+class _Unread(Enum):
+    """Stands where the snapshot's value is not known because nobody asked."""
+
+    UNREAD = 0
+
+
+_UNREAD: Final = _Unread.UNREAD
+
+
+class Journal:
+    """An overlay over a snapshot, with checkpoints that nest."""
+
+    __slots__ = ("_before", "_open", "_order", "_snapshot", "_undo", "_view")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        # What reads see: values read from the snapshot and values written over them.
+        self._view: dict[bytes, bytes | None] = {}
+        # Keys that were written → the snapshot's value, as far as it was read.
+        self._before: dict[bytes, bytes | _Unread | None] = {}
+        self._order = SortedKeys()  # of the keys in _before
+        # (key, what the view held, whether this was the key's first write)
+        self._undo: list[tuple[bytes, bytes | _Unread | None, bool]] = []
+        self._open: list[int] = []  # length of _undo at each open checkpoint
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value under `key` as it stands, or None."""
+        try:
+            return self._view[key]
+        except KeyError:
+            value = self._view[key] = self._snapshot.get(key)
+            return value
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set the value under `key`."""
+        self._write(key, value)
+
+    def delete(self, key: bytes) -> None:
+        """Remove `key`; nothing happens if it is absent."""
+        self._write(key, None)
+
+    def _write(self, key: bytes, value: bytes | None) -> None:
+        before = self._view.get(key, _UNREAD)
+        is_first = key not in self._before
+        if is_first:
+            self._before[key] = before
+            self._order.add(key)
+        self._undo.append((key, before, is_first))
+        self._view[key] = value
+
+    def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Pairs with start ≤ key < stop, ascending, as they stand at the call.
+
+        What is written while the iterator runs does not show in it.
+        """
+        written = self._order.between(start, stop)
+        base = self._snapshot.range(start, stop)
+        if not written:
+            return base
+        view = self._view
+        return merge(base, [(key, view[key]) for key in written])
+
+    # --- checkpoints ---------------------------------------------------------------
+
+    def checkpoint(self) -> Checkpoint:
+        """Remember the state as it stands; close with `commit` or `revert`."""
+        self._open.append(len(self._undo))
+        return Checkpoint(len(self._open) - 1)
+
+    def commit(self, checkpoint: Checkpoint) -> None:
+        """Close the innermost checkpoint and keep what was written since."""
+        assert checkpoint == len(self._open) - 1, "checkpoints close inside out"
+        self._open.pop()
+        if not self._open:
+            self._undo.clear()  # nobody is left who could go back
+
+    def revert(self, checkpoint: Checkpoint) -> None:
+        """Return to a checkpoint and close it, and with it those opened since."""
+        assert 0 <= checkpoint < len(self._open), "this checkpoint is closed already"
+        mark = self._open[checkpoint]
+        del self._open[checkpoint:]
+        undo, view = self._undo, self._view
+        while len(undo) > mark:
+            key, before, is_first = undo.pop()
+            if before is _UNREAD:
+                del view[key]
+            else:
+                view[key] = before
+            if is_first:
+                del self._before[key]
+                self._order.remove(key)
+
+    # --- what came of it -----------------------------------------------------------
+
+    def changed_keys(self) -> AbstractSet[bytes]:
+        """Keys written and not reverted, be the value a new one or not."""
+        return self._before.keys()
+
+    def write_set(self) -> WriteSet:
+        """The net changes against the snapshot.
+
+        A value that was read and written back as it was is no change, nor is the
+        removal of what the snapshot does not hold. Only for removals of keys never
+        read is the snapshot asked again; a value put unread counts as a change.
+        """
+        assert not self._open, "a write set is taken between executions"
+        view, changes = self._view, dict[bytes, bytes | None]()
+        for key, before in self._before.items():
+            value = view[key]
+            if before is _UNREAD and value is None:
+                before = self._snapshot.get(key)  # noqa: PLW2901 - now it is read
+            if value != before:
+                changes[key] = value
+        return WriteSet(changes)

@@ -1,0 +1,169 @@
+"""Every key of the database on one page.
+
+Three families, told apart by their first byte:
+
+* committed: what the state root speaks of. State keys (`s…`) hang in the state tree
+  under blake2b-256 of the key; timer records (`t…`) hang in the calendar tree under
+  their own 16 bytes; the globals (`g`) are hashed beside the trees (D38).
+* derived: pages of the two trees (`m…`, `n…`) and indexes (`i…`), rebuilt from the
+  committed records by whoever doubts them.
+* history: blocks, receipts and what happened to timers (`h…`); no root of the state
+  speaks of them.
+
+All integers in keys are big-endian, so that byte order is numeric order.
+"""
+
+from pvm.types import Address
+
+GLOBALS = b"g"
+STATE_PREFIX = b"s"
+TIMER_PREFIX = b"t"
+STATE_PAGE_PREFIX = b"m"
+CALENDAR_PAGE_PREFIX = b"n"
+INDEX_PREFIX = b"i"
+HISTORY_PREFIX = b"h"
+
+HEIGHT_BYTES = 8
+SEQUENCE_BYTES = 8
+
+
+def height8(height: int) -> bytes:
+    """A height, sequence or count as eight bytes."""
+    return height.to_bytes(8, "big")
+
+
+# --- committed state -------------------------------------------------------------
+
+
+def account(address: Address) -> bytes:
+    """Balance, nonce, scheduling counter, code hash and deployer of an account."""
+    return b"sa" + address
+
+
+def code(code_hash: bytes) -> bytes:
+    """Source of an actor, under keccak256 of it."""
+    return b"sc" + code_hash
+
+
+def storage(address: Address, key: bytes = b"") -> bytes:
+    """One entry of an actor's own state; with no key, their common prefix."""
+    return b"ss" + address + key
+
+
+def engine_message(queued_at: int, index: int) -> bytes:
+    """A pending engine-deferred message, in order of queueing (D14)."""
+    return b"se" + height8(queued_at) + index.to_bytes(4, "big")
+
+
+def mailbox_message(queued_at: int, index: int) -> bytes:
+    """A pending mailbox-deferred message, in order of queueing (D14)."""
+    return b"sm" + height8(queued_at) + index.to_bytes(4, "big")
+
+
+TIMER_CONFIG = b"sgtimer_config"
+BASEFEE_CONFIG = b"sgbasefee_config"
+
+
+def activation(height: int) -> bytes:
+    """Name of the rules that a height activates (D1)."""
+    return b"sv" + height8(height)
+
+
+# --- the calendar ----------------------------------------------------------------
+
+
+def timer(height: int, sequence: int) -> bytes:
+    """A live timer's record, in the order in which timers are due (D22, D24)."""
+    return TIMER_PREFIX + height8(height) + height8(sequence)
+
+
+# --- derived indexes -------------------------------------------------------------
+
+TREE_ROOTS = b"ir"
+"""→ root of the state tree ‖ root of the calendar tree; absent while both are empty."""
+
+
+def timer_by_id(timer_id: bytes) -> bytes:
+    """→ height8 ‖ sequence8 of a live timer."""
+    return b"ii" + timer_id
+
+
+def timer_by_actor(actor: Address, height: int, sequence: int) -> bytes:
+    """→ timer id; ranges list an actor's timers in due order."""
+    return b"ia" + actor + height8(height) + height8(sequence)
+
+
+def timer_count(actor: Address) -> bytes:
+    """→ count of an actor's live timers (CIP-5 §4.2's secondary index)."""
+    return b"ic" + actor
+
+
+def waiting_by_payer(payer: Address) -> bytes:
+    """→ cycles of the budgets that wait on a payer's account (D14)."""
+    return b"ip" + payer
+
+
+WAITING_TOTAL = b"it"
+"""→ cycles of all waiting budgets (D14)."""
+
+
+def pending_pair(target: Address, sender: Address) -> bytes:
+    """→ count of pending messages from a sender to a target (D14: at most 64)."""
+    return b"iq" + target + sender
+
+
+def pending_count(target: Address) -> bytes:
+    """→ count of pending messages to a target, both kinds (D14: at most 1,000)."""
+    return b"im" + target
+
+
+# --- history ---------------------------------------------------------------------
+
+HEAD = b"hHEAD"
+"""→ height8 of the latest block; GENESIS → the genesis document of the folder."""
+GENESIS = b"hgenesis"
+
+
+def header(height: int) -> bytes:
+    """→ encoded header of the block at a height."""
+    return b"hh" + height8(height)
+
+
+def body(height: int) -> bytes:
+    """→ encoded transactions of a block; absent when it has none."""
+    return b"hb" + height8(height)
+
+
+def receipts(height: int) -> bytes:
+    """→ encoded receipts and events of a block; absent when it has none."""
+    return b"hr" + height8(height)
+
+
+def block_by_hash(block_hash: bytes) -> bytes:
+    """→ height8."""
+    return b"hx" + block_hash
+
+
+def transaction_location(transaction_id: bytes) -> bytes:
+    """→ height8 ‖ index4 of a committed transaction."""
+    return b"ht" + transaction_id
+
+
+def timer_history(timer_id: bytes, height: int = 0, index: int = 0) -> bytes:
+    """→ one decision about a timer; ranges tell its life in order."""
+    return b"hl" + timer_id + height8(height) + index.to_bytes(4, "big")
+
+
+def timer_trace(height: int) -> bytes:
+    """→ every decision about timers in a block, in order."""
+    return b"hd" + height8(height)
+
+
+# --- ranges ----------------------------------------------------------------------
+
+
+def prefix_stop(prefix: bytes) -> bytes:
+    """The least key above every key that begins with `prefix`."""
+    trimmed = prefix.rstrip(b"\xff")
+    assert trimmed, "a prefix of 0xff bytes has no end"
+    return trimmed[:-1] + bytes([trimmed[-1] + 1])

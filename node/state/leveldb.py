@@ -1,0 +1,302 @@
+"""LevelStore: the database of a node on disk; the only module that touches LevelDB.
+
+A folder holds LevelDB's files and one more, FORMAT: a line that names this program
+and the version of its layout. What has no such line, or one of a newer version, is
+refused before LevelDB is let near it, for opening a database alters it. FORMAT also
+carries the lock: LevelDB's own is lost as soon as the same process tries to open the
+folder a second time.
+
+Rules: one writer; a commit is one batch, all or nothing. Every failure is a
+`StoreError` that says what to do.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+import plyvel
+
+from node.state.errors import (
+    StoreClosed,
+    StoreCorrupt,
+    StoreError,
+    StoreForeign,
+    StoreLocked,
+    StoreUnwritable,
+)
+from node.state.store import WriteSet
+
+__all__ = ["MAX_OPEN_FILES", "LevelSnapshot", "LevelStore"]
+
+FORMAT_FILE = "FORMAT"
+FORMAT_NAME = "cowboy-devnet-store"
+FORMAT_VERSION = 1
+FORMAT_BYTES_MAX = 100
+"""More than any FORMAT line has."""
+
+MAX_OPEN_FILES = 74
+"""LevelDB maps its tables, and the kernel counts every page touched as resident:
+74 tables keep a node of ten million timers under 200 MiB, 1,000 make it a third
+faster and three times as large."""
+
+_MEBIBYTE = 1 << 20
+_WRITE_BUFFER_BYTES = 16 * _MEBIBYTE
+_TABLE_BYTES_MAX = 2 * _MEBIBYTE
+"""Larger tables make single compactions, which commits wait for, take seconds."""
+_BLOCK_BYTES = 4096
+_BLOOM_BITS_PER_KEY = 10
+_BLOCK_CACHE_BYTES = 32 * _MEBIBYTE
+
+_INNOCENT_NAMES: Final = frozenset({"lost+found", ".DS_Store"})
+"""What an operating system puts into a folder that is empty to its user."""
+
+
+class _View(Protocol):
+    """What is used of a plyvel snapshot."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def iterator(
+        self, *, start: bytes, stop: bytes
+    ) -> Iterator[tuple[bytes, bytes]]: ...
+
+    def close(self) -> None: ...
+
+
+class LevelSnapshot:
+    """A frozen view of a `LevelStore`.
+
+    It keeps the tables it needs from being removed: close it, or drop it, when it has
+    served. It ends with its store.
+    """
+
+    __slots__ = ("_folder", "_view")
+
+    def __init__(self, view: _View, folder: Path) -> None:
+        self._view = view
+        self._folder = folder
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value under `key`, or None."""
+        try:
+            return self._view.get(key)
+        except (plyvel.Error, RuntimeError) as error:
+            raise _explained(error, self._folder) from error
+
+    def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Pairs with start ≤ key < stop, ascending by key."""
+        with _errors_explained(self._folder):
+            yield from self._view.iterator(start=start, stop=stop)
+
+    def close(self) -> None:
+        """Release the view; further calls raise `StoreClosed`."""
+        self._view.close()
+
+
+class LevelStore:
+    """A `Store` in a folder of the file system."""
+
+    __slots__ = ("_database", "_folder", "_is_failed", "_lock")
+
+    def __init__(self, folder: Path, *, max_open_files: int = MAX_OPEN_FILES) -> None:
+        """Open the database in `folder`, or make one if the folder is empty or absent.
+
+        Raises:
+            StoreForeign: Something else lies there, or a newer format.
+            StoreLocked: Another node has it open.
+            StoreCorrupt: It is damaged.
+            StoreUnwritable: The operating system does not let us.
+        """
+        self._folder = folder
+        self._is_failed = False
+        self._lock = _take_folder(folder)
+        try:
+            with _errors_explained(folder):
+                self._database = plyvel.DB(
+                    str(folder),
+                    create_if_missing=_is_new(folder),
+                    # Otherwise LevelDB drops damaged commits and keeps later ones.
+                    paranoid_checks=True,
+                    write_buffer_size=_WRITE_BUFFER_BYTES,
+                    max_open_files=max_open_files,
+                    lru_cache_size=_BLOCK_CACHE_BYTES,
+                    block_size=_BLOCK_BYTES,
+                    max_file_size=_TABLE_BYTES_MAX,
+                    bloom_filter_bits=_BLOOM_BITS_PER_KEY,
+                    compression="snappy",
+                )
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def snapshot(self) -> LevelSnapshot:
+        """A view of what is committed now, unmoved by later commits."""
+        with _errors_explained(self._folder):
+            return LevelSnapshot(self._database.snapshot(), self._folder)
+
+    def commit(self, writes: WriteSet, *, sync: bool = True) -> None:
+        """Apply all of `writes` or nothing; on disk on return when `sync`.
+
+        Without `sync` a commit survives the process, not a power cut. A synced one
+        carries all earlier ones to disk with it, even if it is empty. After a commit
+        that failed there is none but by a restart.
+        """
+        if self._is_failed:
+            raise _unwritable("an earlier commit failed", self._folder)
+        try:
+            with _errors_explained(self._folder):
+                self._write(writes, sync=sync)
+        except StoreError:
+            # Half of it may lie in the log, and more after it would look like damage.
+            self._is_failed = True
+            raise
+
+    def _write(self, writes: WriteSet, *, sync: bool) -> None:
+        batch = self._database.write_batch(sync=sync)
+        for key, value in writes.changes.items():
+            if value is None:
+                batch.delete(key)
+            else:
+                batch.put(key, value)
+        batch.write()
+
+    def close(self) -> None:
+        """Release the database; further calls raise `StoreClosed`."""
+        if not self._database.closed:
+            self._database.close()
+            os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+
+# --- the folder ----------------------------------------------------------------------
+
+
+def _take_folder(folder: Path) -> int:
+    """Make sure that `folder` is ours, and lock it; the descriptor holds the lock."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = set(os.listdir(folder)) - _INNOCENT_NAMES  # noqa: PTH208 - names only
+        if names and FORMAT_FILE not in names:
+            raise StoreForeign(
+                f"{folder} is not empty and no database of cowboy-devnet: give an "
+                "empty folder, or one that does not exist yet"
+            )
+        flags = os.O_RDONLY if names else os.O_RDWR | os.O_CREAT
+        lock = os.open(folder / FORMAT_FILE, flags | os.O_CLOEXEC, 0o644)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StoreForeign(f"{folder} is a file: give a folder") from error
+    except OSError as error:
+        raise _unwritable(error.strerror or str(error), folder) from error
+    try:
+        _lock(lock, folder)
+        _check_format(lock, folder)
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise _locked(folder) from error
+
+
+def _check_format(descriptor: int, folder: Path) -> None:
+    """Read FORMAT, or write it if the folder is new; the lock is held."""
+    line = os.read(descriptor, FORMAT_BYTES_MAX)
+    if not line and _is_new(folder):
+        # Just made, or left by a start that was killed before it wrote the line.
+        _write_format(folder)
+        return
+    name, _, version = line.decode(errors="replace").strip().partition(" ")
+    if name != FORMAT_NAME or not version.isdecimal():
+        raise StoreForeign(
+            f"{folder / FORMAT_FILE} does not name a database of cowboy-devnet: give "
+            "an empty folder, or one that does not exist yet"
+        )
+    if int(version) != FORMAT_VERSION:
+        raise StoreForeign(
+            f"{folder} has format {version}, and this cowboy-devnet knows only "
+            f"{FORMAT_VERSION}: use the version that made it, or give an empty folder"
+        )
+
+
+def _write_format(folder: Path) -> None:
+    try:
+        with (folder / FORMAT_FILE).open("wb") as file:
+            file.write(f"{FORMAT_NAME} {FORMAT_VERSION}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _unwritable(error.strerror or str(error), folder) from error
+
+
+def _is_new(folder: Path) -> bool:
+    """Whether there is no database in `folder`, not even a damaged one."""
+    names = os.listdir(folder)  # noqa: PTH208 - only names are wanted
+    # CURRENT is the first file of a database; without it LevelDB would begin anew and
+    # remove the tables and logs that it does not know.
+    return "CURRENT" not in names and not any(
+        name.endswith((".ldb", ".sst", ".log")) for name in names
+    )
+
+
+# --- failures ------------------------------------------------------------------------
+
+
+@contextmanager
+def _errors_explained(folder: Path) -> Iterator[None]:
+    """Tell LevelDB's failures as `StoreError`s."""
+    try:
+        yield
+    except (plyvel.Error, RuntimeError) as error:
+        raise _explained(error, folder) from error
+
+
+def _explained(error: Exception, folder: Path) -> StoreError:
+    """A failure of plyvel in words that say what to do."""
+    if isinstance(error, RuntimeError):
+        if type(error) is not RuntimeError:
+            raise error  # a RecursionError, say: nothing of LevelDB's
+        return StoreClosed(f"the store in {folder} was closed")
+    detail = str(error.args[0].decode(errors="replace") if error.args else error)
+    is_input_or_output = isinstance(error, plyvel.IOError)
+    if is_input_or_output and detail.startswith("IO error: lock"):
+        return _locked(folder)
+    if is_input_or_output and "No such file" not in detail:
+        return _unwritable(detail, folder)
+    return StoreCorrupt(
+        f"the database in {folder} is damaged ({detail}): restore a copy of the "
+        "folder, or start again with an empty one"
+    )
+
+
+def _locked(folder: Path) -> StoreLocked:
+    return StoreLocked(
+        f"another node has {folder} open: stop it, or give this one a folder of its own"
+    )
+
+
+def _unwritable(detail: str, folder: Path) -> StoreUnwritable:
+    return StoreUnwritable(
+        f"{folder} cannot be used ({detail}): make it writable, make room on its disk, "
+        "or give another folder"
+    )
