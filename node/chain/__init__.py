@@ -1,0 +1,1 @@
+"""The rules of the chain, as pure functions over a snapshot; begin at transition.py."""

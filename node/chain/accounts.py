@@ -1,0 +1,114 @@
+"""Accounts: one record each, absent while it is empty (D38)."""
+
+from dataclasses import dataclass, replace
+
+from node.chain.reading import Reader
+from node.primitives import codec
+from node.primitives.types import NOTHING, Address, Amount
+from node.state import keys
+from node.state.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Balance, counters and, of an actor, its code and deployer."""
+
+    balance: Amount = NOTHING
+    nonce: int = 0
+    """Transactions of this sender that were included."""
+    scheduling_counter: int = 0
+    """Timers this actor had accepted; outlives its last timer (D19)."""
+    code_hash: bytes = b""
+    """keccak256 of the source; empty for an account that is no actor."""
+    deployer: bytes = b""
+
+    @property
+    def is_actor(self) -> bool:
+        """Whether messages can be sent to it."""
+        return bool(self.code_hash)
+
+
+EMPTY_ACCOUNT = Account()
+
+
+class InsufficientBalance(Exception):  # noqa: N818 - a refusal, not a defect
+    """An account has less than what was to leave it."""
+
+    def __init__(self, address: Address, required: Amount, available: Amount) -> None:
+        super().__init__(f"{required} base units are wanted, {available} are there")
+        self.address = address
+        self.required = required
+        self.available = available
+
+
+def decode_account(record: bytes) -> Account:
+    """The account that `encode_account` wrote; trusts its bytes."""
+    return Account(*codec.decode(record))  # type: ignore[misc]
+
+
+def encode_account(account: Account) -> bytes:
+    """The fields as one array, in order."""
+    return codec.encode(
+        [
+            account.balance,
+            account.nonce,
+            account.scheduling_counter,
+            account.code_hash,
+            account.deployer,
+        ]
+    )
+
+
+def load_account(reader: Reader, address: Address) -> Account:
+    """The account at an address; an empty one if nothing is there."""
+    record = reader.get(keys.account(address))
+    return EMPTY_ACCOUNT if record is None else decode_account(record)
+
+
+def save_account(journal: Journal, address: Address, account: Account) -> None:
+    """Write an account back; an empty one disappears."""
+    if account == EMPTY_ACCOUNT:
+        journal.delete(keys.account(address))
+    else:
+        journal.put(keys.account(address), encode_account(account))
+
+
+def load_code(reader: Reader, code_hash: bytes) -> bytes:
+    """Source of an actor; its account says that it is there."""
+    source = reader.get(keys.code(code_hash))
+    assert source is not None, "an account names code that is not in the state"
+    return source
+
+
+def credit(journal: Journal, address: Address, amount: int) -> None:
+    """Add base units to a balance."""
+    assert amount >= 0
+    if amount:
+        account = load_account(journal, address)
+        balance = Amount(account.balance + amount)
+        save_account(journal, address, replace(account, balance=balance))
+
+
+def debit(journal: Journal, address: Address, amount: int) -> None:
+    """Take base units from a balance.
+
+    Raises:
+        InsufficientBalance: nothing was taken.
+    """
+    assert amount >= 0
+    account = load_account(journal, address)
+    if account.balance < amount:
+        raise InsufficientBalance(address, Amount(amount), account.balance)
+    if amount:
+        balance = Amount(account.balance - amount)
+        save_account(journal, address, replace(account, balance=balance))
+
+
+def transfer(journal: Journal, sender: Address, to: Address, amount: int) -> None:
+    """Move base units, also to oneself.
+
+    Raises:
+        InsufficientBalance: nothing was moved.
+    """
+    debit(journal, sender, amount)
+    credit(journal, to, amount)

@@ -1,0 +1,235 @@
+"""BlockContext and Execution: what a block gathers while it is made.
+
+A `BlockContext` lives for one block: the journal, what is in force, what was used,
+what was burned. An `Execution` is one transaction, fire or message with all the calls
+it makes: they share its origin, payer, price, events, effects and counts. Both are
+plain working memory of the core; what leaves a block is a frozen `BlockResult`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from node.chain.block import Event, Price, Receipt, ReceiptKind
+from node.chain.globals import Globals
+from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
+from node.chain.timers.ruleset import RuleSet
+from node.chain.timers.timer import Timer, TimerDecision
+from node.primitives import codec
+from node.primitives.crypto import keccak256
+from node.primitives.types import ZERO_HASH, Address, Amount, Hash32
+from node.state.journal import Checkpoint, Journal
+from node.state.keys import height8
+from pvm import CodeCache, Environment
+
+
+@dataclass(slots=True)
+class QueuedFire:
+    """A classified and pre-charged timer that waits for its turn (D21, D26)."""
+
+    timer: Timer
+    cycles_limit: int
+    price: Price
+    is_cancelled: bool = False
+
+    def max_cost(self, cells_limit: int) -> Amount:
+        """What was debited for it (CIP-5 §6.3 step 2)."""
+        return self.price.cost(self.cycles_limit, cells_limit)
+
+
+@dataclass(slots=True)
+class BlockContext:
+    """Working memory of one block."""
+
+    params: ChainParams
+    journal: Journal
+    environment: Environment
+    before: Globals
+    """As the parent left them: basefees in force, last use."""
+    rule_set: RuleSet
+    known_rules: frozenset[str]
+    """Names that an activation may give (D1)."""
+    timer_config: TimerConfig
+    basefee_config: BasefeeConfig
+    code_cache: CodeCache
+    timer_sequence: int
+    floor: bytes
+    """A key of the calendar below which nothing lives: where looking begins."""
+    messages_queued: int = 0
+    """In this block; the index of the next one (keys.engine_message)."""
+    user_cycles: int = 0
+    timer_cycles: int = 0
+    deferred_cycles: int = 0
+    gc_cycles: int = 0
+    transaction_cells: int = 0
+    cells: int = 0
+    writes: int = 0
+    """Distinct keys changed, summed over executions (D43)."""
+    burned_cycle: int = 0
+    burned_cell: int = 0
+    burned_lane: int = 0
+    minted: int = 0
+    """By development instructions; negative when they took more."""
+    receipts: list[Receipt] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    trace: list[TimerDecision] = field(default_factory=list)
+    queue: dict[bytes, QueuedFire] = field(default_factory=dict)
+    """Timers of this block that are still to run, by id."""
+    executed: dict[ReceiptKind, int] = field(default_factory=dict)
+    """Executions so far, by kind: the index in a msg_id (D13)."""
+
+    @property
+    def height(self) -> int:
+        """Height of the block being made."""
+        return self.environment.height
+
+    @property
+    def cycles(self) -> int:
+        """Used by transactions, fires and messages: what basefees look at (D8)."""
+        return self.user_cycles + self.timer_cycles + self.deferred_cycles
+
+    def emit(self, topic: str, **numbers: codec.Value) -> None:
+        """Record a system event outside of any execution (D17)."""
+        self.events.append(system_event(topic, numbers, None))
+
+
+def system_event(
+    topic: str, numbers: dict[str, codec.Value], receipt_index: int | None
+) -> Event:
+    """An event of the system: its data are named numbers in canonical CBOR."""
+    return Event(None, topic, codec.encode(dict(numbers)), receipt_index)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionSideEffects:
+    """What a committed execution hands to the chain beyond its state (CIP-5 §4.3).
+
+    Until the commit all of it can be undone: a callee that fails, and an execution
+    that fails, leave none of it.
+    """
+
+    scheduled: tuple[Timer, ...] = ()
+    cancelled: tuple[Timer, ...] = ()
+    extended: tuple[Timer, ...] = ()
+    messages_sent: int = 0
+    decisions: tuple[TimerDecision, ...] = ()
+    """The same effects on timers, in order, for the timer trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where an execution stood, to go back to."""
+
+    journal: Checkpoint
+    events: int
+    actor_events: int
+    scheduled: int
+    cancelled: int
+    extended: int
+    decisions: int
+    messages: int
+    writes: int
+    undo: int
+    timer_sequence: int
+    messages_queued: int
+
+
+@dataclass(slots=True)
+class Execution:
+    """One transaction, fire or message with all the calls it makes."""
+
+    block: BlockContext
+    kind: ReceiptKind
+    origin: Hash32
+    """Id of the causing transaction; zeros for fires and what they send (D13)."""
+    payer: Address
+    price: Price
+    signer: Address | None
+    """The transaction's; None in fires and messages: consent is per signature."""
+    nonce: int = 0
+    msg_id: Hash32 = ZERO_HASH
+    events: list[Event] = field(default_factory=list)
+    actor_events: int = 0
+    scheduled: list[Timer] = field(default_factory=list)
+    cancelled: list[Timer] = field(default_factory=list)
+    extended: list[Timer] = field(default_factory=list)
+    decisions: list[TimerDecision] = field(default_factory=list)
+    messages_sent: int = 0
+    randomness_calls: int = 0
+    written: set[bytes] = field(default_factory=set)
+    """Distinct state keys that host calls changed and that stand (D43)."""
+    write_log: list[bytes] = field(default_factory=list)
+    undo_log: list[Callable[[], None]] = field(default_factory=list)
+    """For effects outside of the journal: a queued fire's cancellation."""
+
+    def __post_init__(self) -> None:
+        """Number the execution within its block and kind (D13)."""
+        index = self.block.executed.get(self.kind, 0)
+        self.block.executed[self.kind] = index + 1
+        self.msg_id = Hash32(
+            keccak256(bytes([self.kind]) + height8(self.block.height) + height8(index))
+        )
+
+    @property
+    def receipt_index(self) -> int:
+        """Index that this execution's receipt will have in its block."""
+        return len(self.block.receipts)
+
+    def emit_system(self, topic: str, **numbers: codec.Value) -> None:
+        """Record a system event of this execution; undone with it (D17)."""
+        self.events.append(system_event(topic, numbers, self.receipt_index))
+
+    def mark(self) -> Mark:
+        """Open a checkpoint: all that follows can be undone."""
+        return Mark(
+            self.block.journal.checkpoint(),
+            len(self.events),
+            self.actor_events,
+            len(self.scheduled),
+            len(self.cancelled),
+            len(self.extended),
+            len(self.decisions),
+            self.messages_sent,
+            len(self.write_log),
+            len(self.undo_log),
+            self.block.timer_sequence,
+            self.block.messages_queued,
+        )
+
+    def commit(self, mark: Mark) -> None:
+        """Keep what was done since the mark."""
+        self.block.journal.commit(mark.journal)
+
+    def revert(self, mark: Mark) -> None:
+        """Undo everything since the mark, every counter included (D16)."""
+        self.block.journal.revert(mark.journal)
+        del self.events[mark.events :]
+        del self.scheduled[mark.scheduled :]
+        del self.cancelled[mark.cancelled :]
+        del self.extended[mark.extended :]
+        del self.decisions[mark.decisions :]
+        for key in self.write_log[mark.writes :]:
+            self.written.discard(key)
+        del self.write_log[mark.writes :]
+        while len(self.undo_log) > mark.undo:
+            self.undo_log.pop()()
+        self.actor_events = mark.actor_events
+        self.messages_sent = mark.messages
+        self.block.timer_sequence = mark.timer_sequence
+        self.block.messages_queued = mark.messages_queued
+
+    def note_write(self, key: bytes) -> int:
+        """Count a key that a host call changes; returns how many stand (D43)."""
+        if key not in self.written:
+            self.written.add(key)
+            self.write_log.append(key)
+        return len(self.written)
+
+    def side_effects(self) -> ExecutionSideEffects:
+        """What stands at the end of the execution."""
+        return ExecutionSideEffects(
+            tuple(self.scheduled),
+            tuple(self.cancelled),
+            tuple(self.extended),
+            self.messages_sent,
+            tuple(self.decisions),
+        )

@@ -1,0 +1,248 @@
+"""Execution of transactions: validate → pre-charge → act → settle → receipt.
+
+A transaction that fails keeps its nonce increment and its charge and leaves no other
+trace but its receipt (D6). What a committed one did to timers and messages is its
+`ExecutionSideEffects`.
+"""
+
+from dataclasses import replace
+
+from node.chain.accounts import load_account, save_account, transfer
+from node.chain.block import Price, Receipt, ReceiptKind
+from node.chain.context import BlockContext, Execution
+from node.chain.fees import settle, transaction_price
+from node.chain.messages import Call, process_message
+from node.chain.system import InstructionRefused, perform_dev, perform_system
+from node.chain.transaction import (
+    NUMBERS,
+    DeployActor,
+    ExecuteActor,
+    Fund,
+    SetBalance,
+    Transaction,
+    Transfer,
+)
+from node.chain.validation import intrinsic_cost, validate_inclusion
+from node.primitives.crypto import derive_actor_address, keccak256
+from node.primitives.types import Address, Amount
+from node.state import keys
+from pvm import CompileError, Entry, Failure, Meter, Outcome
+
+DEPLOYMENT_HANDLERS = ("deploy", "init")
+NO_PRICE = Price(Amount(0), Amount(0), Amount(0), Amount(0))
+_DONE = Outcome(b"", None)
+
+
+def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
+    """Execute one transaction into `block`.
+
+    Raises:
+        InvalidTransaction: it cannot be included; nothing was changed.
+    """
+    validate_inclusion(block, transaction)
+    if isinstance(transaction.instruction, Fund | SetBalance):
+        _execute_dev(block, transaction, transaction.instruction)
+        return
+    body = transaction.body
+    price = transaction_price(
+        body, block.before.basefee_cycle, block.before.basefee_cell
+    )
+    execution = Execution(
+        block=block,
+        kind=ReceiptKind.TRANSACTION,
+        origin=transaction.id,
+        payer=transaction.sender,
+        price=price,
+        signer=transaction.sender,
+        nonce=body.nonce,
+    )
+    _pre_charge(block, transaction, price)
+    meter = Meter(body.cycles_limit, body.cells_limit)
+    cycles, cells = intrinsic_cost(body, transaction.body_bytes)
+    meter.charge_cycles(cycles)
+    meter.charge_cells(cells)
+    actor, handler, outcome = _act(execution, transaction, meter)
+    settle(block, transaction.sender, price, meter)
+    block.user_cycles += meter.cycles_used
+    block.transaction_cells += meter.cells_used
+    add_receipt(
+        execution,
+        meter,
+        outcome,
+        id_=transaction.id,
+        call=Call(actor, transaction.sender, (handler,), b""),
+    )
+
+
+def _pre_charge(block: BlockContext, transaction: Transaction, price: Price) -> None:
+    """Debit limit times price and count the nonce (D5)."""
+    body = transaction.body
+    sender = load_account(block.journal, transaction.sender)
+    charge = price.cost(body.cycles_limit, body.cells_limit)
+    assert sender.balance >= charge, "validation lets in who can pay the maximum"
+    charged = replace(
+        sender, balance=Amount(sender.balance - charge), nonce=sender.nonce + 1
+    )
+    save_account(block.journal, transaction.sender, charged)
+
+
+def _act(
+    execution: Execution, transaction: Transaction, meter: Meter
+) -> tuple[Address, str, Outcome]:
+    """Carry out the instruction; (target, handler, outcome)."""
+    mark = execution.mark()
+    instruction = transaction.instruction
+    target = Address(b"")
+    handler = ""
+    try:
+        match instruction:
+            case Transfer(to, amount):
+                target = to
+                transfer(execution.block.journal, transaction.sender, to, amount)
+                outcome = _DONE
+            case DeployActor():
+                target, outcome = _deploy(execution, transaction, instruction, meter)
+                handler = DEPLOYMENT_HANDLERS[0]
+            case ExecuteActor(actor, handler, _, _):
+                target = actor
+                outcome = _call(execution, transaction, instruction, meter)
+            case Fund() | SetBalance():
+                raise AssertionError("development instructions are executed apart")
+            case _:
+                perform_system(execution, transaction.sender, instruction)
+                outcome = _DONE
+    except InstructionRefused as error:
+        outcome = Outcome(b"", Failure(error.kind, error.message, handler, None))
+    except CompileError as error:
+        first = error.refusals[0]
+        outcome = Outcome(b"", Failure("CompileError", str(error), "", first.line))
+    if outcome.is_success:
+        execution.commit(mark)
+    else:
+        execution.revert(mark)
+    return target, handler, outcome
+
+
+def _deploy(
+    execution: Execution,
+    transaction: Transaction,
+    instruction: DeployActor,
+    meter: Meter,
+) -> tuple[Address, Outcome]:
+    """Create an actor at its derived address and run `deploy`, else `init` (D9)."""
+    block = execution.block
+    code_hash = keccak256(instruction.code)
+    address = derive_actor_address(transaction.sender, instruction.salt, code_hash)
+    account = load_account(block.journal, address)
+    if account.is_actor:
+        raise InstructionRefused(
+            "AlreadyDeployed",
+            "this deployer has this code at this salt already; choose another salt",
+        )
+    block.code_cache.get(code_hash, instruction.code)
+    block.journal.put(keys.code(code_hash), instruction.code)
+    save_account(
+        block.journal,
+        address,
+        replace(account, code_hash=code_hash, deployer=transaction.sender),
+    )
+    transfer(block.journal, transaction.sender, address, instruction.value)
+    call = Call(
+        address,
+        transaction.sender,
+        DEPLOYMENT_HANDLERS,
+        instruction.payload,
+        instruction.value,
+        Entry.DEPLOYMENT,
+    )
+    return address, process_message(execution, call, meter)
+
+
+def _call(
+    execution: Execution,
+    transaction: Transaction,
+    instruction: ExecuteActor,
+    meter: Meter,
+) -> Outcome:
+    """Move the value, then call the handler (D5)."""
+    journal = execution.block.journal
+    if not load_account(journal, instruction.actor).is_actor:
+        raise InstructionRefused("NotFound", "no actor lives at this address")
+    transfer(journal, transaction.sender, instruction.actor, instruction.value)
+    call = Call(
+        instruction.actor,
+        transaction.sender,
+        (instruction.handler,),
+        instruction.payload,
+        instruction.value,
+    )
+    return process_message(execution, call, meter)
+
+
+def _execute_dev(
+    block: BlockContext, transaction: Transaction, instruction: Fund | SetBalance
+) -> None:
+    """Mint or take: no fee, no lane; the nonce advances (D41)."""
+    sender = load_account(block.journal, transaction.sender)
+    save_account(
+        block.journal, transaction.sender, replace(sender, nonce=sender.nonce + 1)
+    )
+    target = perform_dev(block, instruction)
+    execution = Execution(
+        block=block,
+        kind=ReceiptKind.TRANSACTION,
+        origin=transaction.id,
+        payer=transaction.sender,
+        price=NO_PRICE,
+        signer=transaction.sender,
+        nonce=transaction.body.nonce,
+    )
+    add_receipt(
+        execution,
+        Meter(0, 0),
+        _DONE,
+        id_=transaction.id,
+        call=Call(target, transaction.sender, ("",), b""),
+    )
+
+
+def add_receipt(
+    execution: Execution, meter: Meter, outcome: Outcome, *, id_: bytes, call: Call
+) -> Receipt:
+    """Close an execution: its receipt, events, decisions and use enter the block."""
+    block = execution.block
+    effects = execution.side_effects()
+    failure = outcome.failure
+    receipt = Receipt(
+        kind=execution.kind,
+        index=execution.receipt_index,
+        id=id_,
+        origin=execution.origin,
+        sender=call.sender,
+        actor=call.actor,
+        handler=failure.handler if failure and failure.handler else call.handlers[0],
+        payer=execution.payer,
+        cycles_limit=meter.cycles_limit,
+        cells_limit=meter.cells_limit,
+        cycles_used=meter.cycles_used,
+        cells_used=meter.cells_used,
+        price=execution.price,
+        cycles_held=meter.cycles_reserved,
+        cells_held=meter.cells_reserved,
+        value=outcome.value,
+        failure=failure,
+        scheduled=tuple(timer.timer_id for timer in effects.scheduled),
+    )
+    block.cells += meter.cells_used
+    block.writes += len(execution.written)
+    block.receipts.append(receipt)
+    block.events.extend(execution.events)
+    block.trace.extend(effects.decisions)
+    return receipt
+
+
+def instruction_name(transaction: Transaction) -> str:
+    """The instruction's name, for people."""
+    kind = type(transaction.instruction)
+    assert kind in NUMBERS
+    return kind.__name__

@@ -1,0 +1,110 @@
+"""Globals, configurations and activations: state that belongs to no account.
+
+The globals are one record beside the trees, since they change with every block (D38).
+Configurations are absent until governance sets them: the genesis values then apply
+(CIP-5 §6.4).
+"""
+
+from dataclasses import astuple, dataclass
+
+from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
+from node.chain.reading import Reader
+from node.primitives import codec
+from node.primitives.crypto import keccak256
+from node.primitives.types import Amount, Hash32, Height
+from node.state import keys
+from node.state.journal import Journal
+
+RULES_AT_GENESIS = "fifo"
+
+
+@dataclass(frozen=True, slots=True)
+class Globals:
+    """What every block changes; prices are those of the next block (D7)."""
+
+    height: Height
+    timestamp_ms: int
+    basefee_cycle: Amount
+    basefee_cell: Amount
+    basefee_lane: Amount
+    """Of the timer lane under `auction`, else 0."""
+    last_cycles_used: int
+    """Of the latest block: a Gas Bidding Agent's congestion signal (CIP-1 §7.2)."""
+    p50_priority: Amount
+    """Median priority of the latest block's fires under `auction` (D32)."""
+    minted: Amount
+    """At genesis and by development instructions; what they took is taken off."""
+    burned_cycle: Amount
+    burned_cell: Amount
+    burned_lane: Amount
+    timer_sequence: int
+    """Of the next accepted timer (D22)."""
+
+    @property
+    def burned(self) -> Amount:
+        """All that was ever burned, in base units."""
+        return Amount(self.burned_cycle + self.burned_cell + self.burned_lane)
+
+
+def load_globals(reader: Reader) -> Globals:
+    """The globals; every chain has them from block 0 on."""
+    record = reader.get(keys.GLOBALS)
+    assert record is not None, "a chain without globals was never started"
+    return Globals(*codec.decode(record))  # type: ignore[misc]
+
+
+def save_globals(journal: Journal, globals_: Globals) -> None:
+    """Write the globals, once a block."""
+    journal.put(keys.GLOBALS, codec.encode(list(astuple(globals_))))
+
+
+def load_timer_config(reader: Reader, params: ChainParams) -> TimerConfig:
+    """The timer configuration as governance left it (D3)."""
+    record = reader.get(keys.TIMER_CONFIG)
+    if record is None:
+        return params.timer_config
+    values = [tuple(v) if isinstance(v, list) else v for v in codec.decode(record)]  # type: ignore[union-attr]
+    return TimerConfig(*values)  # type: ignore[arg-type]
+
+
+def load_basefee_config(reader: Reader, params: ChainParams) -> BasefeeConfig:
+    """The fee configuration as governance left it (D3)."""
+    record = reader.get(keys.BASEFEE_CONFIG)
+    if record is None:
+        return params.basefee_config
+    return BasefeeConfig(*codec.decode(record))  # type: ignore[misc]
+
+
+def encode_config(config: TimerConfig | BasefeeConfig) -> bytes:
+    """One array of all fields in order: the record, and an update event's data."""
+    return codec.encode(
+        [list(v) if isinstance(v, tuple) else v for v in astuple(config)]
+    )
+
+
+def save_timer_config(journal: Journal, config: TimerConfig) -> None:
+    """Write through at once; the next block sees it (D3)."""
+    journal.put(keys.TIMER_CONFIG, encode_config(config))
+
+
+def save_basefee_config(journal: Journal, config: BasefeeConfig) -> None:
+    """Write through at once; the next block sees it (D3)."""
+    journal.put(keys.BASEFEE_CONFIG, encode_config(config))
+
+
+def load_rules(reader: Reader, height: int) -> str:
+    """Name of the rules in force at a height: the latest activation's (D1)."""
+    rules = RULES_AT_GENESIS
+    for _, value in reader.range(keys.activation(0), keys.activation(height + 1)):
+        rules = value.decode()
+    return rules
+
+
+def save_activation(journal: Journal, height: Height, rules: str) -> None:
+    """Schedule rules; a second activation for a height replaces the first (D1)."""
+    journal.put(keys.activation(height), rules.encode())
+
+
+def derive_beacon(chain_id: int, height: int) -> Hash32:
+    """keccak256("beacon" ‖ chain id BE8 ‖ height BE8) (D39)."""
+    return Hash32(keccak256(b"beacon" + keys.height8(chain_id) + keys.height8(height)))

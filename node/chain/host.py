@@ -1,0 +1,401 @@
+"""ActorHost: what one executing actor can reach of the chain (host.md §2).
+
+Every call has one stanza: CHARGE the base, VALIDATE, CHARGE for size, EFFECT (D16).
+The binding in `pvm` has already refused halted meters and, for mutating calls,
+read-only ones. A refused call raises `HostError`: charged, without effect. The four
+timer calls are in `timers.host_calls`, what messages need is in `mailbox`.
+"""
+
+from typing import Protocol
+
+from node.chain.accounts import InsufficientBalance, load_account, transfer
+from node.chain.arguments import (
+    expect_address,
+    expect_amount,
+    expect_bytes,
+    expect_handler,
+    expect_int,
+    expect_text,
+    refuse,
+)
+from node.chain.block import Event, ReceiptKind
+from node.chain.context import Execution
+from node.chain.mailbox import PendingMessage, enqueue, validate_send
+from node.chain.params import (
+    CALL_DEPTH_MAX,
+    EVENT_DATA_BYTES_MAX,
+    EVENT_TOPIC_BYTES_MAX,
+    EVENTS_PER_EXECUTION_MAX,
+    MESSAGE_CELLS_MAX,
+    PAYLOAD_BYTES_MAX,
+    SCAN_ENTRIES_MAX,
+    STATE_KEY_BYTES_MAX,
+    STATE_VALUE_BYTES_MAX,
+    U64_MAX,
+    WRITES_PER_EXECUTION_MAX,
+)
+from node.chain.timers import host_calls
+from node.primitives.crypto import BadSignature, keccak256, recover
+from node.primitives.types import Address
+from node.state import keys
+from pvm import HostError, HostErrorCode, Meter, OutOfWrites, costs
+
+
+class CallActor(Protocol):
+    """How a host executes another actor; `messages.call` is it."""
+
+    def __call__(
+        self,
+        caller: "ActorHost",
+        target: Address,
+        handler: str,
+        payload: bytes,
+        cycles_limit: int,
+    ) -> bytes:
+        """Execute and return the answer, or raise RevertError or HostError."""
+        ...
+
+
+class ActorHost:
+    """The chain as one actor sees it during one message."""
+
+    __slots__ = ("actor", "call", "depth", "execution", "meter")
+
+    def __init__(
+        self,
+        execution: Execution,
+        actor: Address,
+        meter: Meter,
+        call: CallActor,
+        depth: int = 0,
+    ) -> None:
+        """A host for `actor`; `depth` counts the `call_actor`s above it."""
+        self.execution = execution
+        self.actor = actor
+        self.meter = meter
+        self.call = call
+        self.depth = depth
+
+    def note_write(self, key: bytes) -> None:
+        """Count a changed key; halt `OutOfWrites` beyond the bound (D43)."""
+        if self.execution.note_write(key) > WRITES_PER_EXECUTION_MAX:
+            self.meter.halt(OutOfWrites())
+
+    # --- money -------------------------------------------------------------------
+
+    def get_balance(self, address: object) -> int:
+        """Balance of any account, in base units."""
+        # CHARGE
+        self.meter.charge_cycles(costs.READ_CONTEXT)
+        # VALIDATE
+        account = expect_address(address, "address")
+        # EFFECT
+        return load_account(self.execution.block.journal, account).balance
+
+    def transfer(self, to: object, amount: object) -> None:
+        """Move base units from the actor's balance; `InsufficientBalance`."""
+        # CHARGE
+        self.meter.charge_cycles(costs.TRANSFER)
+        # VALIDATE
+        recipient = expect_address(to, "to")
+        base_units = expect_amount(amount, "amount")
+        # EFFECT
+        try:
+            transfer(self.execution.block.journal, self.actor, recipient, base_units)
+        except InsufficientBalance as error:
+            raise HostError(
+                HostErrorCode.InsufficientBalance,
+                f"{error.required} base units are wanted, {error.available} are there",
+            ) from None
+        self.note_write(keys.account(self.actor))
+        self.note_write(keys.account(recipient))
+
+    # --- state -------------------------------------------------------------------
+
+    def get_state(self, key: object) -> bytes | None:
+        """A value of the actor's own state, or None."""
+        # CHARGE
+        self.meter.charge_cycles(costs.GET_STATE)
+        # VALIDATE
+        name = expect_bytes(key, "key", 1, STATE_KEY_BYTES_MAX)
+        value = self.execution.block.journal.get(keys.storage(self.actor, name))
+        # CHARGE for size
+        if value is not None:
+            self.meter.charge_cells(len(value))
+        return value
+
+    def set_state(self, key: object, value: object) -> None:
+        """Write a value of the actor's own state."""
+        # CHARGE
+        self.meter.charge_cycles(costs.SET_STATE)
+        # VALIDATE
+        name = expect_bytes(key, "key", 1, STATE_KEY_BYTES_MAX)
+        data = expect_bytes(value, "value", 0, STATE_VALUE_BYTES_MAX)
+        # CHARGE for size
+        self.meter.charge_cells(len(name) + len(data))
+        # EFFECT
+        entry = keys.storage(self.actor, name)
+        self.execution.block.journal.put(entry, data)
+        self.note_write(entry)
+
+    def delete_state(self, key: object) -> None:
+        """Remove a key of the actor's own state; an absent one is fine."""
+        # CHARGE
+        self.meter.charge_cycles(costs.DELETE_STATE)
+        # VALIDATE
+        name = expect_bytes(key, "key", 1, STATE_KEY_BYTES_MAX)
+        # CHARGE for size
+        self.meter.charge_cells(len(name))
+        # EFFECT
+        entry = keys.storage(self.actor, name)
+        self.execution.block.journal.delete(entry)
+        self.note_write(entry)
+
+    def state_scan_prefix(
+        self, prefix: object, limit: object
+    ) -> list[tuple[bytes, bytes]]:
+        """Pairs under a prefix, ascending by key."""
+        # CHARGE
+        self.meter.charge_cycles(costs.SCAN_STATE)
+        # VALIDATE
+        name = expect_bytes(prefix, "prefix", 0, STATE_KEY_BYTES_MAX)
+        count_max = expect_int(limit, "limit", 0, SCAN_ENTRIES_MAX)
+        # EFFECT, charged entry by entry before the next is read
+        start = keys.storage(self.actor, name)
+        own = len(start) - len(name)
+        found: list[tuple[bytes, bytes]] = []
+        stop = keys.prefix_stop(start)
+        for key, value in self.execution.block.journal.range(start, stop):
+            if len(found) == count_max:
+                break
+            self.meter.charge_cycles(costs.SCAN_STATE_PER_ENTRY)
+            self.meter.charge_cells(len(key) - own + len(value))
+            self.meter.charge_memory(costs.SCAN_STATE_ENTRY_MEMORY + len(key + value))
+            found.append((key[own:], value))
+        return found
+
+    # --- timers ------------------------------------------------------------------
+
+    def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6 print them
+        self,
+        height: object,
+        payload: object,
+        fee_payer: object = None,
+        gas_limit: object = None,
+        expires_at: object = None,
+        max_fee_per_cycle: object = None,
+        max_priority_fee_per_cycle: object = None,
+        gba: object = None,
+        priority_tier_hint: object = None,
+        bid: object = None,
+    ) -> bytes:
+        """Schedule one fire; returns the timer's id (CIP-5 §4.1)."""
+        request = host_calls.ScheduleRequest(
+            height,
+            payload,
+            fee_payer,
+            gas_limit,
+            expires_at,
+            max_fee_per_cycle,
+            max_priority_fee_per_cycle,
+            gba,
+            priority_tier_hint,
+            bid,
+        )
+        return host_calls.schedule_timer(self, request)
+
+    def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
+        """Set a later expiry of an own timer (CIP-5 §5.4, D20)."""
+        host_calls.extend_timer(self, timer_id, new_expires_at)
+
+    def cancel_timer(self, timer_id: object) -> None:
+        """Remove an own timer (CIP-5 §4.2)."""
+        host_calls.cancel_timer(self, timer_id)
+
+    def get_timer(self, timer_id: object) -> dict[str, int | bytes | str | None] | None:
+        """Fields of an own timer, or None."""
+        return host_calls.get_timer(self, timer_id)
+
+    def list_timers(self) -> list[bytes]:
+        """Ids of the actor's live timers, in due order."""
+        return host_calls.list_timers(self)
+
+    # --- messages ----------------------------------------------------------------
+
+    def send_message(
+        self,
+        target: object,
+        handler_or_payload: object,
+        payload: object = None,
+        *,
+        cycles: object = None,
+        cells: object = None,
+    ) -> None:
+        """Queue a message for the mailbox part of the next block (D14)."""
+        # CHARGE
+        self.meter.charge_cycles(costs.SEND_MESSAGE)
+        # VALIDATE
+        recipient = expect_address(target, "target")
+        if payload is None:
+            handler, data = "", handler_or_payload
+        else:
+            handler, data = expect_handler(handler_or_payload), payload
+        if not load_account(self.execution.block.journal, recipient).is_actor:
+            raise HostError(HostErrorCode.NotFound, "target: no actor lives there")
+        self._send(ReceiptKind.MAILBOX_MESSAGE, recipient, handler, data, cycles, cells)
+
+    def create_deferred_tx(
+        self,
+        handler: object,
+        payload: object,
+        cycles: object = None,
+        cells: object = None,
+    ) -> None:
+        """Queue a call of the actor itself for the engine part (D14)."""
+        # CHARGE
+        self.meter.charge_cycles(costs.SEND_MESSAGE)
+        # VALIDATE
+        name = expect_handler(handler)
+        self._send(ReceiptKind.ENGINE_MESSAGE, self.actor, name, payload, cycles, cells)
+
+    def _send(
+        self,
+        kind: ReceiptKind,
+        target: Address,
+        handler: str,
+        payload: object,
+        cycles: object,
+        cells: object,
+    ) -> None:
+        data = expect_bytes(payload, "payload", 0, PAYLOAD_BYTES_MAX)
+        cycle_budget, cell_budget = self._budget(len(data), cycles, cells)
+        validate_send(self.execution, target, self.actor, cycle_budget)
+        # CHARGE for size
+        self.meter.charge_cells(len(data))
+        # EFFECT
+        self.meter.reserve(cycle_budget, cell_budget)
+        block = self.execution.block
+        message = PendingMessage(
+            kind,
+            block.height,
+            block.messages_queued,
+            target,
+            self.actor,
+            handler,
+            data,
+            cycle_budget,
+            cell_budget,
+            self.execution.price,
+            self.execution.payer,
+            self.execution.origin,
+        )
+        enqueue(self.execution, message)
+        self.note_write(message.key)
+
+    def _budget(
+        self, payload_bytes: int, cycles: object, cells: object
+    ) -> tuple[int, int]:
+        """A message's budget: as given, else half of what is left (D14).
+
+        "Left" is after the base and the payload are paid for. A payload beyond the
+        cells that are left is not refused here: charging for it halts.
+        """
+        params = self.execution.block.params
+        cycles_left = self.meter.cycles_left
+        cells_left = max(0, self.meter.cells_left - payload_bytes)
+        cycle_budget = (
+            min(cycles_left // 2, params.message_cycles_max)
+            if cycles is None
+            else expect_int(cycles, "cycles", 0, params.message_cycles_max)
+        )
+        cell_budget = (
+            min(cells_left // 2, MESSAGE_CELLS_MAX)
+            if cells is None
+            else expect_int(cells, "cells", 0, MESSAGE_CELLS_MAX)
+        )
+        entry = self.execution.block.timer_config.fire_base_cycles
+        if cycle_budget < entry:
+            refuse(f"cycles: a message needs {entry} at least, not {cycle_budget}")
+        if cycle_budget > cycles_left:
+            refuse(f"cycles: {cycles_left} are left, not {cycle_budget}")
+        if cell_budget > cells_left and payload_bytes <= self.meter.cells_left:
+            refuse(f"cells: {cells_left} are left, not {cell_budget}")
+        return cycle_budget, cell_budget
+
+    def call_actor(
+        self,
+        target: object,
+        handler: object,
+        payload: object,
+        cycles_limit: object = 100_000,
+    ) -> bytes:
+        """Call another actor now; its failure is a `RevertError` (D14)."""
+        # CHARGE
+        self.meter.charge_cycles(costs.CALL_ACTOR)
+        # VALIDATE
+        callee = expect_address(target, "target")
+        name = expect_handler(handler)
+        data = expect_bytes(payload, "payload", 0, PAYLOAD_BYTES_MAX)
+        limit = expect_int(cycles_limit, "cycles_limit", 0, U64_MAX)
+        if self.depth >= CALL_DEPTH_MAX:
+            raise HostError(
+                HostErrorCode.TooDeep, f"call_actor goes {CALL_DEPTH_MAX} deep at most"
+            )
+        if not load_account(self.execution.block.journal, callee).is_actor:
+            raise HostError(HostErrorCode.NotFound, "target: no actor lives there")
+        # CHARGE for size
+        self.meter.charge_cells(len(data))
+        # EFFECT
+        return self.call(self, callee, name, data, limit)
+
+    # --- events, randomness, signatures --------------------------------------------
+
+    def emit_event(self, topic: object, data: object) -> None:
+        """Record an event of the actor (D17)."""
+        # CHARGE
+        self.meter.charge_cycles(costs.EMIT_EVENT)
+        # VALIDATE
+        name = expect_text(topic, "topic", EVENT_TOPIC_BYTES_MAX)
+        content = expect_bytes(data, "data", 0, EVENT_DATA_BYTES_MAX)
+        execution = self.execution
+        if execution.actor_events >= EVENTS_PER_EXECUTION_MAX:
+            refuse(f"an execution emits at most {EVENTS_PER_EXECUTION_MAX} events")
+        # CHARGE for size
+        self.meter.charge_cycles(costs.EMIT_EVENT_PER_BYTE * len(content))
+        self.meter.charge_cells((len(content) + 1) // 2)
+        # EFFECT
+        execution.events.append(
+            Event(self.actor, name, content, execution.receipt_index)
+        )
+        execution.actor_events += 1
+
+    def randomness(self, domain: object) -> bytes:
+        """32 reproducible and predictable bytes (D39)."""
+        # CHARGE
+        self.meter.charge_cycles(costs.KECCAK256)
+        # VALIDATE
+        name = expect_bytes(domain, "domain", 0, PAYLOAD_BYTES_MAX)
+        # CHARGE for size
+        self.meter.charge_cycles(costs.KECCAK256_PER_WORD * ((len(name) + 31) // 32))
+        # EFFECT
+        execution = self.execution
+        counter = keys.height8(execution.randomness_calls)
+        execution.randomness_calls += 1
+        beacon = execution.block.environment.beacon
+        return keccak256(beacon + execution.msg_id + self.actor + name + counter)
+
+    def verify_secp256k1(
+        self, hash_: object, signature: object, address: object
+    ) -> bool:
+        """Whether `address` signed the hash."""
+        # CHARGE
+        self.meter.charge_cycles(costs.VERIFY_SECP256K1)
+        # VALIDATE
+        digest = expect_bytes(hash_, "hash", 32, 32)
+        signed = expect_bytes(signature, "signature", 65, 65)
+        signer = expect_address(address, "address")
+        # EFFECT
+        try:
+            return recover(digest, signed) == signer
+        except BadSignature:
+            return False

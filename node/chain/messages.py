@@ -1,0 +1,120 @@
+"""Messages: one call of one handler, with everything it does kept or undone.
+
+checkpoint → execute → commit or revert: the same four lines for a transaction, a
+fire, a deferred message and a `call_actor` inside any of them.
+"""
+
+from dataclasses import dataclass
+
+from node.chain.accounts import Account, load_account, load_code
+from node.chain.context import BlockContext, Execution
+from node.chain.host import ActorHost
+from node.primitives.types import Address
+from pvm import (
+    ActorCode,
+    Entry,
+    Failure,
+    Halt,
+    HostError,
+    HostErrorCode,
+    Message,
+    Meter,
+    Outcome,
+    RevertError,
+    execute,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is called, by whom, with what."""
+
+    actor: Address
+    sender: Address
+    handlers: tuple[str, ...]
+    payload: bytes
+    value: int = 0
+    entry: Entry = Entry.CALL
+
+
+def load_actor(block: BlockContext, account: Account) -> ActorCode:
+    """Compiled code of an actor; what was accepted once always compiles."""
+    cached = block.code_cache.find(account.code_hash)
+    if cached is not None:
+        return cached
+    source = load_code(block.journal, account.code_hash)
+    return block.code_cache.get(account.code_hash, source)
+
+
+def process_message(
+    execution: Execution, call: Call, meter: Meter, depth: int = 0
+) -> Outcome:
+    """Execute a handler; a failure leaves nothing behind but what the meter counted.
+
+    The actor must exist.
+    """
+    block = execution.block
+    account = load_account(block.journal, call.actor)
+    message = Message(
+        environment=block.environment,
+        entry=call.entry,
+        actor=call.actor,
+        deployer=Address(account.deployer),
+        sender=call.sender,
+        handlers=call.handlers,
+        payload=call.payload,
+        value=call.value,
+        origin=execution.origin,
+        msg_id=execution.msg_id,
+        nonce=execution.nonce,
+    )
+    code = load_actor(block, account)
+    mark = execution.mark()
+    host = ActorHost(execution, call.actor, meter, call_actor, depth)
+    outcome = execute(code, message, host, meter)
+    if outcome.is_success:
+        execution.commit(mark)
+    else:
+        execution.revert(mark)
+        meter.release_reserved()
+    return outcome
+
+
+def call_actor(
+    caller: ActorHost, target: Address, handler: str, payload: bytes, cycles_limit: int
+) -> bytes:
+    """Synchronous call of another actor (D14).
+
+    The callee gets at most the cycles and all the cells that its caller has left; what
+    it used is the caller's loss, whatever came of it.
+
+    Raises:
+        HostError: HandlerNotFound.
+        RevertError: the callee failed; its effects are undone.
+    """
+    limit = min(cycles_limit, caller.meter.cycles_left)
+    meter = Meter(limit, caller.meter.cells_left, caller=caller.meter)
+    call = Call(target, caller.actor, (handler,), payload)
+    outcome = process_message(caller.execution, call, meter, caller.depth + 1)
+    caller.meter.charge_cycles(meter.cycles_used)
+    caller.meter.charge_cells(meter.cells_used)
+    caller.meter.reserve(meter.cycles_reserved, meter.cells_reserved)
+    if outcome.failure is None:
+        return outcome.value
+    if outcome.failure.kind == HostErrorCode.HandlerNotFound.name:
+        raise HostError(HostErrorCode.HandlerNotFound, outcome.failure.message)
+    raise RevertError(f"{outcome.failure.kind}: {outcome.failure.message}")
+
+
+def process_entered(
+    execution: Execution, call: Call, meter: Meter, entry_cycles: int
+) -> Outcome:
+    """A fire or a message: the entry charge, inside the budget, comes first (D16)."""
+    try:
+        meter.charge_cycles(entry_cycles)
+    except Halt as halt:
+        failure = Failure(
+            type(halt).__name__, "the entry charge is above the limit", "", None
+        )
+        return Outcome(b"", failure)
+    return process_message(execution, call, meter)

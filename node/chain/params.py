@@ -1,0 +1,193 @@
+"""The numbers that consensus rests on, each with its unit and its source.
+
+Constants are the same on every chain. `ChainParams` is what a genesis may choose;
+`TimerConfig` and `BasefeeConfig` start from it and are governed afterwards (D25).
+"""
+
+from dataclasses import dataclass, field, fields
+from enum import Enum
+
+from node.primitives.types import Address
+
+# --- encoding and admission --------------------------------------------------------
+BODY_BYTES_MAX = 1_200_000  # a transaction's body (D5): a 1 MiB payload and room
+CODE_BYTES_MAX = 65_536  # an actor's source (sandbox.md §1)
+HANDLER_BYTES_MAX = 256  # CIP-5 §3.1
+TIMER_ID_BYTES_MAX = 256  # CIP-5 §3.1; ours are 32 long
+PAYLOAD_BYTES_MAX = 1_048_576  # a timer's payload, 1 MiB (CIP-5 §4.2)
+U64_MAX = 2**64 - 1
+U128_MAX = 2**128 - 1
+
+# --- intrinsic cost of a transaction (D6) ------------------------------------------
+INTRINSIC_CYCLES = 5_000
+INTRINSIC_CELLS = 500  # + 1 per byte of the body
+DEPLOY_CYCLES = 50_000
+DEPLOY_CYCLES_PER_CODE_BYTE = 100
+DEPLOY_CELLS = 10_000
+DEPLOY_CELLS_PER_CODE_BYTE = 200
+
+# --- budgets of a block (D8) -------------------------------------------------------
+GC_CYCLES_PER_REMOVAL = 200  # of the GC budget: a rate limit, nothing executes
+CELLS_KEPT_FROM_TRANSACTIONS = 1_200_000  # so payloads cannot starve fires
+MESSAGE_CELLS_MAX = CELLS_KEPT_FROM_TRANSACTIONS // 8  # 150,000 (D14)
+
+# --- writes (D43) ------------------------------------------------------------------
+WRITES_PER_EXECUTION_MAX = 4_000  # distinct state keys
+WRITES_BEFORE_TRANSACTIONS_STOP = 12_000  # of a block
+WRITES_BEFORE_DEFERRED_STOP = 20_000  # of a block: fires and messages
+assert WRITES_BEFORE_TRANSACTIONS_STOP < WRITES_BEFORE_DEFERRED_STOP
+
+# --- deferred messages (D14) -------------------------------------------------------
+MESSAGE_LANE_FRACTION = 8  # one message's budget is at most an eighth of the lane
+PAYER_WAITING_LANES_MAX = 2  # budgets waiting on one payer, in lanes
+TOTAL_WAITING_LANES_MAX = 20  # all budgets waiting, in lanes
+PENDING_PER_PAIR_MAX = 64  # from one sender to one target
+PENDING_PER_TARGET_MAX = 1_000  # both kinds together
+MESSAGE_AGE_BLOCKS_MAX = 1_000  # older ones are dropped when met
+CALL_DEPTH_MAX = 32  # call_actor; the 33rd is TooDeep
+
+# --- events and state (D17, host.md) -----------------------------------------------
+EVENT_TOPIC_BYTES_MAX = 64
+EVENT_DATA_BYTES_MAX = 4_096
+EVENTS_PER_EXECUTION_MAX = 1_024
+STATE_KEY_BYTES_MAX = 256
+STATE_VALUE_BYTES_MAX = 65_536
+SCAN_ENTRIES_MAX = 1_000
+
+# --- addresses (D9) ----------------------------------------------------------------
+ADDRESS_BYTES = 20
+ZERO_ADDRESS = Address(bytes(20))  # burn; what is sent there stays a balance
+SYSTEM_ADDRESS_LAST = 0x0F  # 0x01..0x0f are reserved for system actors
+BASEFEE_DIVISOR_MAX = 1_000  # alpha, denom (D7)
+FIRE_BASE_CYCLES_MAX = 50_000  # D25: an agent's limit, far below a message's
+
+
+class TieBreak(Enum):
+    """Who goes first among equal priorities under `auction` (D33)."""
+
+    FAIR = "fair"
+    CIP = "cip"
+
+
+@dataclass(frozen=True, slots=True)
+class TimerConfig:
+    """Governed timer parameters (CIP-5 §6.4, D25), in the order of the wire."""
+
+    max_ttl_blocks: int = 2_592_000
+    max_cycles_per_fire: int = 550_000
+    max_cells_per_fire: int = 550_000
+    max_timers_per_actor: int = 1_024
+    gc_cycles_per_block: int = 5_000_000
+    lane_timer_cycles: int = 2_000_000
+    max_cycles_per_fire_auction: int = 250_000
+    fairness_window_blocks: int = 1_000
+    tier_multipliers_permille: tuple[int, ...] = (800, 1_000, 1_500, 2_500)
+    max_due_examined: int = 10_000
+    lane_gba_cycles: int = 1_000_000
+    fire_base_cycles: int = 1_000
+
+    def violations(self) -> list[str]:
+        """The rules of D25 that this config breaks, as sentences."""
+        scalars = [getattr(self, f.name) for f in fields(self)]
+        flat = [n for v in scalars for n in (v if isinstance(v, tuple) else (v,))]
+        caps = (self.max_cycles_per_fire, self.max_cycles_per_fire_auction)
+        rules = {
+            "every field must be above 0 and below 2^64": all(
+                0 < n <= U64_MAX for n in flat
+            ),
+            "there are four tier multipliers": len(self.tier_multipliers_permille) == 4,  # noqa: PLR2004 - economy, standard, fast, urgent
+            "lane_timer_cycles must be at least both caps per fire": (
+                self.lane_timer_cycles >= max(caps)
+            ),
+            "both caps per fire must be at least fire_base_cycles": (
+                min(caps) >= self.fire_base_cycles
+            ),
+            "gc_cycles_per_block must be at least 200 * max_due_examined": (
+                self.gc_cycles_per_block
+                >= GC_CYCLES_PER_REMOVAL * self.max_due_examined
+            ),
+            "max_cells_per_fire must be at most 1,200,000": (
+                self.max_cells_per_fire <= CELLS_KEPT_FROM_TRANSACTIONS
+            ),
+            "fire_base_cycles must be at most 50,000": (
+                self.fire_base_cycles <= FIRE_BASE_CYCLES_MAX
+            ),
+            "fairness_window_blocks must be at most 10,000": (
+                self.fairness_window_blocks <= 10_000  # noqa: PLR2004 - D25
+            ),
+            "lane_timer_cycles must be below 2^30": self.lane_timer_cycles < 2**30,
+        }
+        return [rule for rule, holds in rules.items() if not holds]
+
+
+@dataclass(frozen=True, slots=True)
+class BasefeeConfig:
+    """Governed fee parameters (D7), in the order of the wire."""
+
+    target_cycles: int = 10_000_000
+    target_cells: int = 500_000
+    alpha: int = 8
+    denom: int = 8
+    min_basefee: int = 1
+
+    def violations(self) -> list[str]:
+        """The rules of D7 and D25 that this config breaks, as sentences."""
+        values = [getattr(self, f.name) for f in fields(self)]
+        rules = {
+            "every field must be above 0 and below 2^64": all(
+                0 < n <= U64_MAX for n in values
+            ),
+            "alpha and denom must be at most 1,000": (
+                max(self.alpha, self.denom) <= BASEFEE_DIVISOR_MAX
+            ),
+        }
+        return [rule for rule, holds in rules.items() if not holds]
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarSizes:
+    """Sizes of the three tiers (D24); any positive ones are right."""
+
+    ring_size: int = 256  # buckets, one per height (CIP-1 §2.1)
+    epoch_length: int = 3_600  # blocks, about an hour (CIP-1 §2.2)
+    epochs: int = 24  # buckets of the epoch queue
+
+
+@dataclass(frozen=True, slots=True)
+class ChainParams:
+    """What a genesis fixes for the life of a chain; the defaults are `devnet`."""
+
+    chain_id: int = 100
+    genesis_timestamp_ms: int = 1_700_000_000_000
+    block_interval_ms: int = 1_000  # virtual time between heights (D37)
+    dev: bool = True  # development instructions are valid (D41)
+    proposer: Address = ZERO_ADDRESS  # receives tips
+    system_deployers: tuple[Address, ...] = ()
+    lane_user_cycles: int = 20_000_000
+    lane_deferred_cycles: int = 5_000_000
+    block_cells: int = 16_000_000
+    basefee_cycle: int = 1_000  # base units, at genesis
+    basefee_cell: int = 1_000  # base units, at genesis
+    auction_tie_break: TieBreak = TieBreak.FAIR
+    calendar: CalendarSizes = field(default_factory=CalendarSizes)
+    timer_config: TimerConfig = field(default_factory=TimerConfig)
+    basefee_config: BasefeeConfig = field(default_factory=BasefeeConfig)
+
+    @property
+    def transaction_cells_max(self) -> int:
+        """Cells that transactions of one block may take (D8)."""
+        return self.block_cells - CELLS_KEPT_FROM_TRANSACTIONS
+
+    @property
+    def message_cycles_max(self) -> int:
+        """The largest budget of one deferred message (D14)."""
+        return self.lane_deferred_cycles // MESSAGE_LANE_FRACTION
+
+    def timestamp_ms(self, height: int) -> int:
+        """Virtual time of a height (D37)."""
+        return self.genesis_timestamp_ms + height * self.block_interval_ms
+
+
+def is_reserved(address: Address) -> bool:
+    """Whether an address is zero or a system address (CIP-5 §4.2, D9)."""
+    return int.from_bytes(address, "big") <= SYSTEM_ADDRESS_LAST

@@ -1,0 +1,146 @@
+"""Executions that leave nothing: simulated transactions and read-only calls (D15).
+
+They run on the same functions as a block does, over a journal that is thrown away, as
+if alone in the next block; a read-only call sees the head.
+"""
+
+from dataclasses import dataclass, replace
+
+from node.chain.accounts import load_account, save_account
+from node.chain.block import Event, Price, Receipt, ReceiptKind
+from node.chain.context import Execution
+from node.chain.errors import InvalidTransaction
+from node.chain.execution import execute_transaction
+from node.chain.globals import derive_beacon
+from node.chain.messages import Call, process_message
+from node.chain.params import U128_MAX, ZERO_ADDRESS
+from node.chain.transaction import (
+    SIGNATURE_BYTES,
+    Body,
+    Transaction,
+    decode_transaction,
+    impersonate,
+)
+from node.chain.transition import State, begin_block
+from node.chain.validation import intrinsic_cost
+from node.primitives.types import Address, Amount, Hash32
+from pvm import Environment, Failure, Meter
+
+LIMIT_MARGIN_DIVISOR = 8  # an estimate adds an eighth to what was used
+_ORIGIN = Hash32(bytes(32))
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What a transaction would have done as the only one of the next block."""
+
+    receipt: Receipt | None
+    events: tuple[Event, ...]
+    refused: InvalidTransaction | None
+    """Why it could not be included; then there is no receipt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnlyResult:
+    """What a handler answered on a read view."""
+
+    value: bytes
+    failure: Failure | None
+    cycles_used: int
+    cells_used: int
+
+
+def simulate_transaction(state: State, transaction: Transaction) -> Simulated:
+    """The receipt that a transaction would get; nothing is kept."""
+    block = begin_block(state)
+    try:
+        execute_transaction(block, transaction)
+    except InvalidTransaction as error:
+        return Simulated(None, (), error)
+    return Simulated(block.receipts[-1], tuple(block.events), None)
+
+
+def simulate_body(state: State, body: Body, sender: Address) -> Simulated:
+    """The same for what is not signed yet, also where `dev` is off."""
+    raw = impersonate(body.encode(), sender)
+    permissive = replace(state, params=replace(state.params, dev=True))
+    return simulate_transaction(permissive, decode_transaction(raw))
+
+
+def estimate_limits(state: State, body: Body, sender: Address) -> tuple[int, int]:
+    """Cycles and cells that suffice, found by executing with a block's whole limits.
+
+    An eighth is added to what was used, rounded up: use may differ a little in
+    another block. The sender's funds are not looked at.
+
+    Raises:
+        InvalidTransaction: it could not be included for another reason.
+    """
+    params = state.params
+    unlimited = replace(
+        body,
+        cycles_limit=params.lane_user_cycles,
+        cells_limit=params.transaction_cells_max,
+        max_fee_per_cycle=Amount(U128_MAX),
+        max_priority_fee_per_cycle=Amount(0),
+        max_fee_per_cell=Amount(U128_MAX),
+        max_priority_fee_per_cell=Amount(0),
+    )
+    raw = impersonate(unlimited.encode(), sender)
+    transaction = decode_transaction(raw)
+    permissive = replace(params, dev=True)
+    block = begin_block(replace(state, params=permissive))
+    account = load_account(block.journal, sender)
+    unlimited_cost = params.lane_user_cycles + params.transaction_cells_max
+    rich = Amount(account.balance + unlimited_cost * U128_MAX)
+    save_account(block.journal, sender, replace(account, balance=rich))
+    execute_transaction(block, transaction)
+    receipt = block.receipts[-1]
+    held_cycles, held_cells = receipt.cycles_held, receipt.cells_held
+    least = intrinsic_cost(body, len(raw) - SIGNATURE_BYTES)
+    cycles = _with_margin(receipt.cycles_used + held_cycles, params.lane_user_cycles)
+    cells = _with_margin(receipt.cells_used + held_cells, params.transaction_cells_max)
+    return max(cycles, least[0]), max(cells, least[1])
+
+
+def _with_margin(used: int, maximum: int) -> int:
+    return min(maximum, used + -(-used // LIMIT_MARGIN_DIVISOR))
+
+
+def call_read_only(
+    state: State,
+    actor: Address,
+    handler: str,
+    payload: bytes,
+    sender: Address = ZERO_ADDRESS,
+) -> ReadOnlyResult:
+    """A handler's answer at the head; mutating host calls halt (D15).
+
+    It may use one block's user lane of cycles. The actor must exist.
+    """
+    block = begin_block(state)
+    head = state.head
+    block.environment = Environment(
+        chain_id=state.params.chain_id,
+        height=head.height,
+        timestamp_ms=head.timestamp_ms,
+        beacon=derive_beacon(state.params.chain_id, head.height),
+    )
+    zero = Amount(0)
+    execution = Execution(
+        block=block,
+        kind=ReceiptKind.AGENT,
+        origin=_ORIGIN,
+        payer=sender,
+        price=Price(zero, zero, zero, zero),
+        signer=None,
+    )
+    meter = Meter(
+        state.params.lane_user_cycles, state.params.block_cells, read_only=True
+    )
+    outcome = process_message(
+        execution, Call(actor, sender, (handler,), payload), meter
+    )
+    return ReadOnlyResult(
+        outcome.value, outcome.failure, meter.cycles_used, meter.cells_used
+    )

@@ -1,0 +1,138 @@
+"""System and development instructions (D25, D41).
+
+System instructions are for `system_deployers`; each acts through the same functions
+as the host calls do, so that both paths of CIP-5 §5.4 behave alike. One that fails is
+a failed transaction (D6).
+"""
+
+from dataclasses import replace
+
+from node.chain.accounts import load_account, save_account
+from node.chain.context import BlockContext, Execution
+from node.chain.globals import (
+    encode_config,
+    save_activation,
+    save_basefee_config,
+    save_timer_config,
+)
+from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.timers import calendar
+from node.chain.timers.host_calls import cancel, extend
+from node.chain.transaction import (
+    CancelTimer,
+    DevInstruction,
+    ExtendTimer,
+    Fund,
+    ScheduleActivation,
+    SetBalance,
+    SystemInstruction,
+    UpdateBasefeeConfig,
+    UpdateTimerConfig,
+)
+from node.primitives.types import Address, Amount
+
+
+class InstructionRefused(Exception):  # noqa: N818 - a refusal, not a defect
+    """An instruction cannot be carried out: the transaction fails."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+def perform_system(
+    execution: Execution, sender: Address, instruction: SystemInstruction
+) -> None:
+    """Carry out a system instruction.
+
+    Raises:
+        InstructionRefused: Unauthorized, TimerNotFound or InvalidInput.
+    """
+    if sender not in execution.block.params.system_deployers:
+        raise InstructionRefused(
+            "Unauthorized", "only system deployers may send system instructions"
+        )
+    match instruction:
+        case CancelTimer(timer_id):
+            _cancel_timer(execution, timer_id)
+        case ExtendTimer(timer_id, new_expires_at):
+            _extend_timer(execution, timer_id, new_expires_at)
+        case UpdateTimerConfig(config):
+            _refuse_violations(config)
+            save_timer_config(execution.block.journal, config)
+            _emit_config(execution, "timer_config.updated", config)
+        case UpdateBasefeeConfig(config):
+            _refuse_violations(config)
+            save_basefee_config(execution.block.journal, config)
+            _emit_config(execution, "basefee_config.updated", config)
+        case ScheduleActivation(height, rules):
+            _schedule_activation(execution, height, rules)
+
+
+def _cancel_timer(execution: Execution, timer_id: bytes) -> None:
+    """Idempotent: a timer that is gone already is a no-op (CIP-5 §5.4 path 4)."""
+    timer = calendar.load_timer(execution.block.journal, timer_id)
+    if timer is not None:
+        cancel(execution, timer, "governance")
+        execution.emit_system("timer.cancelled_by_governance", timer_id=timer_id)
+
+
+def _extend_timer(execution: Execution, timer_id: bytes, new_expires_at: int) -> None:
+    timer = calendar.load_timer(execution.block.journal, timer_id)
+    if timer is None:
+        raise InstructionRefused("TimerNotFound", "no live timer has this id")
+    if new_expires_at <= execution.block.height:
+        raise InstructionRefused(
+            "InvalidInput",
+            f"new_expires_at must be above {execution.block.height}, "
+            f"not {new_expires_at}",
+        )
+    extended = extend(execution, timer, new_expires_at)
+    execution.emit_system(
+        "timer.extended_by_governance",
+        timer_id=timer_id,
+        expires_at=extended.expires_at,
+    )
+
+
+def _refuse_violations(config: TimerConfig | BasefeeConfig) -> None:
+    violations = config.violations()
+    if violations:
+        raise InstructionRefused("InvalidInput", "; ".join(violations))
+
+
+def _emit_config(
+    execution: Execution, topic: str, config: TimerConfig | BasefeeConfig
+) -> None:
+    execution.emit_system(topic, config=encode_config(config))
+
+
+def _schedule_activation(execution: Execution, height: int, rules: str) -> None:
+    block = execution.block
+    if height <= block.height:
+        raise InstructionRefused(
+            "InvalidInput", f"height must be above {block.height}, not {height}"
+        )
+    if rules not in block.known_rules:
+        known = ", ".join(sorted(block.known_rules))
+        raise InstructionRefused("InvalidInput", f"known rules are: {known}")
+    save_activation(block.journal, height, rules)  # type: ignore[arg-type]
+    execution.emit_system("ActivationScheduled", height=height, rules=rules)
+
+
+def perform_dev(block: BlockContext, instruction: DevInstruction) -> Address:
+    """Mint, or take, what a development instruction asks; returns whose balance."""
+    match instruction:
+        case Fund(address, amount):
+            account = load_account(block.journal, address)
+            return _set_balance(block, address, Amount(account.balance + amount))
+        case SetBalance(address, balance):
+            return _set_balance(block, address, balance)
+
+
+def _set_balance(block: BlockContext, address: Address, balance: Amount) -> Address:
+    account = load_account(block.journal, address)
+    block.minted += balance - account.balance
+    save_account(block.journal, address, replace(account, balance=balance))
+    return address

@@ -1,0 +1,1 @@
+"""Timers: their records, their calendar, and the lane in which they fire."""

@@ -1,0 +1,116 @@
+"""The calendar: one ordered set of all live timers, as keys of the state (D22, D24).
+
+A timer lies under (height, sequence) from the moment it is accepted until it leaves
+by one of the exits of CIP-5 §5.4. Nothing moves when it is put off: it is simply due
+again. So rollback, snapshots and the state root cost nothing extra, and memory stays
+bounded whatever the number of timers. `tiers` shows this set as ring, epoch queue and
+overflow; no outcome depends on them.
+
+Beside the record stand three derived entries: by id, by actor, and the actor's count.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from node.chain.params import U64_MAX
+from node.chain.reading import Reader, load_count
+from node.chain.timers.timer import Timer, decode_timer
+from node.primitives.types import Address, TimerId
+from node.state import keys
+from node.state.journal import Journal
+
+
+def insert(journal: Journal, timer: Timer) -> None:
+    """Add a timer, newly accepted or given back by the cells gate (D21)."""
+    journal.put(keys.timer(timer.height, timer.sequence), timer.encode())
+    place = keys.height8(timer.height) + keys.height8(timer.sequence)
+    journal.put(keys.timer_by_id(timer.timer_id), place)
+    journal.put(
+        keys.timer_by_actor(timer.actor, timer.height, timer.sequence), timer.timer_id
+    )
+    _count(journal, timer.actor, 1)
+
+
+def remove(journal: Journal, timer: Timer) -> None:
+    """Take a live timer out; it must be there."""
+    journal.delete(keys.timer(timer.height, timer.sequence))
+    journal.delete(keys.timer_by_id(timer.timer_id))
+    journal.delete(keys.timer_by_actor(timer.actor, timer.height, timer.sequence))
+    _count(journal, timer.actor, -1)
+
+
+def replace(journal: Journal, timer: Timer) -> None:
+    """Write a live timer's record anew under the same key: an extension."""
+    journal.put(keys.timer(timer.height, timer.sequence), timer.encode())
+
+
+def _count(journal: Journal, actor: Address, change: int) -> None:
+    count = count_of(journal, actor) + change
+    assert count >= 0, "more timers left an actor than it had"
+    if count:
+        journal.put(keys.timer_count(actor), keys.height8(count))
+    else:
+        journal.delete(keys.timer_count(actor))
+
+
+def count_of(reader: Reader, actor: Address) -> int:
+    """How many live timers an actor holds (CIP-5 §4.2)."""
+    return load_count(reader, keys.timer_count(actor))
+
+
+def load_timer(reader: Reader, timer_id: TimerId | bytes) -> Timer | None:
+    """A live timer by its id, or None."""
+    place = reader.get(keys.timer_by_id(timer_id))
+    if place is None:
+        return None
+    key = keys.TIMER_PREFIX + place
+    record = reader.get(key)
+    assert record is not None, "the index names a timer that is not in the calendar"
+    return decode_timer(key, record)
+
+
+def timers_of(reader: Reader, actor: Address) -> Iterator[Timer]:
+    """An actor's live timers in due order."""
+    start = keys.timer_by_actor(actor, 0, 0)[: -2 * keys.HEIGHT_BYTES]
+    for key, _ in reader.range(start, keys.prefix_stop(start)):
+        place = keys.TIMER_PREFIX + key[len(start) :]
+        record = reader.get(place)
+        assert record is not None, "the index names a timer that is not there"
+        yield decode_timer(place, record)
+
+
+def timer_ids_of(reader: Reader, actor: Address) -> list[bytes]:
+    """Ids of an actor's live timers in due order."""
+    start = keys.timer_by_actor(actor, 0, 0)[: -2 * keys.HEIGHT_BYTES]
+    return [timer_id for _, timer_id in reader.range(start, keys.prefix_stop(start))]
+
+
+def timers_between(
+    reader: Reader, first_height: int, last_height: int
+) -> Iterator[Timer]:
+    """Live timers of all actors, due in first_height … last_height, in due order."""
+    if first_height > min(last_height, U64_MAX):
+        return
+    stop = _stop_after(last_height)
+    for key, record in reader.range(keys.timer(first_height, 0), stop):
+        yield decode_timer(key, record)
+
+
+def due(
+    reader: Reader, height: int, count_max: int, floor: bytes = keys.TIMER_PREFIX
+) -> list[Timer]:
+    """Timers that are due: height at most `height`, by height, then sequence (D22).
+
+    At most `count_max` of them, the first (D8). `floor` is a key below which nothing
+    lives: where to start, so that removed timers are not walked over again.
+    """
+    start = max(floor, keys.timer(0, 0))
+    pairs = reader.range(start, max(start, _stop_after(height)))
+    return [decode_timer(key, record) for key, record in islice(pairs, count_max)]
+
+
+def _stop_after(height: int) -> bytes:
+    """The least key above every timer of a height; the last height has no next."""
+    if height >= U64_MAX:
+        return keys.prefix_stop(keys.TIMER_PREFIX)
+    return keys.timer(height + 1, 0)

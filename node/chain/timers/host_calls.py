@@ -1,0 +1,351 @@
+"""The timer host calls: validation, cost and effect (CIP-5 §4, §6.1; D18 to D21).
+
+Each has the stanza of every host call: CHARGE the base, VALIDATE, CHARGE for size,
+EFFECT. What they do is seen at once by the same execution and leaves with its
+`ExecutionSideEffects`; a failed execution leaves none of it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from node.chain.accounts import credit, load_account, save_account
+from node.chain.arguments import (
+    expect_address,
+    expect_bytes,
+    expect_height,
+    expect_int,
+    expect_optional_amount,
+    expect_text,
+    refuse,
+)
+from node.chain.context import Execution
+from node.chain.params import (
+    HANDLER_BYTES_MAX,
+    PAYLOAD_BYTES_MAX,
+    TIMER_ID_BYTES_MAX,
+    U64_MAX,
+    is_reserved,
+)
+from node.chain.timers import calendar
+from node.chain.timers.ruleset import FeeTerms
+from node.chain.timers.timer import (
+    Decision,
+    Timer,
+    TimerDecision,
+    derive_timer_id,
+    is_handler_too_long,
+    route_payload,
+)
+from node.primitives.types import Address, Height, TimerId
+from node.state import keys
+from pvm import HostError, HostErrorCode, costs
+
+if TYPE_CHECKING:
+    from node.chain.host import ActorHost
+
+TIER_HINT_BYTES_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRequest:
+    """Arguments of `schedule_timer`, exactly as the actor gave them."""
+
+    height: object
+    payload: object
+    fee_payer: object
+    gas_limit: object
+    expires_at: object
+    max_fee_per_cycle: object
+    max_priority_fee_per_cycle: object
+    gba: object
+    priority_tier_hint: object
+    bid: object
+
+
+def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
+    """Accept one timer; the height must lie in the future (CIP-5 §4.2, §5.3)."""
+    # CHARGE
+    host.meter.charge_cycles(costs.SCHEDULE_TIMER)
+    # VALIDATE
+    terms = _validate_terms(host.execution, request)
+    timer = _validate_timer(host, request, terms)
+    # CHARGE for size
+    host.meter.charge_cells(len(timer.payload))
+    # EFFECT
+    block, execution = host.execution.block, host.execution
+    account = load_account(block.journal, host.actor)
+    counter = account.scheduling_counter
+    save_account(
+        block.journal, host.actor, replace(account, scheduling_counter=counter + 1)
+    )
+    timer_id = derive_timer_id(host.actor, timer.height, timer.payload, counter)
+    timer = replace(timer, timer_id=timer_id, sequence=block.timer_sequence)
+    block.timer_sequence += 1
+    calendar.insert(block.journal, timer)
+    execution.scheduled.append(timer)
+    _record(execution, timer, Decision.SCHEDULED, "", expires_at=timer.expires_at)
+    execution.emit_system(
+        "TimerScheduled",
+        timer_id=timer_id,
+        actor=timer.actor,
+        height=timer.height,
+        fee_payer=timer.fee_payer,
+        gas_limit=timer.gas_limit,
+        expires_at=timer.expires_at,
+        expires_before_due=timer.expires_at < timer.height,
+    )
+    block.rule_set.announce_terms(execution, timer, terms)
+    host.note_write(keys.timer_by_id(timer_id))
+    return timer_id
+
+
+def _validate_terms(execution: Execution, request: ScheduleRequest) -> FeeTerms:
+    """Types of the fee arguments, then what the rules in force say of them."""
+    hint = request.priority_tier_hint
+    terms = FeeTerms(
+        expect_optional_amount(request.max_fee_per_cycle, "max_fee_per_cycle"),
+        expect_optional_amount(
+            request.max_priority_fee_per_cycle, "max_priority_fee_per_cycle"
+        ),
+        None
+        if hint is None
+        else expect_text(hint, "priority_tier_hint", TIER_HINT_BYTES_MAX),
+        request.bid is not None,
+    )
+    return execution.block.rule_set.validate_terms(execution, terms)
+
+
+def _validate_timer(
+    host: "ActorHost", request: ScheduleRequest, terms: FeeTerms
+) -> Timer:
+    """The timer as it would be recorded, its id and sequence still to be given."""
+    block = host.execution.block
+    config = block.timer_config
+    height = expect_height(request.height, "height")
+    if height <= block.height:
+        refuse(f"height: above the current {block.height} is wanted, not {height}")
+    payload = expect_bytes(request.payload, "payload", 0, PAYLOAD_BYTES_MAX)
+    handler, _ = route_payload(payload)
+    if is_handler_too_long(handler):
+        refuse(f"payload: _handler has at most {HANDLER_BYTES_MAX} bytes")
+    fee_payer = _validate_fee_payer(host, request.fee_payer)
+    cap = block.rule_set.cycles_cap(config)
+    gas_limit = (
+        cap
+        if request.gas_limit is None
+        else expect_int(request.gas_limit, "gas_limit", config.fire_base_cycles, cap)
+    )
+    latest = min(block.height + config.max_ttl_blocks, U64_MAX)
+    expires_at = (
+        latest
+        if request.expires_at is None
+        else expect_int(request.expires_at, "expires_at", 0, latest)
+    )
+    gba = _validate_agent(host, request)
+    count = calendar.count_of(block.journal, host.actor)
+    if count >= config.max_timers_per_actor:
+        raise HostError(
+            HostErrorCode.TimerLimit,
+            f"an actor holds at most {config.max_timers_per_actor} live timers",
+        )
+    return Timer(
+        height=height,
+        sequence=0,
+        timer_id=TimerId(b""),  # given with the sequence, once accepted
+        actor=host.actor,
+        payload=payload,
+        handler=handler,
+        fee_payer=fee_payer,
+        gas_limit=gas_limit,
+        is_gas_limit_defaulted=request.gas_limit is None,
+        expires_at=Height(expires_at),
+        scheduled_at=Height(block.height),
+        max_fee_per_cycle=terms.max_fee_per_cycle,
+        max_priority_fee_per_cycle=terms.max_priority_fee_per_cycle,
+        gba=gba,
+    )
+
+
+def _validate_fee_payer(host: "ActorHost", value: object) -> Address:
+    """The actor itself, or the signer of the running transaction (CIP-5 §4.2, D13)."""
+    if value is None:
+        return host.actor
+    fee_payer = expect_address(value, "fee_payer")
+    if is_reserved(fee_payer):
+        refuse("fee_payer: neither the zero address nor a system actor can pay")
+    if fee_payer not in (host.actor, host.execution.signer):
+        refuse(
+            "fee_payer: the executing actor or the signer of this transaction is "
+            "wanted; nobody else has consented"
+        )
+    return fee_payer
+
+
+def _validate_agent(host: "ActorHost", request: ScheduleRequest) -> Address | None:
+    """A Gas Bidding Agent: the actor or one of the same deployer, alone (D34)."""
+    if request.gba is None:
+        return None
+    gba = expect_address(request.gba, "gba")
+    stated = (
+        request.max_fee_per_cycle,
+        request.max_priority_fee_per_cycle,
+        request.priority_tier_hint,
+    )
+    if any(value is not None for value in stated):
+        refuse("gba: an agent states the fees; none may stand beside it")
+    journal = host.execution.block.journal
+    agent = load_account(journal, gba)
+    if not agent.is_actor:
+        refuse("gba: no actor lives there")
+    if gba != host.actor and (
+        agent.deployer != load_account(journal, host.actor).deployer
+    ):
+        refuse("gba: the actor itself or one of the same deployer is wanted")
+    return gba
+
+
+def extend_timer(host: "ActorHost", timer_id: object, new_expires_at: object) -> None:
+    """Exists → owner → new > current → clamp → set, even if lower (D20)."""
+    # CHARGE
+    host.meter.charge_cycles(costs.EXTEND_TIMER)
+    # VALIDATE
+    expires_at = expect_height(new_expires_at, "new_expires_at")
+    timer = _own_timer(host, timer_id)
+    block = host.execution.block
+    if expires_at <= block.height:
+        refuse(
+            f"new_expires_at: above the current {block.height} is wanted, "
+            f"not {expires_at}"
+        )
+    # EFFECT
+    extend(host.execution, timer, expires_at)
+    host.note_write(keys.timer_by_id(timer.timer_id))
+
+
+def extend(execution: Execution, timer: Timer, expires_at: int) -> Timer:
+    """Clamp and set the expiry: both extension paths alike (CIP-5 §5.4)."""
+    block = execution.block
+    latest = block.height + block.timer_config.max_ttl_blocks
+    extended = replace(timer, expires_at=Height(min(expires_at, latest, U64_MAX)))
+    calendar.replace(block.journal, extended)
+    execution.extended.append(extended)
+    _record(execution, extended, Decision.EXTENDED, "", expires_at=extended.expires_at)
+    return extended
+
+
+def cancel_timer(host: "ActorHost", timer_id: object) -> None:
+    """Remove an own timer; one queued in this block gets its pre-charge back (D21)."""
+    # CHARGE
+    host.meter.charge_cycles(costs.CANCEL_TIMER)
+    # VALIDATE
+    block = host.execution.block
+    queued = block.queue.get(timer_id) if type(timer_id) is bytes else None
+    if queued is not None and not queued.is_cancelled:
+        if queued.timer.actor != host.actor:
+            raise _unauthorized()
+        # EFFECT
+        _cancel_queued(host.execution, queued.timer)
+        host.note_write(keys.timer_by_id(queued.timer.timer_id))
+        return
+    timer = _own_timer(host, timer_id)
+    # EFFECT
+    cancel(host.execution, timer, "actor")
+    host.note_write(keys.timer_by_id(timer.timer_id))
+
+
+def cancel(execution: Execution, timer: Timer, by: str) -> None:
+    """Take a live timer out of the calendar (CIP-5 §5.4 path 4)."""
+    calendar.remove(execution.block.journal, timer)
+    execution.cancelled.append(timer)
+    _record(execution, timer, Decision.CANCELLED, by)
+
+
+def _cancel_queued(execution: Execution, timer: Timer) -> None:
+    """Refund at once; the reservation of the lane is not given back (D21)."""
+    block = execution.block
+    queued = block.queue[timer.timer_id]
+    refund = queued.max_cost(block.timer_config.max_cells_per_fire)
+    credit(block.journal, timer.fee_payer, refund)
+    queued.is_cancelled = True
+
+    def undo() -> None:
+        queued.is_cancelled = False
+
+    execution.undo_log.append(undo)
+    execution.cancelled.append(timer)
+    _record(execution, timer, Decision.CANCELLED, "actor", refunded=refund)
+
+
+def get_timer(
+    host: "ActorHost", timer_id: object
+) -> dict[str, int | bytes | str | None] | None:
+    """Fields of an own live timer, or None."""
+    # CHARGE
+    host.meter.charge_cycles(costs.GET_TIMER)
+    # VALIDATE
+    identifier = _expect_timer_id(timer_id)
+    # EFFECT
+    timer = calendar.load_timer(host.execution.block.journal, identifier)
+    if timer is None or timer.actor != host.actor:
+        return None
+    host.meter.charge_memory(costs.TIMER_MEMORY + len(timer.payload))
+    return {
+        "timer_id": timer.timer_id,
+        "height": timer.height,
+        "payload": timer.payload,
+        "handler": timer.handler or None,
+        "fee_payer": timer.fee_payer,
+        "gas_limit": timer.gas_limit,
+        "expires_at": timer.expires_at,
+        "scheduled_at": timer.scheduled_at,
+    }
+
+
+def list_timers(host: "ActorHost") -> list[bytes]:
+    """Ids of the actor's live timers, in due order."""
+    # CHARGE, for what is there before it is read
+    journal = host.execution.block.journal
+    count = calendar.count_of(journal, host.actor)
+    host.meter.charge_cycles(costs.LIST_TIMERS + costs.LIST_TIMERS_PER_ENTRY * count)
+    host.meter.charge_memory(costs.LIST_TIMERS_ENTRY_MEMORY * count)
+    # EFFECT
+    return calendar.timer_ids_of(journal, host.actor)
+
+
+def _expect_timer_id(value: object) -> bytes:
+    return expect_bytes(value, "timer_id", 1, TIMER_ID_BYTES_MAX)
+
+
+def _own_timer(host: "ActorHost", timer_id: object) -> Timer:
+    """A live timer of the executing actor; other actors' are Unauthorized."""
+    identifier = _expect_timer_id(timer_id)
+    timer = calendar.load_timer(host.execution.block.journal, identifier)
+    if timer is None:
+        raise HostError(HostErrorCode.TimerNotFound, "no live timer has this id")
+    if timer.actor != host.actor:
+        raise _unauthorized()
+    return timer
+
+
+def _unauthorized() -> HostError:
+    return HostError(
+        HostErrorCode.Unauthorized, "the timer belongs to another actor (CIP-5 §4.2)"
+    )
+
+
+def _record(
+    execution: Execution, timer: Timer, decision: Decision, reason: str, **numbers: int
+) -> None:
+    execution.decisions.append(
+        TimerDecision(
+            timer.timer_id,
+            timer.actor,
+            timer.fee_payer,
+            timer.height,
+            decision,
+            reason,
+            {"current_height": execution.block.height, **numbers},
+            execution.receipt_index,
+            execution.origin,
+        )
+    )

@@ -1,0 +1,191 @@
+"""The timer lane: what every rule set shares (CIP-5 §5, §6).
+
+classify → order → gate → charge → fire → settle → put off. A rule set says in which
+order and at which price (`ruleset.RuleSet.run_lane`); the steps themselves, and the
+record of each decision with the numbers compared, are here.
+"""
+
+from node.chain.accounts import credit, debit, load_account
+from node.chain.block import Price, ReceiptKind
+from node.chain.context import BlockContext, Execution, QueuedFire
+from node.chain.execution import add_receipt
+from node.chain.fees import settle
+from node.chain.messages import Call, process_entered
+from node.chain.params import GC_CYCLES_PER_REMOVAL, WRITES_BEFORE_DEFERRED_STOP
+from node.chain.timers import calendar
+from node.chain.timers.timer import Decision, Timer, TimerDecision, route_payload
+from node.primitives.types import Amount, Hash32
+from pvm import Meter
+
+DEFAULT_HANDLERS = ("handle_timer", "on_timer")
+"""The second only where the first is absent (D12)."""
+NO_ORIGIN = Hash32(bytes(32))
+"""A fire has no parent transaction (CIP-5 §5.2)."""
+
+
+def fire_limit(block: BlockContext, timer: Timer) -> int:
+    """Cycles a fire may use: as stated, at most the cap in force (D23)."""
+    cap = block.rule_set.cycles_cap(block.timer_config)
+    return cap if timer.is_gas_limit_defaulted else min(timer.gas_limit, cap)
+
+
+def is_expired(block: BlockContext, timer: Timer) -> bool:
+    """current_height > expires_at; equal fires (CIP-5 §5.4 path 3, D20)."""
+    return block.height > timer.expires_at
+
+
+def has_gc_budget(block: BlockContext) -> bool:
+    """Whether one more removal fits the cleanup lane (CIP-5 §6.5)."""
+    budget = block.timer_config.gc_cycles_per_block
+    return block.gc_cycles + GC_CYCLES_PER_REMOVAL <= budget
+
+
+def expire(block: BlockContext, timer: Timer) -> bool:
+    """Remove an expired timer under the GC budget; False if it has to wait."""
+    numbers: dict[str, int] = {"expires_at": timer.expires_at}
+    if not _collect(block, timer, Decision.EXPIRED, numbers):
+        return False
+    block.emit(
+        "TimerExpired",
+        timer_id=timer.timer_id,
+        expires_at=timer.expires_at,
+        current_height=block.height,
+    )
+    return True
+
+
+def remove_unfunded(
+    block: BlockContext, timer: Timer, required: int, available: int
+) -> bool:
+    """Destroy a timer whose payer cannot pay (CIP-5 §5.4 path 2); False if it waits."""
+    numbers = {"required": required, "available": available}
+    if not _collect(block, timer, Decision.REMOVED_INSUFFICIENT_FUNDS, numbers):
+        return False
+    block.emit(
+        "TimerCancelledInsufficientFunds",
+        timer_id=timer.timer_id,
+        fee_payer=timer.fee_payer,
+        required=required,
+        available=available,
+        hint="keep one reserve of max_cost per pending timer",
+    )
+    return True
+
+
+def _collect(
+    block: BlockContext, timer: Timer, decision: Decision, numbers: dict[str, int]
+) -> bool:
+    if not has_gc_budget(block):
+        put_off(
+            block,
+            timer,
+            "gc",
+            {**numbers, "gc_cycles_used": block.gc_cycles},
+        )
+        return False
+    block.gc_cycles += GC_CYCLES_PER_REMOVAL
+    calendar.remove(block.journal, timer)
+    record(block, timer, decision, numbers=numbers)
+    return True
+
+
+def put_off(
+    block: BlockContext, timer: Timer, reason: str, numbers: dict[str, int]
+) -> None:
+    """Note why a timer waits; its record does not change (D22); no event."""
+    record(block, timer, Decision.PUT_OFF, reason, numbers)
+
+
+def available_funds(block: BlockContext, timer: Timer) -> Amount:
+    """The present balance of the fee payer."""
+    return load_account(block.journal, timer.fee_payer).balance
+
+
+def pre_charge(block: BlockContext, timer: Timer, limit: int, price: Price) -> None:
+    """Debit max_cost, take the record out, queue the fire (CIP-5 §5.1, §6.3 step 4)."""
+    queued = QueuedFire(timer, limit, price)
+    cells = block.timer_config.max_cells_per_fire
+    debit(block.journal, timer.fee_payer, queued.max_cost(cells))
+    calendar.remove(block.journal, timer)
+    block.queue[timer.timer_id] = queued
+
+
+def has_room(block: BlockContext) -> bool:
+    """The gates at the fire itself: cells and writes of the block (D8, D43)."""
+    cells = block.cells + block.timer_config.max_cells_per_fire
+    return (
+        cells <= block.params.block_cells and block.writes < WRITES_BEFORE_DEFERRED_STOP
+    )
+
+
+def give_back(block: BlockContext, queued: QueuedFire) -> None:
+    """Refund a queued fire whole and give its record back unchanged (D8, D21)."""
+    timer = queued.timer
+    cells = block.timer_config.max_cells_per_fire
+    credit(block.journal, timer.fee_payer, queued.max_cost(cells))
+    calendar.insert(block.journal, timer)
+    is_full = block.writes >= WRITES_BEFORE_DEFERRED_STOP
+    numbers = {"cells_used": block.cells, "writes": block.writes}
+    put_off(block, timer, "writes" if is_full else "cells", numbers)
+
+
+def fire(block: BlockContext, queued: QueuedFire) -> None:
+    """Execute a pre-charged fire under its budget and settle it (CIP-5 §5.2, §6.3).
+
+    The handler runs as the actor itself, in a fresh transaction context with no
+    parent; effects are kept on success and discarded on failure, charged either way.
+    """
+    timer = queued.timer
+    execution = Execution(
+        block=block,
+        kind=ReceiptKind.FIRE,
+        origin=NO_ORIGIN,
+        payer=timer.fee_payer,
+        price=queued.price,
+        signer=None,
+    )
+    handler, payload = route_payload(timer.payload)
+    handlers = (handler,) if handler else DEFAULT_HANDLERS
+    call = Call(timer.actor, timer.actor, handlers, payload)
+    meter = Meter(queued.cycles_limit, block.timer_config.max_cells_per_fire)
+    base = block.timer_config.fire_base_cycles
+    outcome = process_entered(execution, call, meter, base)
+    settle(block, timer.fee_payer, queued.price, meter)
+    block.timer_cycles += meter.cycles_used
+    numbers = {
+        "max_cost": queued.max_cost(meter.cells_limit),
+        "cycles_used": meter.cycles_used,
+        "cells_used": meter.cells_used,
+    }
+    record(
+        block,
+        timer,
+        Decision.FIRED,
+        numbers=numbers,
+        receipt_index=execution.receipt_index,
+    )
+    add_receipt(execution, meter, outcome, id_=timer.timer_id, call=call)
+
+
+def record(
+    block: BlockContext,
+    timer: Timer,
+    decision: Decision,
+    reason: str = "",
+    numbers: dict[str, int] | None = None,
+    *,
+    receipt_index: int | None = None,
+) -> None:
+    """One entry of the block's timer trace, with the numbers compared (D17)."""
+    block.trace.append(
+        TimerDecision(
+            timer.timer_id,
+            timer.actor,
+            timer.fee_payer,
+            timer.height,
+            decision,
+            reason,
+            {"current_height": block.height, **(numbers or {})},
+            receipt_index,
+        )
+    )

@@ -1,0 +1,97 @@
+"""Rules `fifo`: CIP-5 §1 to §8, in two passes (D26).
+
+First every due timer is classified in order: expired, then unfunded ones leave under
+the GC budget; one whose limit does not fit what the lane has left to reserve is put
+off, later and smaller ones may still go; the others are pre-charged and queued. Then
+the queue runs in order. A fire pays exactly the basefees (D27).
+"""
+
+from node.chain.block import Price
+from node.chain.context import BlockContext, Execution
+from node.chain.globals import Globals
+from node.chain.params import TimerConfig
+from node.chain.timers import calendar
+from node.chain.timers.lane import (
+    available_funds,
+    expire,
+    fire,
+    fire_limit,
+    give_back,
+    has_room,
+    is_expired,
+    pre_charge,
+    put_off,
+    remove_unfunded,
+)
+from node.chain.timers.ruleset import FeeTerms
+from node.chain.timers.timer import Timer
+from node.primitives.types import Amount
+
+
+class Fifo:
+    """First in, first out within a height."""
+
+    name = "fifo"
+
+    def cycles_cap(self, config: TimerConfig) -> int:
+        """`max_cycles_per_fire` (CIP-5 §6.2)."""
+        return config.max_cycles_per_fire
+
+    def validate_terms(self, execution: Execution, terms: FeeTerms) -> FeeTerms:
+        """Fee arguments are recorded as they are; nothing is asked of them (D31)."""
+        del execution
+        return terms
+
+    def announce_terms(
+        self, execution: Execution, timer: Timer, terms: FeeTerms
+    ) -> None:
+        """`bid` is accepted, ignored, and its deprecation said (D35)."""
+        if terms.is_bid_stated:
+            execution.emit_system("TimerArgDeprecated", timer_id=timer.timer_id)
+
+    def price(self, globals_: Globals) -> Price:
+        """The basefees in force, all burned; no tip, no lane basefee (D27)."""
+        none = Amount(0)
+        return Price(globals_.basefee_cycle, none, globals_.basefee_cell, none)
+
+    def run_lane(self, block: BlockContext) -> None:
+        """CIP-5 §5.1 steps 2 to 5."""
+        examined_max = block.timer_config.max_due_examined
+        timers = calendar.due(block.journal, block.height, examined_max, block.floor)
+        _classify(block, timers, self.price(block.before))
+        _run_queue(block)
+
+
+def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
+    """First pass: judge each due timer in order; gates funds, lane (D8, D26)."""
+    lane = block.timer_config.lane_timer_cycles
+    cells_max = block.timer_config.max_cells_per_fire
+    reserved = 0
+    for timer in timers:
+        if is_expired(block, timer):
+            expire(block, timer)
+            continue
+        limit = fire_limit(block, timer)
+        required = price.cost(limit, cells_max)
+        available = available_funds(block, timer)
+        if available < required:
+            remove_unfunded(block, timer, required, available)
+        elif reserved + limit > lane:
+            numbers = {"limit": limit, "reserved": reserved, "lane": lane}
+            put_off(block, timer, "lane", numbers)
+        else:
+            reserved += limit
+            pre_charge(block, timer, limit, price)
+
+
+def _run_queue(block: BlockContext) -> None:
+    """Second pass: run the queue in order and refund; what has no room goes back."""
+    while block.queue:
+        timer_id = next(iter(block.queue))
+        queued = block.queue.pop(timer_id)  # from here on it is not to be found (D21)
+        if queued.is_cancelled:
+            continue
+        if has_room(block):
+            fire(block, queued)
+        else:
+            give_back(block, queued)

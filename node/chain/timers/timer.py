@@ -1,0 +1,172 @@
+"""Timer: one scheduled fire; TimerDecision: one entry of the timer trace.
+
+A timer's place in the calendar, (height, sequence), is its key and not repeated in
+its record (D22, D24). The record remembers what was stated and what was defaulted,
+because defaults follow the configuration in force at the fire (D23, D31).
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from node.chain.params import HANDLER_BYTES_MAX
+from node.primitives import codec
+from node.primitives.crypto import keccak256
+from node.primitives.types import ZERO_HASH, Address, Amount, Hash32, Height, TimerId
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A live timer (CIP-5 §3.1 and what CIP-1 §6 adds)."""
+
+    height: Height
+    """The first height at which it is due."""
+    sequence: int
+    """Global order of acceptance (D22)."""
+    timer_id: TimerId
+    actor: Address
+    """Owner, and identity under which the handler runs."""
+    payload: bytes
+    handler: str
+    """Routed by the payload (CIP-5 §4.2), or "" for the default one."""
+    fee_payer: Address
+    gas_limit: int
+    """Cycles per fire as stated, or the cap at scheduling when defaulted."""
+    is_gas_limit_defaulted: bool
+    expires_at: Height
+    scheduled_at: Height
+    max_fee_per_cycle: Amount | None = None
+    max_priority_fee_per_cycle: Amount | None = None
+    gba: Address | None = None
+    is_over_cap_noted: bool = False
+    """Whether it was once found over the auction's cap (D17, D36)."""
+    last_bid: tuple[Amount, Amount] | None = None
+    """Last valid answer of its Gas Bidding Agent: fee, priority (D8)."""
+
+    def encode(self) -> bytes:
+        """The record under the calendar key: the fields after the key, in order."""
+        return codec.encode(
+            [
+                self.timer_id,
+                self.actor,
+                self.payload,
+                self.handler,
+                self.fee_payer,
+                self.gas_limit,
+                self.is_gas_limit_defaulted,
+                self.expires_at,
+                self.scheduled_at,
+                self.max_fee_per_cycle,
+                self.max_priority_fee_per_cycle,
+                self.gba,
+                self.is_over_cap_noted,
+                None if self.last_bid is None else list(self.last_bid),
+            ]
+        )
+
+
+def decode_timer(key: bytes, record: bytes) -> Timer:
+    """The timer under a calendar key `t ‖ height8 ‖ sequence8`; trusts its bytes."""
+    fields = codec.decode(record)
+    assert isinstance(fields, list)
+    last_bid = fields.pop()
+    return Timer(  # type: ignore[call-arg]
+        Height(int.from_bytes(key[1:9], "big")),
+        int.from_bytes(key[9:], "big"),
+        *fields,  # type: ignore[arg-type]
+        tuple(last_bid) if isinstance(last_bid, list) else None,
+    )
+
+
+def derive_timer_id(
+    actor: Address, height: Height, payload: bytes, nonce: int
+) -> TimerId:
+    """keccak256(actor20 ‖ height BE8 ‖ payload ‖ nonce BE8) (CIP-5 §3.3, D19).
+
+    `nonce` is the actor's own scheduling counter, read before it is incremented.
+    """
+    return TimerId(
+        keccak256(
+            actor + height.to_bytes(8, "big") + payload + nonce.to_bytes(8, "big")
+        )
+    )
+
+
+def route_payload(payload: bytes) -> tuple[str, bytes]:
+    """Which handler a payload names, and what that handler gets (CIP-5 §4.2, D12).
+
+    A JSON object with exactly the two strings `_handler` and `_payload` (base64)
+    routes; anything else is an ordinary payload for the default handler, named "".
+    Whatever nests is ordinary too, so that no parser's depth limit ever decides.
+    """
+    if not payload.lstrip(b" \t\r\n").startswith(b"{"):
+        return "", payload
+    try:
+        pairs = json.loads(payload.decode("utf-8"), object_pairs_hook=tuple)
+    except (ValueError, RecursionError):
+        return "", payload
+    routed = dict(pairs) if _is_route(pairs) else {}
+    if len(routed) != 2 or set(routed) != {"_handler", "_payload"}:  # noqa: PLR2004
+        return "", payload
+    try:
+        routed["_handler"].encode()
+        inner = base64.b64decode(routed["_payload"].encode(), validate=True)
+    except (ValueError, binascii.Error):
+        return "", payload
+    return routed["_handler"], inner
+
+
+def _is_route(pairs: object) -> bool:
+    return (
+        isinstance(pairs, tuple)
+        and len(pairs) == 2  # noqa: PLR2004
+        and all(isinstance(value, str) for _, value in pairs)
+    )
+
+
+def is_handler_too_long(handler: str) -> bool:
+    """Whether a routed handler's name is refused at scheduling (D12)."""
+    return len(handler.encode()) > HANDLER_BYTES_MAX
+
+
+class Decision(StrEnum):
+    """What was decided about a timer; the words of the timer trace."""
+
+    SCHEDULED = "scheduled"
+    EXTENDED = "extended"
+    PUT_OFF = "put_off"
+    FIRED = "fired"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    REMOVED_INSUFFICIENT_FUNDS = "removed_insufficient_funds"
+
+
+@dataclass(frozen=True, slots=True)
+class TimerDecision:
+    """One decision about one timer, with the numbers that were compared (D17)."""
+
+    timer_id: TimerId
+    actor: Address
+    fee_payer: Address
+    due_height: Height
+    decision: Decision
+    reason: str = ""
+    """Of a put-off: `lane`, `cells`, `writes` or `gc`; of a cancel: by whom."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    """What was compared, by name."""
+    receipt_index: int | None = None
+    """Of a fire: its receipt in the block."""
+    origin: Hash32 = ZERO_HASH
+    """Of what an execution decided: its causing transaction."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the timer is gone after it (CIP-5 §5.4)."""
+        return self.decision in (
+            Decision.FIRED,
+            Decision.EXPIRED,
+            Decision.CANCELLED,
+            Decision.REMOVED_INSUFFICIENT_FUNDS,
+        )

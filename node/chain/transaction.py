@@ -1,0 +1,394 @@
+"""Transaction and the Instruction union: what a signer asks of the chain (D5).
+
+On the wire a transaction is `body ‖ signature`: the body is deterministic CBOR, one
+array; the signature is over keccak256 of the body as transmitted. Decoding is strict:
+what does not re-encode to itself is malformed.
+"""
+
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+
+from node.chain.errors import InvalidTransaction, TransactionFault
+from node.chain.params import (
+    ADDRESS_BYTES,
+    BODY_BYTES_MAX,
+    HANDLER_BYTES_MAX,
+    TIMER_ID_BYTES_MAX,
+    U64_MAX,
+    U128_MAX,
+    BasefeeConfig,
+    TimerConfig,
+)
+from node.primitives import codec
+from node.primitives.crypto import BadSignature, keccak256, recover
+from node.primitives.types import Address, Amount, Hash32, Height
+
+SIGNATURE_BYTES = 65
+SALT_BYTES = 32
+IMPERSONATION_PREFIX = bytes(45)
+"""45 zero bytes ‖ sender20 in place of a signature (D41); no ECDSA r is zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """1: move base units."""
+
+    to: Address
+    amount: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class DeployActor:
+    """51: create an actor and run its `deploy` or `init`."""
+
+    salt: bytes
+    code: bytes
+    payload: bytes
+    value: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteActor:
+    """230: call a handler of an actor."""
+
+    actor: Address
+    handler: str
+    payload: bytes
+    value: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTimer:
+    """48: emergency cancel by a system deployer (CIP-5 §5.4)."""
+
+    timer_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendTimer:
+    """50: emergency TTL extension by a system deployer (CIP-5 §5.4)."""
+
+    timer_id: bytes
+    new_expires_at: Height
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateTimerConfig:
+    """49: replace the whole TimerConfig (CIP-5 §6.4, D25)."""
+
+    config: TimerConfig
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateBasefeeConfig:
+    """44: replace the whole BasefeeConfig (D25)."""
+
+    config: BasefeeConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleActivation:
+    """240: put other rules in force from a height on (D1)."""
+
+    height: Height
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fund:
+    """241, dev: mint to an account (D41)."""
+
+    to: Address
+    amount: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class SetBalance:
+    """242, dev: mint or take what is missing to a balance (D41)."""
+
+    address: Address
+    amount: Amount
+
+
+SystemInstruction = (
+    CancelTimer
+    | ExtendTimer
+    | UpdateTimerConfig
+    | UpdateBasefeeConfig
+    | ScheduleActivation
+)
+DevInstruction = Fund | SetBalance
+Instruction = Transfer | DeployActor | ExecuteActor | SystemInstruction | DevInstruction
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is signed; limits in units, fees in base units a unit."""
+
+    chain_id: int
+    nonce: int
+    cycles_limit: int
+    cells_limit: int
+    max_fee_per_cycle: Amount
+    max_priority_fee_per_cycle: Amount
+    max_fee_per_cell: Amount
+    max_priority_fee_per_cell: Amount
+    instruction: Instruction
+
+    def encode(self) -> bytes:
+        """The body as it is transmitted and signed."""
+        return codec.encode(
+            [
+                self.chain_id,
+                self.nonce,
+                self.cycles_limit,
+                self.cells_limit,
+                self.max_fee_per_cycle,
+                self.max_priority_fee_per_cycle,
+                self.max_fee_per_cell,
+                self.max_priority_fee_per_cell,
+                instruction_fields(self.instruction),
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A decoded transaction with its sender recovered."""
+
+    body: Body
+    sender: Address
+    id: Hash32
+    raw: bytes
+    """body ‖ signature, as transmitted."""
+    is_impersonated: bool
+
+    @property
+    def instruction(self) -> Instruction:
+        """What is asked."""
+        return self.body.instruction
+
+    @property
+    def body_bytes(self) -> int:
+        """Length of the body: one cell each (D6)."""
+        return len(self.raw) - SIGNATURE_BYTES
+
+    @property
+    def amount(self) -> Amount:
+        """Base units that leave the sender beside fees."""
+        match self.body.instruction:
+            case Transfer(amount=amount):
+                return amount
+            case DeployActor(value=value) | ExecuteActor(value=value):
+                return value
+            case _:
+                return Amount(0)
+
+    @property
+    def is_dev(self) -> bool:
+        """Whether it is a development instruction: no fee, no lane (D41)."""
+        return isinstance(self.body.instruction, Fund | SetBalance)
+
+
+NUMBERS: dict[type, int] = {
+    Transfer: 1,
+    UpdateBasefeeConfig: 44,
+    CancelTimer: 48,
+    UpdateTimerConfig: 49,
+    ExtendTimer: 50,
+    DeployActor: 51,
+    ExecuteActor: 230,
+    ScheduleActivation: 240,
+    Fund: 241,
+    SetBalance: 242,
+}
+"""Instruction numbers on the wire (D5); from 230 on they are ours."""
+
+
+def instruction_fields(instruction: Instruction) -> list[codec.Value]:
+    """`[number, fields…]`; a config is one array of all its fields (D5)."""
+    number = NUMBERS[type(instruction)]
+    if isinstance(instruction, UpdateTimerConfig | UpdateBasefeeConfig):
+        config = [
+            list(v) if isinstance(v, tuple) else v for v in astuple(instruction.config)
+        ]
+        return [number, config]
+    return [number, *astuple(instruction)]
+
+
+def signing_hash(body: bytes) -> Hash32:
+    """What a signer signs."""
+    return Hash32(keccak256(body))
+
+
+def impersonate(body: bytes, sender: Address) -> bytes:
+    """The raw transaction that a devnet accepts as sent by `sender` (D41)."""
+    return body + IMPERSONATION_PREFIX + sender
+
+
+def decode_transaction(raw: bytes) -> Transaction:
+    """Decode and recover the sender.
+
+    Raises:
+        InvalidTransaction: MALFORMED, TOO_LARGE or BAD_SIGNATURE.
+    """
+    if len(raw) > BODY_BYTES_MAX + SIGNATURE_BYTES:
+        raise InvalidTransaction(
+            TransactionFault.TOO_LARGE,
+            f"a transaction's body has at most {BODY_BYTES_MAX} bytes",
+            {"bytes": len(raw), "bytes_max": BODY_BYTES_MAX + SIGNATURE_BYTES},
+        )
+    if len(raw) <= SIGNATURE_BYTES:
+        raise _malformed("a transaction is its body followed by 65 signature bytes")
+    body_bytes, signature = raw[:-SIGNATURE_BYTES], raw[-SIGNATURE_BYTES:]
+    body = decode_body(body_bytes)
+    is_impersonated = signature.startswith(IMPERSONATION_PREFIX)
+    if is_impersonated:
+        sender = Address(signature[len(IMPERSONATION_PREFIX) :])
+    else:
+        try:
+            sender = recover(signing_hash(body_bytes), signature)
+        except BadSignature as error:
+            raise InvalidTransaction(
+                TransactionFault.BAD_SIGNATURE, f"the signature is refused: {error}"
+            ) from None
+    return Transaction(body, sender, Hash32(keccak256(raw)), raw, is_impersonated)
+
+
+def decode_body(data: bytes) -> Body:
+    """Decode a body.
+
+    Raises:
+        InvalidTransaction: MALFORMED, with the place.
+    """
+    try:
+        items = codec.decode(data)
+    except codec.MalformedCbor as error:
+        raise _malformed(f"the body is not canonical CBOR: {error}") from None
+    if not isinstance(items, list) or len(items) != 9:  # noqa: PLR2004 - D5
+        raise _malformed("the body is an array of nine fields")
+    numbers = [
+        _uint(value, maximum, name)
+        for value, maximum, name in zip(items[:8], _MAXIMA, _NAMES, strict=True)
+    ]
+    return Body(*numbers, instruction=_decode_instruction(items[8]))  # type: ignore[arg-type, misc]
+
+
+_NAMES = (
+    "chain_id",
+    "nonce",
+    "cycles_limit",
+    "cells_limit",
+    "max_fee_per_cycle",
+    "max_priority_fee_per_cycle",
+    "max_fee_per_cell",
+    "max_priority_fee_per_cell",
+)
+_MAXIMA = (U64_MAX,) * 4 + (U128_MAX,) * 4
+
+
+def _malformed(message: str) -> InvalidTransaction:
+    return InvalidTransaction(TransactionFault.MALFORMED, message)
+
+
+def _uint(value: object, maximum: int, name: str) -> int:
+    if type(value) is not int or not 0 <= value <= maximum:
+        raise _malformed(f"{name} is an integer from 0 to {maximum}")
+    return value
+
+
+def _u64(value: object, name: str) -> int:
+    return _uint(value, U64_MAX, name)
+
+
+def _amount(value: object, name: str) -> Amount:
+    return Amount(_uint(value, U128_MAX, name))
+
+
+def _bytes(value: object, name: str) -> bytes:
+    if type(value) is not bytes:
+        raise _malformed(f"{name} is a byte string")
+    return value
+
+
+def _address(value: object, name: str) -> Address:
+    data = _bytes(value, name)
+    if len(data) != ADDRESS_BYTES:
+        raise _malformed(f"{name} is an address of 20 bytes")
+    return Address(data)
+
+
+def _salt(value: object, name: str) -> bytes:
+    data = _bytes(value, name)
+    if len(data) != SALT_BYTES:
+        raise _malformed(f"{name} has 32 bytes")
+    return data
+
+
+def _timer_id(value: object, name: str) -> bytes:
+    data = _bytes(value, name)
+    if not 1 <= len(data) <= TIMER_ID_BYTES_MAX:
+        raise _malformed(f"{name} has 1 to {TIMER_ID_BYTES_MAX} bytes")
+    return data
+
+
+def _text(value: object, name: str) -> str:
+    if type(value) is not str or len(value.encode()) > HANDLER_BYTES_MAX:
+        raise _malformed(f"{name} is a text of at most {HANDLER_BYTES_MAX} bytes")
+    return value
+
+
+def _timer_config(value: object, name: str) -> TimerConfig:
+    width = len(TimerConfig.__slots__)
+    if type(value) is not list or len(value) != width:
+        raise _malformed(f"{name} is an array of {width} fields")
+    multipliers = value[8]
+    if type(multipliers) is not list or len(multipliers) != 4:  # noqa: PLR2004
+        raise _malformed(f"{name}: tier_multipliers_permille is an array of four")
+    numbers = [_u64(v, name) for v in (*value[:8], *value[9:])]
+    tiers = tuple(_u64(v, name) for v in multipliers)
+    return TimerConfig(*numbers[:8], tiers, *numbers[8:])  # type: ignore[arg-type, call-arg]
+
+
+def _basefee_config(value: object, name: str) -> BasefeeConfig:
+    width = len(BasefeeConfig.__slots__)
+    if type(value) is not list or len(value) != width:
+        raise _malformed(f"{name} is an array of {width} fields")
+    return BasefeeConfig(*[_u64(v, name) for v in value])
+
+
+_Reader = Callable[[object, str], object]
+_INSTRUCTIONS: dict[int, tuple[type[Instruction], dict[str, _Reader]]] = {
+    1: (Transfer, {"to": _address, "amount": _amount}),
+    44: (UpdateBasefeeConfig, {"config": _basefee_config}),
+    48: (CancelTimer, {"timer_id": _timer_id}),
+    49: (UpdateTimerConfig, {"config": _timer_config}),
+    50: (ExtendTimer, {"timer_id": _timer_id, "new_expires_at": _u64}),
+    51: (
+        DeployActor,
+        {"salt": _salt, "code": _bytes, "payload": _bytes, "value": _amount},
+    ),
+    230: (
+        ExecuteActor,
+        {"actor": _address, "handler": _text, "payload": _bytes, "value": _amount},
+    ),
+    240: (ScheduleActivation, {"height": _u64, "rules": _text}),
+    241: (Fund, {"to": _address, "amount": _amount}),
+    242: (SetBalance, {"address": _address, "amount": _amount}),
+}
+
+
+def _decode_instruction(items: object) -> Instruction:
+    if type(items) is not list or not items:
+        raise _malformed("instruction is an array that begins with its number")
+    number = _u64(items[0], "instruction number")
+    if number not in _INSTRUCTIONS:
+        raise _malformed(f"instruction {number} is unknown")
+    kind, readers = _INSTRUCTIONS[number]
+    if len(items) != len(readers) + 1:
+        raise _malformed(f"instruction {number} has {len(readers)} fields")
+    values = [
+        read(value, name)
+        for value, (name, read) in zip(items[1:], readers.items(), strict=True)
+    ]
+    return kind(*values)  # type: ignore[arg-type]

@@ -1,0 +1,309 @@
+"""The state transition: read this first.
+
+`apply_block` takes a state and a block and returns what came of it; `build_block` is
+the same execution with candidates instead of a block. Neither reads a clock, draws a
+random number or changes its arguments: same parent state, same block, same result
+(D40). What is to be written leaves as data.
+
+The steps of a block, under all rules (D2):
+
+1. begin: activation and configurations in force (D1, D3)
+2. transactions
+3. timers (CIP-5 §5.1)
+4. engine-deferred, 5. mailbox-deferred messages (D14)
+6. fee update (D7), supply check (D10), roots, header
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from node.chain.accounts import decode_account
+from node.chain.block import Block, Event, Header, Receipt, ReceiptKind, list_root
+from node.chain.context import BlockContext
+from node.chain.deferred import run_part
+from node.chain.errors import InvalidBlock, InvalidTransaction
+from node.chain.execution import execute_transaction
+from node.chain.fees import next_basefee
+from node.chain.globals import (
+    Globals,
+    derive_beacon,
+    load_basefee_config,
+    load_globals,
+    load_rules,
+    load_timer_config,
+    save_globals,
+)
+from node.chain.mailbox import decode_message
+from node.chain.params import ChainParams
+from node.chain.timers.rules import RULE_SETS
+from node.chain.timers.timer import TimerDecision
+from node.chain.transaction import Transaction
+from node.chain.validation import require_same_header, validate_header
+from node.primitives.types import Amount, Hash32, Height
+from node.state import keys
+from node.state.commitment import TreeCaches, seal
+from node.state.journal import Journal
+from node.state.store import Snapshot, WriteSet
+from pvm import CodeCache, Environment
+
+CODE_CACHE_ENTRIES_MAX = 256
+
+
+@dataclass(slots=True)
+class Caches:
+    """Memory that belongs to whoever drives the chain; nothing depends on it (D24)."""
+
+    code: CodeCache = field(default_factory=lambda: CodeCache(CODE_CACHE_ENTRIES_MAX))
+    trees: TreeCaches | None = None
+    """Pages of the two trees; of use over a store on disk."""
+    floor: tuple[bytes, bytes] = (b"", keys.TIMER_PREFIX)
+    """(state root, key): no timer lives below the key in the state of that root."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A chain at a head: all that the next block is a function of."""
+
+    params: ChainParams
+    head: Header
+    snapshot: Snapshot
+    caches: Caches = field(default_factory=Caches)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneUse:
+    """What a block used of its budgets (D8, D43)."""
+
+    user_cycles: int
+    timer_cycles: int
+    deferred_cycles: int
+    gc_cycles: int
+    cycles: int
+    cells: int
+    writes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockResult:
+    """What applying a block asks its driver to do, in this order.
+
+    `writes`, and what history adds to them, become durable as one batch BEFORE the
+    state after the block becomes visible to anybody; only AFTER that may receipts and
+    events be announced. A driver that keeps the order loses nothing acknowledged.
+    """
+
+    block: Block
+    receipts: tuple[Receipt, ...]
+    events: tuple[Event, ...]
+    trace: tuple[TimerDecision, ...]
+    rejected: tuple[tuple[Transaction, InvalidTransaction], ...]
+    """Candidates that were left out; those that `may_wait` stay in the pool."""
+    writes: WriteSet
+    use: LaneUse
+    floor: bytes
+    """A key below which no timer lives in the state after this block."""
+
+    @property
+    def header(self) -> Header:
+        """Of the block."""
+        return self.block.header
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happened but time."""
+        return not (self.receipts or self.events or self.trace)
+
+
+def open_state(
+    params: ChainParams,
+    head: Header,
+    snapshot: Snapshot,
+    caches: Caches | None = None,
+) -> State:
+    """The state at a head that a store holds."""
+    return State(params, head, snapshot, caches or Caches())
+
+
+def next_state(state: State, result: BlockResult, snapshot: Snapshot) -> State:
+    """The state after `result` was committed and `snapshot` taken of it."""
+    state.caches.floor = (result.header.state_root, result.floor)
+    return State(state.params, result.header, snapshot, state.caches)
+
+
+def build_block(state: State, candidates: Iterable[Transaction]) -> BlockResult:
+    """The next block from candidates, in their order; what does not fit is left out."""
+    return _execute(state, candidates, on_invalid=lambda _transaction, _error: None)
+
+
+def apply_block(state: State, block: Block) -> BlockResult:
+    """Apply `block` to `state`.
+
+    Raises:
+        InvalidBlock: it is not the next block, contains a transaction that cannot be
+            included, or leads elsewhere than its header says.
+    """
+    validate_header(state.head, block.header, state.params)
+    result = _execute(state, block.transactions, on_invalid=_refuse)
+    require_same_header(block.header, result.block.header)
+    return result
+
+
+def _refuse(transaction: Transaction, error: InvalidTransaction) -> None:
+    raise InvalidBlock(f"transaction {transaction.id.hex()}: {error}") from error
+
+
+def _execute(
+    state: State,
+    candidates: Iterable[Transaction],
+    on_invalid: Callable[[Transaction, InvalidTransaction], None],
+) -> BlockResult:
+    block = begin_block(state)
+    included: list[Transaction] = []
+    rejected: list[tuple[Transaction, InvalidTransaction]] = []
+    for transaction in candidates:
+        try:
+            execute_transaction(block, transaction)
+            included.append(transaction)
+        except InvalidTransaction as error:
+            on_invalid(transaction, error)
+            rejected.append((transaction, error))
+    block.rule_set.run_lane(block)
+    run_part(block, ReceiptKind.ENGINE_MESSAGE)
+    run_part(block, ReceiptKind.MAILBOX_MESSAGE)
+    after = _advance_globals(block)
+    save_globals(block.journal, after)
+    state_root, tree_writes = seal(block.journal, state.snapshot, state.caches.trees)
+    writes = block.journal.write_set()
+    check_supply(state.snapshot, writes, block.before, after)
+    header = _header(state, block, included, state_root)
+    return BlockResult(
+        block=Block(header, tuple(included)),
+        receipts=tuple(block.receipts),
+        events=tuple(block.events),
+        trace=tuple(block.trace),
+        rejected=tuple(rejected),
+        writes=writes | tree_writes,
+        use=_use(block),
+        floor=_floor(block),
+    )
+
+
+def begin_block(state: State) -> BlockContext:
+    """What is in force in the next block: rules, configurations, basefees (D1, D3)."""
+    journal = Journal(state.snapshot)
+    before = load_globals(journal)
+    params = state.params
+    height = Height(before.height + 1)
+    environment = Environment(
+        chain_id=params.chain_id,
+        height=height,
+        timestamp_ms=params.timestamp_ms(height),
+        beacon=derive_beacon(params.chain_id, height),
+    )
+    root, floor = state.caches.floor
+    return BlockContext(
+        params=params,
+        journal=journal,
+        environment=environment,
+        before=before,
+        rule_set=RULE_SETS[load_rules(journal, height)],
+        known_rules=frozenset(RULE_SETS),
+        timer_config=load_timer_config(journal, params),
+        basefee_config=load_basefee_config(journal, params),
+        code_cache=state.caches.code,
+        timer_sequence=before.timer_sequence,
+        floor=floor if root == state.head.state_root else keys.TIMER_PREFIX,
+    )
+
+
+def _advance_globals(block: BlockContext) -> Globals:
+    """Height, time, next basefees, totals (D7, D10)."""
+    before, config = block.before, block.basefee_config
+    return Globals(
+        height=Height(block.height),
+        timestamp_ms=block.environment.timestamp_ms,
+        basefee_cycle=next_basefee(
+            before.basefee_cycle, block.cycles, config.target_cycles, config
+        ),
+        basefee_cell=next_basefee(
+            before.basefee_cell, block.cells, config.target_cells, config
+        ),
+        basefee_lane=before.basefee_lane,
+        last_cycles_used=block.cycles,
+        p50_priority=before.p50_priority,
+        minted=Amount(before.minted + block.minted),
+        burned_cycle=Amount(before.burned_cycle + block.burned_cycle),
+        burned_cell=Amount(before.burned_cell + block.burned_cell),
+        burned_lane=Amount(before.burned_lane + block.burned_lane),
+        timer_sequence=block.timer_sequence,
+    )
+
+
+def check_supply(
+    snapshot: Snapshot, writes: WriteSet, before: Globals, after: Globals
+) -> None:
+    """Δminted = Δbalances + Δburned + Δheld, on the block's own writes (D10).
+
+    A difference is a defect of this program: nothing may be committed after it.
+    """
+    balances = held = 0
+    for key, record in writes.changes.items():
+        family = key[:2]
+        if family == b"sa":
+            old = snapshot.get(key)
+            balances += decode_account(record).balance if record else 0
+            balances -= decode_account(old).balance if old else 0
+        elif family in (b"se", b"sm"):
+            old = snapshot.get(key)
+            held += decode_message(key, record).prepaid if record else 0
+            held -= decode_message(key, old).prepaid if old else 0
+    minted = after.minted - before.minted
+    burned = after.burned - before.burned
+    assert minted == balances + burned + held, (
+        f"supply: minted {minted} is not balances {balances} + burned {burned} "
+        f"+ held {held}"
+    )
+
+
+def _header(
+    state: State, block: BlockContext, included: list[Transaction], state_root: Hash32
+) -> Header:
+    return Header(
+        height=Height(block.height),
+        parent_hash=state.head.hash(),
+        timestamp_ms=block.environment.timestamp_ms,
+        span=1,
+        proposer=state.params.proposer,
+        basefee_cycle=block.before.basefee_cycle,
+        basefee_cell=block.before.basefee_cell,
+        basefee_lane=block.before.basefee_lane,
+        cycles_used=block.cycles,
+        cells_used=block.cells,
+        transactions_root=list_root([t.raw for t in included]),
+        receipts_root=list_root([r.encode() for r in block.receipts]),
+        events_root=list_root([e.encode() for e in block.events]),
+        state_root=state_root,
+    )
+
+
+def _use(block: BlockContext) -> LaneUse:
+    return LaneUse(
+        user_cycles=block.user_cycles,
+        timer_cycles=block.timer_cycles,
+        deferred_cycles=block.deferred_cycles,
+        gc_cycles=block.gc_cycles,
+        cycles=block.cycles,
+        cells=block.cells,
+        writes=block.writes,
+    )
+
+
+def _floor(block: BlockContext) -> bytes:
+    """Where the next block may start to look for due timers.
+
+    The first one that was due and still lives, put off or not even examined; the next
+    height when there is none.
+    """
+    stop = keys.timer(block.height + 1, 0)
+    left = next(block.journal.range(block.floor, stop), None)
+    return stop if left is None else left[0]
