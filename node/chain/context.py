@@ -60,7 +60,6 @@ class BlockContext:
     timer_cycles: int = 0
     deferred_cycles: int = 0
     gc_cycles: int = 0
-    transaction_cells: int = 0
     cells: int = 0
     writes: int = 0
     """Distinct keys changed, summed over executions (D43)."""

@@ -64,7 +64,6 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
     actor, handler, outcome = _act(execution, transaction, meter)
     settle(block, transaction.sender, price, meter)
     block.user_cycles += meter.cycles_used
-    block.transaction_cells += meter.cells_used
     add_receipt(
         execution,
         meter,

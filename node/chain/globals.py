@@ -55,7 +55,9 @@ def load_globals(reader: Reader) -> Globals:
 
 def save_globals(journal: Journal, globals_: Globals) -> None:
     """Write the globals, once a block."""
-    journal.put(keys.GLOBALS, codec.encode(list(astuple(globals_))))
+    # Not `astuple`, which copies each field deeply, once a block.
+    values = [getattr(globals_, name) for name in Globals.__slots__]
+    journal.put(keys.GLOBALS, codec.encode(values))
 
 
 def load_timer_config(reader: Reader, params: ChainParams) -> TimerConfig:

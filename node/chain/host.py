@@ -170,7 +170,6 @@ class ActorHost:
                 break
             self.meter.charge_cycles(costs.SCAN_STATE_PER_ENTRY)
             self.meter.charge_cells(len(key) - own + len(value))
-            self.meter.charge_memory(costs.SCAN_STATE_ENTRY_MEMORY + len(key + value))
             found.append((key[own:], value))
         return found
 

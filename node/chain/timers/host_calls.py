@@ -288,7 +288,6 @@ def get_timer(
     timer = calendar.load_timer(host.execution.block.journal, identifier)
     if timer is None or timer.actor != host.actor:
         return None
-    host.meter.charge_memory(costs.TIMER_MEMORY + len(timer.payload))
     return {
         "timer_id": timer.timer_id,
         "height": timer.height,
@@ -307,7 +306,6 @@ def list_timers(host: "ActorHost") -> list[bytes]:
     journal = host.execution.block.journal
     count = calendar.count_of(journal, host.actor)
     host.meter.charge_cycles(costs.LIST_TIMERS + costs.LIST_TIMERS_PER_ENTRY * count)
-    host.meter.charge_memory(costs.LIST_TIMERS_ENTRY_MEMORY * count)
     # EFFECT
     return calendar.timer_ids_of(journal, host.actor)
 
