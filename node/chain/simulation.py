@@ -6,24 +6,23 @@ if alone in the next block; a read-only call sees the head.
 
 from dataclasses import dataclass, replace
 
-from node.chain.accounts import load_account, save_account
+from node.chain.accounts import Account, load_account, save_account
 from node.chain.block import Event, Price, Receipt, ReceiptKind
 from node.chain.context import Execution
-from node.chain.errors import InvalidTransaction
+from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.execution import execute_transaction
 from node.chain.globals import derive_beacon
 from node.chain.messages import Call, process_message
-from node.chain.params import U128_MAX, ZERO_ADDRESS
+from node.chain.params import ZERO_ADDRESS
 from node.chain.transaction import (
-    SIGNATURE_BYTES,
     Body,
     Transaction,
     decode_transaction,
     impersonate,
 )
 from node.chain.transition import State, begin_block
-from node.chain.validation import intrinsic_cost
-from node.primitives.types import Address, Amount, Hash32
+from node.chain.validation import max_cost
+from node.primitives.types import NOTHING, Address, Amount, Hash32
 from pvm import Environment, Failure, Meter
 
 LIMIT_MARGIN_DIVISOR = 8  # an estimate adds an eighth to what was used
@@ -76,31 +75,50 @@ def estimate_limits(state: State, body: Body, sender: Address) -> tuple[int, int
     Raises:
         InvalidTransaction: it could not be included for another reason.
     """
-    params = state.params
+    params = replace(state.params, dev=True)
+    block = begin_block(replace(state, params=params))
+    globals_ = block.before
     unlimited = replace(
         body,
         cycles_limit=params.lane_user_cycles,
         cells_limit=params.transaction_cells_max,
-        max_fee_per_cycle=Amount(U128_MAX),
-        max_priority_fee_per_cycle=Amount(0),
-        max_fee_per_cell=Amount(U128_MAX),
-        max_priority_fee_per_cell=Amount(0),
+        max_fee_per_cycle=globals_.basefee_cycle,
+        max_priority_fee_per_cycle=NOTHING,
+        max_fee_per_cell=globals_.basefee_cell,
+        max_priority_fee_per_cell=NOTHING,
     )
     raw = impersonate(unlimited.encode(), sender)
     transaction = decode_transaction(raw)
-    permissive = replace(params, dev=True)
-    block = begin_block(replace(state, params=permissive))
     account = load_account(block.journal, sender)
-    unlimited_cost = params.lane_user_cycles + params.transaction_cells_max
-    rich = Amount(account.balance + unlimited_cost * U128_MAX)
-    save_account(block.journal, sender, replace(account, balance=rich))
+    _refuse_unaffordable_amount(account, transaction)
+    advance = max_cost(transaction)
+    rich = replace(account, balance=Amount(account.balance + advance))
+    save_account(block.journal, sender, rich)
     execute_transaction(block, transaction)
     receipt = block.receipts[-1]
-    held_cycles, held_cells = receipt.cycles_held, receipt.cells_held
-    least = intrinsic_cost(body, len(raw) - SIGNATURE_BYTES)
-    cycles = _with_margin(receipt.cycles_used + held_cycles, params.lane_user_cycles)
-    cells = _with_margin(receipt.cells_used + held_cells, params.transaction_cells_max)
-    return max(cycles, least[0]), max(cells, least[1])
+    stated = replace(
+        body,
+        cycles_limit=unlimited.cycles_limit,
+        cells_limit=unlimited.cells_limit,
+    )
+    longer = max(0, len(stated.encode()) - transaction.body_bytes)  # a cell a byte
+    cycles = receipt.cycles_used + receipt.cycles_held
+    cells = receipt.cells_used + receipt.cells_held + longer
+    return (
+        _with_margin(cycles, params.lane_user_cycles),
+        _with_margin(cells, params.transaction_cells_max),
+    )
+
+
+def _refuse_unaffordable_amount(account: Account, transaction: Transaction) -> None:
+    """What is moved must be there; fees are advanced for the estimate."""
+    if account.balance < transaction.amount:
+        raise InvalidTransaction(
+            TransactionFault.INSUFFICIENT_BALANCE,
+            f"{transaction.amount} base units are to be moved, the sender has "
+            f"{account.balance}",
+            {"required": transaction.amount, "available": account.balance},
+        )
 
 
 def _with_margin(used: int, maximum: int) -> int:

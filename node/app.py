@@ -1,0 +1,213 @@
+"""The composition root: the one place where the parts of the node meet.
+
+`run` opens the store, starts the engine and the server, says that it serves, waits
+for a signal, and takes everything down again, in an order that loses nothing: the
+block in hand is finished and synced, streams end, the server closes, then the worker,
+then the store.
+
+Rules: every task has its owner in the one TaskGroup here. What the operator can put
+right ends with a sentence and exit code 2; a defect ends with one line in the log and
+exit code 1. A second signal exits at once.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import uvloop
+
+from node.config import ConfigError, Listen, NodeConfig
+from node.rpc.server import CannotListen, RpcLimits, RpcServer
+from node.runtime.clock import Clock, SystemClock
+from node.runtime.engine import Engine, EngineParts, EngineSettings
+from node.runtime.log import NodeLog
+from node.runtime.reads import on_worker
+from node.runtime.startup import DamagedChain, ForeignGenesis, Opened, open_chain
+from node.runtime.types import NodeStatus
+from node.state.errors import StoreError, StoreForeign, StoreLocked, StoreUnwritable
+from node.state.store import Store
+from pvm.worker import Worker
+
+__all__ = ["EXIT_DONE", "EXIT_INTERNAL", "EXIT_USAGE", "Ready", "run"]
+
+EXIT_DONE = 0
+EXIT_INTERNAL = 1
+EXIT_USAGE = 2
+
+LOG_DELAY_SECONDS = 0.5
+"""After the node serves, until its log opens: the first callers are not kept
+waiting while its library is imported."""
+
+_STOP_GRACE_MS = 500
+"""Until calls that are still open when the node stops are cut off: it has two seconds,
+and those that wait for something were told already."""
+
+_PUT_RIGHT_BY_OPERATOR = (
+    CannotListen,
+    ConfigError,
+    ForeignGenesis,
+    StoreForeign,
+    StoreLocked,
+    StoreUnwritable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A node that serves, as it is when it begins to."""
+
+    config: NodeConfig
+    opened: Opened
+    status: NodeStatus
+    port: int
+    """Where the server listens: picked by the system if 0 was asked for."""
+
+    @property
+    def grpc_address(self) -> str:
+        """Where to connect."""
+        return str(Listen(self.config.grpc_listen.host, self.port))
+
+
+def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
+    """Run a node until a signal ends it; the exit code.
+
+    `announce` is called once, when the node serves; it may raise `ConfigError`.
+    """
+    clock = SystemClock()
+    log = _make_log(config, clock)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(config, announce, clock, log))
+    except BaseExceptionGroup as group:
+        return _explain(_first_of(group), log)
+    except (*_PUT_RIGHT_BY_OPERATOR, DamagedChain, StoreError) as error:
+        return _explain(error, log)
+    finally:
+        log.open()
+    return EXIT_DONE
+
+
+def _make_log(config: NodeConfig, clock: Clock) -> NodeLog:
+    is_console = config.log_format == "console" or (
+        config.log_format == "auto" and sys.stderr.isatty()
+    )
+    return NodeLog(clock, level=config.log_level, is_console=is_console)
+
+
+def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _explain(error: BaseException, log: NodeLog) -> int:
+    """Say why the node ends; the exit code."""
+    if isinstance(error, _PUT_RIGHT_BY_OPERATOR):
+        sys.stderr.write(f"cowboy-devnet: {error}\n")
+        return EXIT_USAGE
+    if isinstance(error, StoreError | DamagedChain):
+        sys.stderr.write(f"cowboy-devnet: {error}\n")
+        return EXIT_INTERNAL
+    lines = traceback.format_exception(error)
+    log.error("node_failed", error=repr(error), traceback="".join(lines))
+    return EXIT_INTERNAL
+
+
+async def _serve(
+    config: NodeConfig, announce: Callable[[Ready], None], clock: Clock, log: NodeLog
+) -> None:
+    stop = _stop_on_signals()
+    with ExitStack() as parts:
+        store = _open_store(config)
+        parts.callback(store.close)
+        if (
+            config.ready_file is not None
+        ):  # of a node that was killed: the folder is ours
+            config.ready_file.unlink(missing_ok=True)
+        worker = parts.enter_context(Worker())
+        opened = await on_worker(
+            worker, partial(open_chain, store, config.genesis.wanted)
+        )
+        engine = _make_engine(
+            config,
+            opened,
+            EngineParts(store=store, worker=worker, clock=clock, log=log),
+        )
+        limits = RpcLimits(stop_grace_ms=_STOP_GRACE_MS)
+        is_dev = opened.genesis.params.dev and config.is_dev_served
+        server = RpcServer(engine, limits, is_dev=is_dev)
+        try:
+            port = await server.start(str(config.grpc_listen))
+            ready = Ready(config, opened, engine.status, port)
+            async with asyncio.TaskGroup() as tasks:
+                engine_task = tasks.create_task(engine.run(), name="engine")
+                stopper = tasks.create_task(_stop_when(stop, engine), name="stop")
+                await server.announce()
+                announce(ready)
+                _log_start(ready, log)
+                await engine_task
+                stopper.cancel()
+        finally:
+            await server.stop()  # a server that is left alone keeps the process
+        log.info("node_stopped", height=engine.state.head.height)
+
+
+def _open_store(config: NodeConfig) -> Store:
+    if config.data_dir is None:
+        from node.runtime.shared import SharedStore  # noqa: PLC0415 - one of the two
+
+        return SharedStore()
+    from node.state.leveldb import LevelStore  # noqa: PLC0415 - needs LevelDB
+
+    return LevelStore(config.data_dir)
+
+
+def _make_engine(config: NodeConfig, opened: Opened, parts: EngineParts) -> Engine:
+    interval_ms = opened.genesis.params.block_interval_ms
+    settings = EngineSettings(
+        mode=config.mining,
+        pace_ms=interval_ms if config.pace_ms is None else config.pace_ms,
+        is_dev_admitted=config.is_dev_served,
+        pool=config.pool,
+        feed=config.feed,
+    )
+    return Engine(parts, opened.genesis, opened.state, settings)
+
+
+async def _stop_when(stop: asyncio.Event, engine: Engine) -> None:
+    await stop.wait()
+    engine.stop()
+
+
+def _log_start(ready: Ready, log: NodeLog) -> None:
+    asyncio.get_running_loop().call_later(LOG_DELAY_SECONDS, log.open)
+    genesis, state = ready.opened.genesis, ready.opened.state
+    log.info(
+        "node_serves",
+        grpc=ready.grpc_address,
+        chain=genesis.name,
+        chain_id=genesis.params.chain_id,
+        height=state.head.height,
+        is_fresh=ready.opened.is_fresh,
+    )
+
+
+def _stop_on_signals() -> asyncio.Event:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_signal(number: int) -> None:
+        if stop.is_set():
+            os._exit(128 + number)  # what was acknowledged is on disk already
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal, number)
+    return stop

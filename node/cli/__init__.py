@@ -1,0 +1,106 @@
+"""The command line `cowboy-devnet`: `start` runs a node, all else is a client of it.
+
+Rules: a command's module is imported when the command is used, so that `start` loads
+no printer of tables and a client no database. Output is tables for people and
+protobuf's JSON with `--json`. Exit codes: 0 done, 1 the chain said no, 2 usage, 3 no
+node there. Every flag has a variable COWBOY_DEVNET_<FLAG>.
+"""
+
+from importlib import import_module
+
+import click
+from typing_extensions import override
+
+from node import __version__
+
+__all__ = ["main"]
+
+_ENVIRONMENT_PREFIX = "COWBOY_DEVNET"
+
+_COMMANDS = {
+    "start": "Run a node.",
+    "status": "The chain's head, fees and pool.",
+    "accounts": "The development accounts.",
+    "faucet": "Mint to an account.",
+    "transfer": "Send an amount.",
+    "deploy": "Create an actor from a file.",
+    "call": "Call an actor's handler in a transaction.",
+    "read": "Call an actor's handler, and keep nothing.",
+    "actor": "What an actor is and has.",
+    "storage": "What an actor has stored.",
+    "timers": "Timers that wait, and how others ended.",
+    "events": "What happened lately, or as it happens.",
+    "block": "A block and what came of it.",
+    "tx": "What became of a transaction.",
+    "mine": "Make blocks now.",
+    "mining": "When blocks are made.",
+}
+"""Every command, in the order of the help."""
+
+_MODULES = {
+    "start": "start",
+    "status": "asking",
+    "accounts": "asking",
+    "faucet": "developing",
+    "transfer": "sending",
+    "deploy": "sending",
+    "call": "sending",
+    "read": "asking",
+    "actor": "asking",
+    "storage": "asking",
+    "timers": "timers",
+    "events": "watching",
+    "block": "asking",
+    "tx": "asking",
+    "mine": "developing",
+    "mining": "developing",
+}
+
+
+class _Commands(click.Group):
+    """Commands whose modules are imported when they are used."""
+
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"node.cli.{_MODULES[cmd_name]}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        _name_variables(command)
+        return command
+
+    @override
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+def _name_variables(command: click.Command) -> None:
+    """Let each flag be set by COWBOY_DEVNET_<FLAG>, whichever command it is of."""
+    command.context_settings["auto_envvar_prefix"] = _ENVIRONMENT_PREFIX
+    if isinstance(command, click.Group):
+        for part in command.commands.values():
+            _name_variables(part)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "show_default": True,
+        "max_content_width": 100,
+    },
+)
+@click.version_option(__version__, prog_name="cowboy-devnet")
+def main() -> None:
+    """Run a local Cowboy chain, and talk to one.
+
+    Flags can also be set as variables: --data-dir is COWBOY_DEVNET_DATA_DIR.
+    """

@@ -1,0 +1,116 @@
+"""Arguments of commands: addresses, payloads, amounts, ids, senders.
+
+A wrong one is a usage error (exit code 2) with a sentence.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from node.config import ConfigError, parse_amount, parse_duration_ms
+from node.primitives.crypto import dev_private_key, public_key_address
+from node.primitives.types import Address
+
+__all__ = ["Sender", "address", "amount", "duration", "hash32", "payload", "sender"]
+
+_ADDRESS_BYTES = 20
+_HASH_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who signs; without a key the node is asked to take his name (D41)."""
+
+    address: Address
+    private_key: bytes | None
+
+
+def address(text: str) -> Address:
+    """20 bytes as hex, or the number of a development account."""
+    key = _dev_key(text)
+    if key is not None:
+        return public_key_address(key)
+    data = _hex(text)
+    if data is None or len(data) != _ADDRESS_BYTES:
+        raise click.BadParameter(
+            f"{text!r} is no address: 0x and 40 hex digits, or the number of a "
+            "development account"
+        )
+    return Address(data)
+
+
+def sender(text: str) -> Sender:
+    """The number of a development account, a private key, or an address."""
+    key = _dev_key(text)
+    data = key if key is not None else _hex(text)
+    try:
+        if data is not None and len(data) == _HASH_BYTES:
+            return Sender(public_key_address(data), data)
+    except ValueError:
+        data = None  # zero, or not below the order of the curve
+    if data is None or len(data) != _ADDRESS_BYTES:
+        raise click.BadParameter(
+            "a sender is the number of a development account, a private key (0x and 64 "
+            "hex digits), or an address to be impersonated"
+        )
+    return Sender(Address(data), None)
+
+
+def hash32(text: str) -> bytes:
+    """32 bytes as hex."""
+    data = _hex(text)
+    if data is None or len(data) != _HASH_BYTES:
+        raise click.BadParameter(f"{text!r} is not 0x and 64 hex digits")
+    return data
+
+
+def payload(text: str) -> bytes:
+    """Bytes of a text, of `0x…`, of `@file`, or of `json:{…}`."""
+    try:
+        return _payload(text)
+    except OSError as error:
+        reason = f"{text[1:]} cannot be read: {error.strerror}"
+        raise click.BadParameter(reason) from error
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no payload: {error}") from error
+
+
+def amount(text: str) -> int:
+    """Base units of `5 CBY`, or of base units."""
+    try:
+        return parse_amount(text)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def duration(text: str) -> int:
+    """Milliseconds of `250ms` or `1s`."""
+    try:
+        return parse_duration_ms(text)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _payload(text: str) -> bytes:
+    if text.startswith("@"):
+        return Path(text[1:]).read_bytes()
+    if text.startswith("json:"):
+        # As an actor's json module would write it: what it says, without the spaces.
+        return json.dumps(json.loads(text[5:]), separators=(",", ":")).encode()
+    if text.startswith("0x"):
+        return bytes.fromhex(text[2:])
+    return text.encode()
+
+
+def _hex(text: str) -> bytes | None:
+    try:
+        return bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        return None
+
+
+def _dev_key(text: str) -> bytes | None:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len("999")
+    return dev_private_key(int(text)) if is_number else None

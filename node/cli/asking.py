@@ -1,0 +1,255 @@
+"""Commands that ask the chain something and change nothing."""
+
+from collections.abc import Iterator
+
+import click
+
+from node.cli import arguments
+from node.cli.connection import Connection, client_command
+from node.cli.describing import (
+    EVENT_COLUMNS,
+    RECEIPT_COLUMNS,
+    dropped_text,
+    event_row,
+    failure_text,
+    header_fields,
+    receipt_row,
+)
+from node.cli.outcome import tell_committed
+from node.cli.output import amount, bytes_text, cbor_text, hexadecimal, returned_text
+from node.primitives.crypto import dev_private_key, public_key_address
+from node.rpc.v1 import queries_pb2 as messages
+from node.rpc.v1 import types_pb2
+from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
+
+__all__ = ["accounts", "actor", "block", "read", "status", "storage", "tx"]
+
+_PAGE_ENTRIES = 1_000
+
+
+@click.command()
+@client_command
+def status(connection: Connection) -> None:
+    """Show the chain's head, fees, supply and pool."""
+    answer = QueryServiceStub(connection.channel).GetStatus(
+        messages.GetStatusRequest(include_supply=True), timeout=connection.timeout
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+        return
+    mode = messages.MiningMode.Name(answer.mining_mode).removeprefix("MINING_MODE_")
+    supply = answer.supply
+    connection.output.fields(
+        "",
+        {
+            "chain": f"{answer.chain_name}, id {answer.chain_id}",
+            "node": answer.node_version,
+            "height": str(answer.head.height),
+            "head": hexadecimal(answer.head.hash),
+            "mining": f"{mode.lower()}, pace {answer.pace_ms} ms",
+            "pool": f"{answer.pool_transactions}, {answer.pool_queued} of them queued",
+            "rules": answer.rules,
+            "next basefee per cycle": amount(answer.next_basefee_cycle),
+            "next basefee per cell": amount(answer.next_basefee_cell),
+            "minted": amount(supply.minted),
+            "= balances": amount(supply.balances),
+            "+ burned": amount(supply.burned),
+            "+ held": amount(supply.held),
+        },
+    )
+
+
+@click.command()
+@click.option("--count", type=click.IntRange(1, 1_000), default=10)
+@click.option("--keys", "are_keys_shown", is_flag=True, help="Show private keys, too.")
+@client_command
+def accounts(
+    connection: Connection,
+    count: int,
+    are_keys_shown: bool,  # noqa: FBT001 - a flag
+) -> None:
+    """List the development accounts; everybody has their keys."""
+    service = QueryServiceStub(connection.channel)
+    rows = []
+    for index in range(count):
+        key = dev_private_key(index)
+        answer = service.GetAccount(
+            messages.GetAccountRequest(address=public_key_address(key)),
+            timeout=connection.timeout,
+        )
+        if connection.output.is_json:
+            connection.output.message(answer)
+        row = [
+            str(index),
+            hexadecimal(answer.address),
+            amount(answer.balance),
+            str(answer.nonce),
+        ]
+        rows.append([*row, hexadecimal(key)] if are_keys_shown else row)
+    if not connection.output.is_json:
+        columns = ["number", "address", "balance", "nonce"]
+        connection.output.table(
+            "", [*columns, "key (UNSAFE)"] if are_keys_shown else columns, rows
+        )
+
+
+@click.command()
+@click.argument("actor", type=arguments.address)
+@click.argument("handler")
+@click.argument("payload", type=arguments.payload, default="")
+@click.option("--as", "sender", type=arguments.address, help="Whom get_sender() names.")
+@client_command
+def read(
+    connection: Connection,
+    actor: bytes,
+    handler: str,
+    payload: bytes,
+    sender: bytes | None,
+) -> None:
+    """Call HANDLER of ACTOR with PAYLOAD, and keep nothing of it."""
+    answer = QueryServiceStub(connection.channel).CallReadOnly(
+        messages.CallReadOnlyRequest(
+            actor=actor, handler=handler, payload=payload, sender=sender or b""
+        ),
+        timeout=connection.timeout,
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
+        connection.refuse(failure_text(answer.error))
+    if not connection.output.is_json:
+        connection.output.line(returned_text(answer.value))
+
+
+@click.command()
+@click.argument("address", type=arguments.address)
+@click.option("--source", "is_source", is_flag=True, help="Print the source alone.")
+@client_command
+def actor(
+    connection: Connection,
+    address: bytes,
+    is_source: bool,  # noqa: FBT001 - a flag
+) -> None:
+    """Show what the actor at ADDRESS is and has."""
+    answer = QueryServiceStub(connection.channel).GetActor(
+        messages.GetActorRequest(address=address), timeout=connection.timeout
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    elif is_source:
+        connection.output.line(answer.source.decode().rstrip("\n"))
+    else:
+        connection.output.fields(
+            "",
+            {
+                "address": hexadecimal(answer.address),
+                "balance": amount(answer.balance),
+                "deployer": hexadecimal(answer.deployer),
+                "code hash": hexadecimal(answer.code_hash),
+                "source": f"{len(answer.source):,} bytes",
+                "handlers": ", ".join(answer.handlers),
+                "live timers": str(answer.live_timers),
+                "mailbox": str(answer.mailbox_length),
+            },
+        )
+
+
+@click.command()
+@click.argument("actor", type=arguments.address)
+@click.argument("key", type=arguments.payload, required=False)
+@click.option(
+    "--prefix", type=arguments.payload, default="", help="Of the raw keys to list."
+)
+@client_command
+def storage(
+    connection: Connection, actor: bytes, key: bytes | None, prefix: bytes
+) -> None:
+    """Show what ACTOR has stored: all of it, or what is under the raw KEY."""
+    service = QueryServiceStub(connection.channel)
+    if key is None:
+        entries = _stored(connection, service, actor, prefix)
+    else:
+        answer = service.GetStorage(
+            messages.GetStorageRequest(actor=actor, raw=key),
+            timeout=connection.timeout,
+        )
+        entries = iter([answer.entry])
+    if connection.output.is_json:
+        for entry in entries:
+            connection.output.message(entry)
+        return
+    rows = [
+        (entry.name, cbor_text(entry.value))
+        if entry.HasField("name")
+        else (bytes_text(entry.key), bytes_text(entry.value))
+        for entry in entries
+    ]
+    connection.output.table("", ("key", "value"), rows)
+
+
+def _stored(
+    connection: Connection, service: QueryServiceStub, actor: bytes, prefix: bytes
+) -> Iterator[messages.StorageEntry]:
+    token = ""
+    while True:
+        page = service.ListStorage(
+            messages.ListStorageRequest(
+                actor=actor, prefix=prefix, page_size=_PAGE_ENTRIES, page_token=token
+            ),
+            timeout=connection.timeout,
+        )
+        yield from page.entries
+        token = page.next_page_token
+        if not token:
+            return
+
+
+@click.command()
+@click.argument("which", default="latest", metavar="[HEIGHT|HASH|latest]")
+@client_command
+def block(connection: Connection, which: str) -> None:
+    """Show a block and what came of it."""
+    request = messages.GetBlockRequest(view=types_pb2.BLOCK_VIEW_FULL)
+    if which == "latest":
+        request.latest = True
+    elif which.isascii() and which.isdecimal():
+        request.height = int(which)
+    else:
+        request.hash = arguments.hash32(which)
+    answer = QueryServiceStub(connection.channel).GetBlock(
+        request, timeout=connection.timeout
+    )
+    output = connection.output
+    if output.is_json:
+        output.message(answer)
+        return
+    output.fields("", header_fields(answer.block.header))
+    if answer.block.receipts:
+        rows = [receipt_row(receipt) for receipt in answer.block.receipts]
+        output.table("\nreceipts", RECEIPT_COLUMNS, rows)
+    if answer.block.events:
+        rows = [event_row(event) for event in answer.block.events]
+        output.table("\nevents", EVENT_COLUMNS, rows)
+
+
+@click.command()
+@click.argument("transaction_id", type=arguments.hash32, metavar="ID")
+@client_command
+def tx(connection: Connection, transaction_id: bytes) -> None:
+    """Show what became of the transaction ID; exit code 1 unless it succeeded."""
+    answer = QueryServiceStub(connection.channel).GetTransaction(
+        messages.GetTransactionRequest(id=transaction_id), timeout=connection.timeout
+    )
+    output = connection.output
+    if output.is_json:
+        output.message(answer)
+    match answer.WhichOneof("outcome"):
+        case "committed":
+            tell_committed(connection, answer.committed)
+        case "pending":
+            if not output.is_json:
+                output.line("it waits in the pool")
+        case "dropped":
+            connection.refuse(dropped_text(answer.dropped))
+        case _:
+            connection.refuse("the chain was rewound before the block it was in")

@@ -1,0 +1,153 @@
+"""A command's connection to a node: where it is, how long to wait, how to answer.
+
+Rules: every failure ends with a sentence on standard error and an exit code: 1 for
+what the chain refuses, 3 when no node answers.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Concatenate, NoReturn, ParamSpec, Protocol, TypeAlias, cast
+
+import click
+import grpc
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+
+from node.cli.output import Output
+
+__all__ = [
+    "EXIT_REFUSED",
+    "EXIT_UNREACHABLE",
+    "Command",
+    "Connection",
+    "client_command",
+]
+
+EXIT_REFUSED = 1
+EXIT_UNREACHABLE = 3
+
+Parameters = ParamSpec("Parameters")
+Command: TypeAlias = Callable[[], None]
+"""What click makes a command of: it alone knows the arguments, and gives them."""
+
+_STATUS_KEY = "grpc-status-details-bin"
+_MESSAGE_BYTES_MAX = 64 << 20
+"""Of an answer: a whole block with its receipts may be large."""
+
+_OPTIONS = [
+    ("grpc.max_receive_message_length", _MESSAGE_BYTES_MAX),
+    ("grpc.enable_http_proxy", 0),
+]
+_UNREACHABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNIMPLEMENTED)
+
+
+class _Failure(Protocol):
+    """What a failed call knows; gRPC's types do not say that its error does."""
+
+    def code(self) -> grpc.StatusCode: ...
+
+    def details(self) -> str | None: ...
+
+    def trailing_metadata(self) -> Sequence[tuple[str, str | bytes]] | None: ...
+
+
+class Connection:
+    """A channel to a node, and how to answer the user."""
+
+    __slots__ = ("channel", "output", "timeout", "url")
+
+    def __init__(self, url: str, timeout: float, output: Output) -> None:
+        self.url = url.partition("://")[2] or url
+        self.timeout = timeout
+        self.output = output
+        self.channel = grpc.insecure_channel(self.url, options=_OPTIONS)
+
+    def refuse(self, message: str) -> NoReturn:
+        """End the command: the chain said no."""
+        self.output.error(message)
+        raise click.exceptions.Exit(EXIT_REFUSED)
+
+    @contextmanager
+    def failures_told(self) -> Iterator[None]:
+        """End the command with a sentence when a call fails."""
+        try:
+            yield
+        except grpc.RpcError as error:
+            failure = cast("_Failure", error)
+            raise click.exceptions.Exit(self._tell(failure)) from error
+        finally:
+            self.channel.close()
+
+    def _tell(self, error: _Failure) -> int:
+        code, details = error.code(), error.details() or ""
+        if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+            self.output.error(
+                f"no answer within {self.timeout:g} s: the transaction may still be "
+                "pending; ask again with `tx`, or give a longer --timeout"
+            )
+            return EXIT_REFUSED
+        reason = _reason(error)
+        if reason is None and code in _UNREACHABLE:
+            self.output.error(
+                f"no node answers at {self.url} ({details}): start one with "
+                "`cowboy-devnet start`, or give another --url"
+            )
+            return EXIT_UNREACHABLE
+        self.output.error(f"{reason or code.name}: {details}")
+        return EXIT_REFUSED
+
+
+def _reason(error: _Failure) -> str | None:
+    """The stable name of a refusal, if the node gave one."""
+    for key, value in error.trailing_metadata() or ():
+        if key == _STATUS_KEY and isinstance(value, bytes):
+            for detail in Status.FromString(value).details:
+                info = ErrorInfo()
+                if detail.Unpack(info):
+                    return str(info.reason)
+    return None
+
+
+def client_command(
+    function: Callable[Concatenate[Connection, Parameters], None],
+) -> Command:
+    """Give a command its connection, and the flags that all clients have."""
+
+    def connected(
+        url: str,
+        timeout: float,
+        is_json: bool,  # noqa: FBT001 - a flag
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> None:
+        connection = Connection(url, timeout, Output(is_json=is_json))
+        with connection.failures_told():
+            function(connection, *args, **kwargs)
+
+    connected.__doc__ = function.__doc__
+    connected.__name__ = function.__name__
+    decorated = connected
+    for option in (
+        click.option(
+            "--json",
+            "is_json",
+            is_flag=True,
+            envvar="COWBOY_DEVNET_JSON",
+            help="Print the answer in protobuf's JSON form.",
+        ),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0.001),
+            default=30.0,
+            metavar="SECONDS",
+            help="How long to wait for the answer.",
+        ),
+        click.option(
+            "--url",
+            default="127.0.0.1:50051",
+            metavar="HOST:PORT",
+            help="Where the node is.",
+        ),
+    ):
+        decorated = option(decorated)
+    return cast("Command", decorated)

@@ -1,0 +1,118 @@
+"""Messages of the node in words: rows of tables and lines."""
+
+from collections.abc import Mapping
+
+from node.cli.output import (
+    amount,
+    bytes_text,
+    cbor_text,
+    hexadecimal,
+    returned_text,
+)
+from node.rpc.v1 import types_pb2
+
+__all__ = [
+    "EVENT_COLUMNS",
+    "RECEIPT_COLUMNS",
+    "dropped_text",
+    "event_row",
+    "failure_text",
+    "header_fields",
+    "is_success",
+    "receipt_fields",
+    "receipt_row",
+]
+
+EVENT_COLUMNS = ("height", "index", "emitter", "topic", "data")
+RECEIPT_COLUMNS = ("index", "kind", "actor", "handler", "status", "cycles", "fee", "id")
+
+_KINDS: Mapping[int, str] = {
+    types_pb2.RECEIPT_KIND_TRANSACTION: "transaction",
+    types_pb2.RECEIPT_KIND_FIRE: "fire",
+    types_pb2.RECEIPT_KIND_ENGINE_MESSAGE: "engine message",
+    types_pb2.RECEIPT_KIND_MAILBOX_MESSAGE: "mailbox message",
+    types_pb2.RECEIPT_KIND_AGENT: "agent",
+}
+
+
+def failure_text(error: types_pb2.ExecutionError) -> str:
+    """Kind, message, place and hint of a failed execution."""
+    place = f" in {error.handler}" if error.handler else ""
+    if error.HasField("line"):
+        place += f", line {error.line}"
+    hint = f" ({error.hint})" if error.hint else ""
+    return f"{error.kind}: {error.message}{place}{hint}"
+
+
+def dropped_text(dropped: types_pb2.DroppedTransaction) -> str:
+    """Why a transaction never entered a block."""
+    return f"{dropped.reason}: {dropped.message}"
+
+
+def is_success(receipt: types_pb2.Receipt) -> bool:
+    """Whether the execution took effect."""
+    return receipt.status == types_pb2.EXECUTION_STATUS_SUCCEEDED
+
+
+def receipt_fields(receipt: types_pb2.Receipt) -> dict[str, str]:
+    """What became of one execution."""
+    fields = {
+        "status": "succeeded" if is_success(receipt) else "failed",
+        "height": str(receipt.height),
+        "kind": _KINDS[receipt.kind],
+        "id": hexadecimal(receipt.id),
+        "sender": hexadecimal(receipt.sender),
+        "actor" if receipt.handler else "target": hexadecimal(receipt.actor),
+        "handler": receipt.handler,
+        "value": returned_text(receipt.value) if receipt.value else "",
+        "cycles": f"{receipt.cycles_used:,} of {receipt.cycles_limit:,}",
+        "cells": f"{receipt.cells_used:,} of {receipt.cells_limit:,}",
+        "fee": amount(receipt.fee),
+        "paid by": hexadecimal(receipt.payer),
+    }
+    if not is_success(receipt):
+        fields["error"] = failure_text(receipt.error)
+    for number, timer_id in enumerate(receipt.scheduled_timer_ids, 1):
+        fields[f"timer {number}"] = hexadecimal(timer_id)
+    for warning in receipt.warnings:
+        fields["warning"] = types_pb2.Warning.Name(warning)
+    return {name: text for name, text in fields.items() if text}
+
+
+def receipt_row(receipt: types_pb2.Receipt) -> tuple[str, ...]:
+    """One line of a block's receipts."""
+    return (
+        str(receipt.index),
+        _KINDS[receipt.kind],
+        hexadecimal(receipt.actor),
+        receipt.handler,
+        "succeeded" if is_success(receipt) else failure_text(receipt.error),
+        f"{receipt.cycles_used:,}",
+        amount(receipt.fee),
+        hexadecimal(receipt.id),
+    )
+
+
+def event_row(event: types_pb2.Event) -> tuple[str, ...]:
+    """One line of a list of events."""
+    if event.emitter:
+        emitter, data = hexadecimal(event.emitter), bytes_text(event.data)
+    else:
+        emitter, data = "system", cbor_text(event.data)
+    return str(event.height), str(event.index), emitter, event.topic, data
+
+
+def header_fields(header: types_pb2.Header) -> dict[str, str]:
+    """A block's header."""
+    return {
+        "height": str(header.height),
+        "hash": hexadecimal(header.hash),
+        "parent": hexadecimal(header.parent_hash),
+        "virtual time": f"{header.timestamp_ms:,} ms",
+        "proposer": hexadecimal(header.proposer),
+        "basefee per cycle": amount(header.basefee_cycle),
+        "basefee per cell": amount(header.basefee_cell),
+        "cycles used": f"{header.cycles_used:,}",
+        "cells used": f"{header.cells_used:,}",
+        "state root": hexadecimal(header.state_root),
+    }

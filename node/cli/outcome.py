@@ -1,0 +1,30 @@
+"""How the outcome of a transaction is told, and turned into an exit code."""
+
+from node.cli.connection import Connection
+from node.cli.describing import (
+    EVENT_COLUMNS,
+    event_row,
+    failure_text,
+    is_success,
+    receipt_fields,
+)
+from node.rpc.v1 import types_pb2
+
+__all__ = ["tell_committed"]
+
+
+def tell_committed(
+    connection: Connection, committed: types_pb2.CommittedTransaction
+) -> None:
+    """Show receipt and events; a failed execution ends the command.
+
+    With `--json` the whole answer was printed already.
+    """
+    output, receipt = connection.output, committed.receipt
+    if not output.is_json:
+        output.fields("", receipt_fields(receipt))
+        if committed.events:
+            rows = [event_row(event) for event in committed.events]
+            output.table("\nevents", EVENT_COLUMNS, rows)
+    if not is_success(receipt):
+        connection.refuse(failure_text(receipt.error))

@@ -1,0 +1,150 @@
+"""What a command prints: tables for people, protobuf's JSON for programs.
+
+rich is imported when the first table is printed. Nothing is cut to the terminal's
+width: what does not fit is folded, and what goes into a file is not.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+import click
+from google.protobuf.json_format import MessageToJson
+from google.protobuf.message import Message
+
+from node.config import format_amount
+from node.primitives import codec
+
+__all__ = [
+    "Output",
+    "amount",
+    "bytes_text",
+    "cbor_text",
+    "hexadecimal",
+    "returned_text",
+]
+
+_FILE_WIDTH = 10_000
+"""Columns of a table that goes into a file or a pipe."""
+
+_SHOWN_MAX = 500
+"""Characters of a value: of a longer one the beginning; --json has it whole."""
+
+
+class Output:
+    """Prints for a person or for a program."""
+
+    __slots__ = ("is_json",)
+
+    def __init__(self, *, is_json: bool) -> None:
+        self.is_json = is_json
+
+    def message(self, message: Message) -> None:
+        """One line of JSON."""
+        click.echo(
+            MessageToJson(
+                message, indent=None, always_print_fields_with_no_presence=True
+            )
+        )
+        sys.stdout.flush()
+
+    def fields(self, title: str, fields: Mapping[str, str]) -> None:
+        """Names and values, one a line."""
+        self.table(title, (), list(fields.items()))
+
+    def table(
+        self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
+    ) -> None:
+        """A table; without columns, its first is a heading of the line."""
+        from rich.console import Console  # noqa: PLC0415 - only when it is needed
+        from rich.table import Table  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        console = Console(highlight=False)
+        if not console.is_terminal:
+            console.width = _FILE_WIDTH
+        table = Table(box=None, show_header=bool(columns), pad_edge=False)
+        for column in columns or ("", ""):
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        with console.capture() as printed:
+            if title:
+                console.print(Text(title, style="bold"))
+            console.print(table)
+        for line in printed.get().splitlines():
+            click.echo(line.rstrip())
+        sys.stdout.flush()
+
+    def line(self, text: str) -> None:
+        """One line, at once."""
+        click.echo(text)
+        sys.stdout.flush()
+
+    def error(self, text: str) -> None:
+        """One sentence on standard error."""
+        click.echo(f"cowboy-devnet: {text}", err=True)
+
+
+def amount(text: str) -> str:
+    """Base units of a message, as CBY and base units."""
+    return format_amount(int(text or "0"))
+
+
+def hexadecimal(data: bytes) -> str:
+    """`0x…`."""
+    return f"0x{data.hex()}"
+
+
+def bytes_text(data: bytes) -> str:
+    """Bytes as text if they are printable, else as hex."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if not data:
+        return "(empty)"
+    shown = text if text.isprintable() and text else hexadecimal(data)
+    return _shortened(shown, len(data))
+
+
+def cbor_text(data: bytes) -> str:
+    """Canonical CBOR in words: what `self.storage` and events of the system hold."""
+    try:
+        value = codec.decode(data)
+    except codec.MalformedCbor:
+        return bytes_text(data)
+    return _shortened(_words(value), len(data))
+
+
+def returned_text(data: bytes) -> str:
+    """What a handler returned: text as it is, other values from canonical CBOR.
+
+    A text and some other value may have the same bytes; then it is shown as text.
+    """
+    try:
+        is_text = data.decode().isprintable()
+    except UnicodeDecodeError:
+        is_text = False
+    return bytes_text(data) if is_text else cbor_text(data)
+
+
+def _words(value: object) -> str:
+    match value:
+        case bytes():
+            return hexadecimal(value) if value else "(empty)"
+        case dict():
+            parts = [f"{_words(name)}: {_words(item)}" for name, item in value.items()]
+            return f"{{{', '.join(parts)}}}"
+        case list():
+            return f"[{', '.join(_words(item) for item in value)}]"
+        case str():
+            return value
+        case _:
+            return json.dumps(value)
+
+
+def _shortened(text: str, byte_count: int) -> str:
+    if len(text) <= _SHOWN_MAX:
+        return text
+    return f"{text[:_SHOWN_MAX]}… ({byte_count} bytes)"

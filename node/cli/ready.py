@@ -1,0 +1,135 @@
+"""What a node says once it serves: to people a banner, to programs a ready file.
+
+Both name the endpoints, the chain, how blocks are made, and the development accounts
+with their keys, which everybody knows.
+"""
+
+import json
+import sys
+from ipaddress import ip_address
+from pathlib import Path
+
+from node import __version__
+from node.app import Ready
+from node.config import ConfigError, format_amount
+from node.primitives.crypto import dev_private_key, public_key_address
+from node.runtime.types import MiningMode, NodeStatus
+
+__all__ = ["print_banner", "remove_ready_file", "write_ready_file"]
+
+ACCOUNTS_SHOWN_MAX = 10
+_WARNING_REACHABLE = (
+    "WARNING: others on the network can reach this node, and use every account."
+)
+
+
+def _dev_accounts(count: int) -> list[dict[str, str]]:
+    """Address and key of the first development accounts, as hex."""
+    keys = [dev_private_key(index) for index in range(count)]
+    return [
+        {
+            "address": f"0x{public_key_address(key).hex()}",
+            "private_key": f"0x{key.hex()}",
+        }
+        for key in keys
+    ]
+
+
+def _document(ready: Ready) -> dict[str, object]:
+    genesis, state = ready.opened.genesis, ready.opened.state
+    return {
+        "version": __version__,
+        "grpc": ready.grpc_address,
+        "chain": genesis.name,
+        "chain_id": genesis.params.chain_id,
+        "height": state.head.height,
+        "data_dir": str(ready.config.data_dir or ":memory:"),
+        "mining": ready.status.mining_mode.value,
+        "pace_ms": ready.status.pace_ms,
+        "accounts": _dev_accounts(genesis.dev_account_count),
+    }
+
+
+def write_ready_file(ready: Ready) -> None:
+    """Write the ready file, if one is wanted, in one step: whoever sees it can read it.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    path = ready.config.ready_file
+    if path is None:
+        return
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        draft.write_text(json.dumps(_document(ready), indent=2) + "\n")
+        draft.replace(path)
+    except OSError as error:
+        raise ConfigError(f"--ready-file {path}: {error.strerror}") from error
+
+
+def remove_ready_file(path: Path | None) -> None:
+    """Leave no ready file of a node that does not serve."""
+    if path is not None:
+        path.unlink(missing_ok=True)
+
+
+def print_banner(ready: Ready) -> None:
+    """Tell a person where the node is and what can be done with it."""
+    sys.stdout.write("\n".join(_banner(ready)) + "\n")
+    sys.stdout.flush()
+
+
+def _banner(ready: Ready) -> list[str]:
+    genesis = ready.opened.genesis
+    origin = "fresh" if ready.opened.is_fresh else "resumed"
+    height = ready.opened.state.head.height
+    lines = [
+        f"cowboy-devnet {__version__}",
+        "",
+        f"  gRPC      {ready.grpc_address}",
+        f"  chain     {genesis.name}, id {genesis.params.chain_id}",
+        f"  height    {height}, {origin}",
+        f"  data      {ready.config.data_dir or 'in memory, nothing is kept'}",
+        f"  mining    {_mining(ready.status)}",
+        "",
+    ]
+    if genesis.params.dev:
+        lines += _accounts(ready)
+        if not _is_loopback(ready.config.grpc_listen.host):
+            lines += [_WARNING_REACHABLE, ""]
+    return lines
+
+
+def _accounts(ready: Ready) -> list[str]:
+    genesis = ready.opened.genesis
+    count = genesis.dev_account_count
+    if not count:
+        return []
+    balance = format_amount(genesis.dev_account_balance).partition(" (")[0]
+    lines = [
+        f"  Accounts, {balance} each at genesis. UNSAFE: everybody has these keys."
+    ]
+    lines += [
+        f"  ({index}) {account['address']}  {account['private_key']}"
+        for index, account in enumerate(_dev_accounts(min(count, ACCOUNTS_SHOWN_MAX)))
+    ]
+    if count > ACCOUNTS_SHOWN_MAX:
+        lines.append(f"  … and {count - ACCOUNTS_SHOWN_MAX} more")
+    return [*lines, ""]
+
+
+def _mining(status: NodeStatus) -> str:
+    match status.mining_mode:
+        case MiningMode.INTERVAL:
+            return f"a block every {status.pace_ms / 1000:g} s"
+        case MiningMode.INSTANT:
+            return "a block for each transaction"
+        case MiningMode.MANUAL:
+            return "only on request (`cowboy-devnet mine`)"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,204 @@
+"""Commands that send transactions: `transfer`, `deploy`, `call`.
+
+The node completes the body (nonce, limits by execution, fees by the basefee); it is
+signed here, and the key goes nowhere.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Concatenate, ParamSpec
+
+import click
+
+from node.cli import arguments
+from node.cli.arguments import Sender
+from node.cli.connection import Command, Connection, client_command
+from node.cli.describing import dropped_text
+from node.cli.outcome import tell_committed
+from node.cli.output import hexadecimal
+from node.primitives.crypto import keccak256, sign
+from node.rpc.v1 import transactions_pb2 as messages
+from node.rpc.v1 import types_pb2
+from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
+
+__all__ = ["call", "deploy", "transfer"]
+
+Parameters = ParamSpec("Parameters")
+
+_SALT_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """Who sends, and how."""
+
+    sender: Sender
+    tip: int
+    is_waited_for: bool
+
+
+def _sending_command(
+    function: Callable[Concatenate[Connection, _Sending, Parameters], None],
+) -> Command:
+    """The flags of a command that sends a transaction."""
+
+    def sending(
+        connection: Connection,
+        /,
+        sender: Sender,
+        tip: int,
+        no_wait: bool,  # noqa: FBT001 - a flag
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> None:
+        how = _Sending(sender, tip, is_waited_for=not no_wait)
+        function(connection, how, *args, **kwargs)
+
+    sending.__doc__ = function.__doc__
+    sending.__name__ = function.__name__
+    decorated = client_command(sending)
+    for option in (
+        click.option(
+            "--no-wait",
+            is_flag=True,
+            help="Do not wait for the block: answer with the id.",
+        ),
+        click.option(
+            "--tip",
+            type=arguments.amount,
+            default="0",
+            help="Priority fee per cycle, in base units.",
+        ),
+        click.option(
+            "--from",
+            "sender",
+            type=arguments.sender,
+            default="0",
+            metavar="SENDER",
+            help="Number of a development account, a private key, or an address to "
+            "be impersonated.",
+        ),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+@click.command()
+@click.argument("to", type=arguments.address)
+@click.argument("amount", type=arguments.amount)
+@_sending_command
+def transfer(connection: Connection, how: _Sending, to: bytes, amount: int) -> None:
+    """Send AMOUNT (`5 CBY`, or base units) to the address TO."""
+    wish = types_pb2.Instruction(transfer=types_pb2.Transfer(to=to, amount=str(amount)))
+    _send(connection, how, wish)
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("payload", type=arguments.payload, default="")
+@click.option(
+    "--value", type=arguments.amount, default="0", help="What moves to the actor."
+)
+@click.option(
+    "--salt",
+    type=arguments.payload,
+    default="",
+    help="At most 32 bytes: for another address.",
+)
+@_sending_command
+def deploy(
+    connection: Connection,
+    how: _Sending,
+    file: Path,
+    payload: bytes,
+    value: int,
+    salt: bytes,
+) -> None:
+    """Create an actor from the source in FILE; its `deploy` or `init` gets PAYLOAD."""
+    if len(salt) > _SALT_BYTES:
+        raise click.UsageError(f"--salt has at most {_SALT_BYTES} bytes")
+    wish = types_pb2.Instruction(
+        deploy_actor=types_pb2.DeployActor(
+            salt=salt.ljust(_SALT_BYTES, b"\0"),
+            code=file.read_bytes(),
+            payload=payload,
+            value=str(value),
+        )
+    )
+    _send(connection, how, wish)
+
+
+@click.command()
+@click.argument("actor", type=arguments.address)
+@click.argument("handler")
+@click.argument("payload", type=arguments.payload, default="")
+@click.option(
+    "--value", type=arguments.amount, default="0", help="What moves to the actor."
+)
+@_sending_command
+def call(
+    connection: Connection,
+    how: _Sending,
+    actor: bytes,
+    handler: str,
+    payload: bytes,
+    value: int,
+) -> None:
+    """Call HANDLER of ACTOR with PAYLOAD: text, 0x…, @file or json:{…}."""
+    wish = types_pb2.Instruction(
+        execute_actor=types_pb2.ExecuteActor(
+            actor=actor, handler=handler, payload=payload, value=str(value)
+        )
+    )
+    _send(connection, how, wish)
+
+
+def _send(
+    connection: Connection, how: _Sending, instruction: types_pb2.Instruction
+) -> None:
+    """Complete, sign, submit, and tell what became of it."""
+    service = TransactionServiceStub(connection.channel)
+    draft = types_pb2.Draft(
+        sender=how.sender.address,
+        instruction=instruction,
+        max_priority_fee_per_cycle=str(how.tip),
+        max_priority_fee_per_cell=str(how.tip),
+    )
+    prepared = service.Prepare(
+        messages.PrepareRequest(draft=draft), timeout=connection.timeout
+    )
+    raw, name = _authorize(prepared.body, how.sender)
+    if not how.is_waited_for:
+        submitted = service.Submit(
+            messages.SubmitRequest(transaction=raw, as_sender=name),
+            timeout=connection.timeout,
+        )
+        if connection.output.is_json:
+            connection.output.message(submitted)
+        else:
+            connection.output.line(hexadecimal(submitted.id))
+        return
+    answer = service.SubmitAndWait(
+        messages.SubmitAndWaitRequest(transaction=raw, as_sender=name),
+        timeout=connection.timeout,
+    )
+    _tell(connection, answer)
+
+
+def _authorize(body: bytes, sender: Sender) -> tuple[bytes, bytes]:
+    """What is transmitted, and whose name the node is asked to take."""
+    if sender.private_key is None:
+        return body, sender.address
+    return body + sign(keccak256(body), sender.private_key), b""
+
+
+def _tell(connection: Connection, answer: messages.SubmitAndWaitResponse) -> None:
+    output = connection.output
+    if output.is_json:
+        output.message(answer)
+    if answer.HasField("dropped"):
+        connection.refuse(dropped_text(answer.dropped))
+    if not answer.HasField("committed"):
+        connection.refuse("the chain was rewound while the transaction waited")
+    tell_committed(connection, answer.committed)

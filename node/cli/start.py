@@ -1,0 +1,177 @@
+"""`cowboy-devnet start`: from flags to a `NodeConfig`, and into the node.
+
+Rules: nothing is imported that the node does not need to serve; the parts of the node
+are imported after the flags were read, so that `start --help` is quick.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+if TYPE_CHECKING:
+    from node.config import NodeConfig
+
+__all__ = ["start"]
+
+_IN_MEMORY = ":memory:"
+
+
+class _Flags(TypedDict):
+    """The flags of `start`, as click hands them over."""
+
+    data_dir: str
+    genesis: str | None
+    grpc_listen: str
+    mining: str
+    pace: str | None
+    block_time: str | None
+    no_dev: bool
+    accounts: int | None
+    account_balance: str | None
+    ready_file: Path | None
+    log_format: str
+    log_level: str
+
+
+@click.command()
+@click.option(
+    "--data-dir",
+    default="./devnet-data",
+    help=f"Folder of the chain, one node at a time; {_IN_MEMORY} keeps nothing.",
+)
+@click.option(
+    "--genesis",
+    metavar="NAME|FILE",
+    help="Preset (devnet, mesa) or file a fresh chain begins from.  [default: devnet]",
+)
+@click.option(
+    "--grpc-listen",
+    default="127.0.0.1:50051",
+    metavar="HOST:PORT",
+    help="Where to serve; port 0 picks a free one.",
+)
+@click.option(
+    "--mining",
+    type=click.Choice(["interval", "instant", "manual"]),
+    default="interval",
+    help="A block every --pace, for each transaction, or only on request.",
+)
+@click.option(
+    "--pace",
+    metavar="DURATION",
+    help="Wall time between blocks (250ms, 1s).  [default: the chain's block time]",
+)
+@click.option(
+    "--block-time",
+    metavar="DURATION",
+    help="Virtual time between blocks of a fresh chain.  [default: of the genesis]",
+)
+@click.option(
+    "--no-dev",
+    is_flag=True,
+    help="Serve no DevService, and impersonate nobody.",
+)
+@click.option(
+    "--accounts",
+    type=int,
+    metavar="N",
+    help="Development accounts of a fresh chain.  [default: of the genesis: 10]",
+)
+@click.option(
+    "--account-balance",
+    metavar="AMOUNT",
+    help="What each has.  [default: of the genesis: 1000000 CBY]",
+)
+@click.option(
+    "--ready-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Written once the node serves, as JSON; removed when it ends.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["auto", "console", "json"]),
+    default="auto",
+    help="auto: console for a terminal, else json.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+)
+def start(**flags: Unpack[_Flags]) -> None:
+    """Run a node until it is told to stop (SIGTERM, Ctrl-C)."""
+    from node.config import ConfigError  # noqa: PLC0415 - see the top of this module
+
+    try:
+        config = _config(flags)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    sys.exit(_run(config))
+
+
+def _run(config: "NodeConfig") -> int:
+    # gRPC would say on standard error what is said in a sentence anyway; it reads this
+    # when it is imported.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from node import app  # noqa: PLC0415 - see the top of this module
+    from node.cli.ready import (  # noqa: PLC0415
+        print_banner,
+        remove_ready_file,
+        write_ready_file,
+    )
+
+    is_serving = False
+
+    def announce(ready: app.Ready) -> None:
+        nonlocal is_serving
+        is_serving = True
+        write_ready_file(ready)
+        print_banner(ready)
+
+    try:
+        return app.run(config, announce)
+    finally:
+        if is_serving:  # else it may be another node's
+            remove_ready_file(config.ready_file)
+
+
+def _config(flags: _Flags) -> "NodeConfig":
+    """The flags as a config.
+
+    Raises:
+        ConfigError: One of them cannot be.
+    """
+    from node.config import (  # noqa: PLC0415 - see the top of this module
+        GenesisChoice,
+        LogFormat,
+        LogLevel,
+        NodeConfig,
+        parse_amount,
+        parse_duration_ms,
+        parse_listen,
+    )
+    from node.runtime.types import MiningMode  # noqa: PLC0415
+
+    balance, block_time = flags["account_balance"], flags["block_time"]
+    in_memory = flags["data_dir"] == _IN_MEMORY
+    return NodeConfig(
+        data_dir=None if in_memory else Path(flags["data_dir"]),
+        genesis=GenesisChoice(
+            source=flags["genesis"],
+            account_count=flags["accounts"],
+            account_balance=None if balance is None else parse_amount(balance),
+            block_interval_ms=(
+                None if block_time is None else parse_duration_ms(block_time)
+            ),
+        ),
+        grpc_listen=parse_listen(flags["grpc_listen"]),
+        mining=MiningMode(flags["mining"]),
+        is_dev_served=not flags["no_dev"],
+        pace_ms=None if flags["pace"] is None else parse_duration_ms(flags["pace"]),
+        ready_file=flags["ready_file"],
+        log_format=LogFormat(flags["log_format"]),
+        log_level=LogLevel(flags["log_level"]),
+    )

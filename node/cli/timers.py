@@ -1,0 +1,160 @@
+"""`cowboy-devnet timers`: those that wait, and how others ended."""
+
+from collections.abc import Iterator
+
+import click
+from typing_extensions import override
+
+from node.cli import arguments
+from node.cli.connection import Connection, client_command
+from node.cli.describing import receipt_fields
+from node.cli.output import amount, bytes_text, hexadecimal
+from node.rpc.v1 import timers_pb2 as messages
+from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
+
+__all__ = ["timers"]
+
+_PAGE_TIMERS = 1_000
+_HELP = ("-h", "--help")
+_STATUSES = {
+    messages.TimerStatus.Name(number)
+    .removeprefix("TIMER_STATUS_")
+    .lower()
+    .replace("_", "-"): number
+    for number in messages.TimerStatus.values()
+    if number != messages.TIMER_STATUS_UNSPECIFIED
+}
+_NAMES = {number: name for name, number in _STATUSES.items()}
+
+
+class _ListByDefault(click.Group):
+    """`timers` alone is `timers list`."""
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_named = bool(args) and (args[0] in self.commands or args[0] in _HELP)
+        return super().parse_args(ctx, args if is_named else ["list", *args])
+
+
+@click.group(cls=_ListByDefault)
+def timers() -> None:
+    """Show timers that wait, and how others ended."""
+
+
+@timers.command("list")
+@click.option("--actor", type=arguments.address, help="Only those of this actor.")
+@click.option(
+    "--payer", type=arguments.address, help="Only those that this account pays."
+)
+@click.option("--status", type=click.Choice(list(_STATUSES)), default="pending")
+@click.option("--first", "from_height", type=click.IntRange(min=0), help="Height.")
+@click.option("--last", "to_height", type=click.IntRange(min=0), help="Height.")
+@client_command
+def list_timers(
+    connection: Connection,
+    actor: bytes | None,
+    payer: bytes | None,
+    status: str,
+    from_height: int | None,
+    to_height: int | None,
+) -> None:
+    """List timers in the order in which they are due."""
+    request = messages.ListTimersRequest(
+        actor=actor or b"",
+        fee_payer=payer or b"",
+        status=_STATUSES[status],
+        from_height=from_height,
+        to_height=to_height,
+        page_size=_PAGE_TIMERS,
+    )
+    found = _pages(connection, request)
+    if connection.output.is_json:
+        for timer in found:
+            connection.output.message(timer)
+        return
+    columns = ("due", "status", "actor", "paid by", "handler", "gas limit", "id")
+    connection.output.table("", columns, [_row(timer) for timer in found])
+
+
+def _pages(
+    connection: Connection, request: messages.ListTimersRequest
+) -> Iterator[messages.Timer]:
+    service = TimerServiceStub(connection.channel)
+    while True:
+        page = service.ListTimers(request, timeout=connection.timeout)
+        yield from page.timers
+        request.page_token = page.next_page_token
+        if not request.page_token:
+            return
+
+
+def _row(timer: messages.Timer) -> tuple[str, ...]:
+    return (
+        str(timer.height),
+        _NAMES[timer.status],
+        hexadecimal(timer.actor),
+        hexadecimal(timer.fee_payer),
+        timer.record.handler,
+        f"{timer.record.gas_limit:,}" if timer.HasField("record") else "",
+        hexadecimal(timer.id),
+    )
+
+
+@timers.command("show")
+@click.argument("timer_id", type=arguments.hash32, metavar="ID")
+@client_command
+def show_timer(connection: Connection, timer_id: bytes) -> None:
+    """Show a timer: what it is, or how it ended and where."""
+    answer = TimerServiceStub(connection.channel).GetTimer(
+        messages.GetTimerRequest(timer_id=timer_id), timeout=connection.timeout
+    )
+    output = connection.output
+    if output.is_json:
+        output.message(answer)
+        return
+    timer = answer.timer
+    fields = {
+        "id": hexadecimal(timer.id),
+        "status": _NAMES[timer.status],
+        "due": str(timer.height),
+        "actor": hexadecimal(timer.actor),
+        "paid by": hexadecimal(timer.fee_payer),
+    }
+    output.fields("", fields | _record_fields(timer) | _end_fields(timer))
+    if answer.HasField("receipt"):
+        output.fields("\nreceipt", receipt_fields(answer.receipt))
+
+
+def _record_fields(timer: messages.Timer) -> dict[str, str]:
+    if not timer.HasField("record"):
+        return {}
+    record = timer.record
+    default = ", by default" if record.is_gas_limit_defaulted else ""
+    fields = {
+        "handler": record.handler or "handle_timer, else on_timer",
+        "payload": bytes_text(record.payload),
+        "gas limit": f"{record.gas_limit:,} cycles{default}",
+        "expires after": str(record.expires_at),
+        "scheduled at": str(record.scheduled_at),
+        "sequence": str(record.sequence),
+        "tier": messages.TimerTier.Name(record.tier)
+        .removeprefix("TIMER_TIER_")
+        .lower(),
+    }
+    if record.max_fee_per_cycle:
+        fields["max fee per cycle"] = amount(record.max_fee_per_cycle)
+    if record.max_priority_fee_per_cycle:
+        fields["max priority fee per cycle"] = amount(record.max_priority_fee_per_cycle)
+    return fields
+
+
+def _end_fields(timer: messages.Timer) -> dict[str, str]:
+    if not timer.HasField("end"):
+        return {}
+    end = timer.end
+    fields = {"ended at": str(end.height), "decision": end.decision}
+    if end.reason:
+        fields["reason"] = end.reason
+    return fields | {
+        name.replace("_", " "): number for name, number in sorted(end.numbers.items())
+    }

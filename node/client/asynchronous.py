@@ -1,0 +1,338 @@
+"""AsyncClient: a node's API for programs with an event loop.
+
+Each method is one call of the node's API and returns its answer, typed; amounts are
+decimal strings of base units, heights are integers, all else is bytes. What the node
+refuses is a `NodeError` with its stable reason; a node that does not answer is
+`NodeUnreachable`. Lists turn their pages by themselves.
+"""
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self, TypeVar
+
+import grpc
+
+from node.chain.transaction import Instruction
+from node.client.errors import errors_told
+from node.client.messages import (
+    CALL_SECONDS,
+    CHANNEL_OPTIONS,
+    EventFilter,
+    TimerQuery,
+    block_request,
+    committed_of,
+    draft,
+    host_port,
+    sign_prepared,
+    simulate_request,
+    storage_request,
+)
+from node.client.wallet import Wallet
+from node.rpc.v1 import (
+    dev_pb2,
+    dev_pb2_grpc,
+    queries_pb2,
+    queries_pb2_grpc,
+    streams_pb2,
+    streams_pb2_grpc,
+    timers_pb2,
+    timers_pb2_grpc,
+    transactions_pb2,
+    transactions_pb2_grpc,
+    types_pb2,
+)
+
+__all__ = ["AsyncClient"]
+
+_Request = TypeVar("_Request")
+_Response = TypeVar("_Response")
+
+_PAGE_ENTRIES = 500
+_PAGE_BLOCKS = 100
+
+
+class AsyncClient:
+    """A connection to a node; close it, or leave it to `async with`."""
+
+    def __init__(
+        self, url: str = "127.0.0.1:50051", *, timeout: float = CALL_SECONDS
+    ) -> None:
+        """Connect lazily: nothing is sent before the first call."""
+        self.url = host_port(url)
+        self.timeout = timeout
+        self._channel = grpc.aio.insecure_channel(
+            self.url, options=list(CHANNEL_OPTIONS)
+        )
+        self._transactions = transactions_pb2_grpc.TransactionServiceStub(self._channel)
+        self._queries = queries_pb2_grpc.QueryServiceStub(self._channel)
+        self._timers = timers_pb2_grpc.TimerServiceStub(self._channel)
+        self._streams = streams_pb2_grpc.StreamServiceStub(self._channel)
+        self._dev = dev_pb2_grpc.DevServiceStub(self._channel)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._channel.close()
+
+    async def __aenter__(self) -> Self:
+        """The client itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        await self.close()
+
+    async def _call(
+        self,
+        method: "grpc.aio.UnaryUnaryMultiCallable[_Request, _Response]",
+        request: _Request,
+        timeout: float | None = None,
+    ) -> _Response:
+        with errors_told(self.url):
+            return await method(request, timeout=timeout or self.timeout)
+
+    # --- transactions --------------------------------------------------------------
+
+    async def prepare(
+        self, wanted: types_pb2.Draft
+    ) -> transactions_pb2.PrepareResponse:
+        """A body, completed by the node, and what to sign."""
+        request = transactions_pb2.PrepareRequest(draft=wanted)
+        return await self._call(self._transactions.Prepare, request)
+
+    async def submit(
+        self, transaction: bytes, *, as_sender: bytes = b""
+    ) -> transactions_pb2.SubmitResponse:
+        """Admit body ‖ signature; with `as_sender` (dev), the body alone."""
+        request = transactions_pb2.SubmitRequest(
+            transaction=transaction, as_sender=as_sender
+        )
+        return await self._call(self._transactions.Submit, request)
+
+    async def submit_and_wait(
+        self,
+        transaction: bytes,
+        *,
+        as_sender: bytes = b"",
+        timeout: float | None = None,
+    ) -> transactions_pb2.SubmitAndWaitResponse:
+        """The same, and wait until it is in a block, or dropped."""
+        request = transactions_pb2.SubmitAndWaitRequest(
+            transaction=transaction, as_sender=as_sender
+        )
+        return await self._call(self._transactions.SubmitAndWait, request, timeout)
+
+    async def execute(
+        self, wallet: Wallet, instruction: Instruction, *, timeout: float | None = None
+    ) -> types_pb2.CommittedTransaction:
+        """Prepare, sign, submit and wait; a failed execution is an answer, too.
+
+        Raises:
+            TransactionDropped: It left the pool without a block.
+        """
+        prepared = await self.prepare(draft(wallet.address, instruction))
+        raw = sign_prepared(prepared, wallet, instruction)
+        return committed_of(await self.submit_and_wait(raw, timeout=timeout))
+
+    async def simulate(
+        self, subject: bytes | types_pb2.Draft
+    ) -> transactions_pb2.SimulateResponse:
+        """The receipt that a transaction, or a draft, would get at the head."""
+        return await self._call(self._transactions.Simulate, simulate_request(subject))
+
+    async def estimate_limits(
+        self, wanted: types_pb2.Draft
+    ) -> transactions_pb2.EstimateLimitsResponse:
+        """Limits that suffice, found by execution."""
+        request = transactions_pb2.EstimateLimitsRequest(draft=wanted)
+        return await self._call(self._transactions.EstimateLimits, request)
+
+    # --- state ---------------------------------------------------------------------
+
+    async def status(
+        self, *, include_supply: bool = False
+    ) -> queries_pb2.GetStatusResponse:
+        """Where the chain stands and what the node is doing."""
+        request = queries_pb2.GetStatusRequest(include_supply=include_supply)
+        return await self._call(self._queries.GetStatus, request)
+
+    async def params(self) -> queries_pb2.GetParamsResponse:
+        """What genesis fixed, and what governance made of the rest."""
+        request = queries_pb2.GetParamsRequest()
+        return await self._call(self._queries.GetParams, request)
+
+    async def account(self, address: bytes) -> queries_pb2.GetAccountResponse:
+        """Balance and nonces of an address."""
+        request = queries_pb2.GetAccountRequest(address=address)
+        return await self._call(self._queries.GetAccount, request)
+
+    async def actor(self, address: bytes) -> queries_pb2.GetActorResponse:
+        """An actor's code, handlers, and what waits for it."""
+        request = queries_pb2.GetActorRequest(address=address)
+        return await self._call(self._queries.GetActor, request)
+
+    async def storage(self, actor: bytes, key: str | bytes) -> queries_pb2.StorageEntry:
+        """An entry, by its name in `self.storage` or by its raw key."""
+        request = storage_request(actor, key)
+        response = await self._call(self._queries.GetStorage, request)
+        return response.entry
+
+    async def list_storage(
+        self, actor: bytes, prefix: bytes = b""
+    ) -> AsyncIterator[queries_pb2.StorageEntry]:
+        """Entries of an actor, ascending by raw key."""
+        token = None
+        while token != "":
+            request = queries_pb2.ListStorageRequest(
+                actor=actor,
+                prefix=prefix,
+                page_size=_PAGE_ENTRIES,
+                page_token=token or "",
+            )
+            page = await self._call(self._queries.ListStorage, request)
+            for entry in page.entries:
+                yield entry
+            token = page.next_page_token
+
+    async def read(
+        self, actor: bytes, handler: str, payload: bytes = b"", *, sender: bytes = b""
+    ) -> queries_pb2.CallReadOnlyResponse:
+        """A handler's answer on a read view: nothing is charged or kept."""
+        request = queries_pb2.CallReadOnlyRequest(
+            actor=actor, handler=handler, payload=payload, sender=sender
+        )
+        return await self._call(self._queries.CallReadOnly, request)
+
+    # --- what happened -------------------------------------------------------------
+
+    async def block(
+        self,
+        height: int | None = None,
+        *,
+        block_hash: bytes | None = None,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    ) -> types_pb2.Block:
+        """A block by height or hash; the latest without either."""
+        request = block_request(height, block_hash, view)
+        response = await self._call(self._queries.GetBlock, request)
+        return response.block
+
+    async def blocks(
+        self,
+        from_height: int | None = None,
+        *,
+        is_descending: bool = False,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    ) -> AsyncIterator[types_pb2.Block]:
+        """Blocks from a height on, to the head or to genesis."""
+        token = None
+        while token != "":
+            request = queries_pb2.ListBlocksRequest(
+                from_height=from_height,
+                descending=is_descending,
+                view=view,
+                page_size=_PAGE_BLOCKS,
+                page_token=token or "",
+            )
+            page = await self._call(self._queries.ListBlocks, request)
+            for block in page.blocks:
+                yield block
+            token = page.next_page_token
+
+    async def transaction(
+        self, transaction_id: bytes
+    ) -> queries_pb2.GetTransactionResponse:
+        """What became of a transaction."""
+        request = queries_pb2.GetTransactionRequest(id=transaction_id)
+        return await self._call(self._queries.GetTransaction, request)
+
+    async def timer(self, timer_id: bytes) -> timers_pb2.GetTimerResponse:
+        """A timer, pending or ended."""
+        request = timers_pb2.GetTimerRequest(timer_id=timer_id)
+        return await self._call(self._timers.GetTimer, request)
+
+    async def timers(
+        self, wanted: TimerQuery | None = None
+    ) -> AsyncIterator[timers_pb2.Timer]:
+        """Timers that pass the filters; without any, all that are pending."""
+        wanted = wanted or TimerQuery()
+        token = None
+        while token != "":
+            request = wanted.request(_PAGE_ENTRIES, token or "")
+            page = await self._call(self._timers.ListTimers, request)
+            for timer in page.timers:
+                yield timer
+            token = page.next_page_token
+
+    # --- streams -------------------------------------------------------------------
+
+    async def stream_blocks(
+        self,
+        resume_after: types_pb2.BlockRef | None = None,
+        *,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    ) -> AsyncIterator[streams_pb2.StreamBlocksResponse]:
+        """Blocks as they come, after the one that was seen last; without end."""
+        request = streams_pb2.StreamBlocksRequest(resume_after=resume_after, view=view)
+        call = self._streams.StreamBlocks(request)
+        try:
+            with errors_told(self.url):
+                async for response in call:
+                    yield response
+        finally:
+            call.cancel()
+
+    async def stream_events(
+        self,
+        wanted: EventFilter | None = None,
+        resume_after: streams_pb2.EventCursor | None = None,
+    ) -> AsyncIterator[streams_pb2.StreamEventsResponse]:
+        """Events as they come, after the one that was seen last; without end."""
+        request = (wanted or EventFilter()).request(resume_after)
+        call = self._streams.StreamEvents(request)
+        try:
+            with errors_told(self.url):
+                async for response in call:
+                    yield response
+        finally:
+            call.cancel()
+
+    # --- development ---------------------------------------------------------------
+
+    async def mine(
+        self, blocks: int = 1, *, timeout: float | None = None
+    ) -> types_pb2.Header:
+        """Make blocks now; the new head."""
+        request = dev_pb2.MineRequest(blocks=blocks)
+        response = await self._call(self._dev.Mine, request, timeout)
+        return response.head
+
+    async def set_mining(
+        self, mode: "queries_pb2.MiningMode.ValueType", pace_ms: int | None = None
+    ) -> dev_pb2.SetMiningResponse:
+        """Change what makes the next block."""
+        request = dev_pb2.SetMiningRequest(mode=mode, pace_ms=pace_ms)
+        return await self._call(self._dev.SetMining, request)
+
+    async def fund(self, to: bytes, amount: int) -> types_pb2.CommittedTransaction:
+        """Mint base units to an account."""
+        request = dev_pb2.FundRequest(to=to, amount=str(amount))
+        response = await self._call(self._dev.Fund, request)
+        return response.committed
+
+    async def set_balance(
+        self, address: bytes, amount: int
+    ) -> types_pb2.CommittedTransaction:
+        """Mint or take what is missing to a balance, in base units."""
+        request = dev_pb2.SetBalanceRequest(address=address, amount=str(amount))
+        response = await self._call(self._dev.SetBalance, request)
+        return response.committed
+
+    async def reset(self) -> types_pb2.Header:
+        """Back to genesis: state, history and pool; genesis' header."""
+        response = await self._call(self._dev.Reset, dev_pb2.ResetRequest())
+        return response.head

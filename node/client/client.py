@@ -1,0 +1,323 @@
+"""Client: a node's API for programs without an event loop.
+
+Each method is one call of the node's API and returns its answer, typed; amounts are
+decimal strings of base units, heights are integers, all else is bytes. What the node
+refuses is a `NodeError` with its stable reason; a node that does not answer is
+`NodeUnreachable`. Lists turn their pages by themselves.
+"""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self, TypeVar
+
+import grpc
+
+from node.chain.transaction import Instruction
+from node.client.errors import errors_told
+from node.client.messages import (
+    CALL_SECONDS,
+    CHANNEL_OPTIONS,
+    EventFilter,
+    TimerQuery,
+    block_request,
+    committed_of,
+    draft,
+    host_port,
+    sign_prepared,
+    simulate_request,
+    storage_request,
+)
+from node.client.wallet import Wallet
+from node.rpc.v1 import (
+    dev_pb2,
+    dev_pb2_grpc,
+    queries_pb2,
+    queries_pb2_grpc,
+    streams_pb2,
+    streams_pb2_grpc,
+    timers_pb2,
+    timers_pb2_grpc,
+    transactions_pb2,
+    transactions_pb2_grpc,
+    types_pb2,
+)
+
+__all__ = ["Client"]
+
+_Request = TypeVar("_Request")
+_Response = TypeVar("_Response")
+
+_PAGE_ENTRIES = 500
+_PAGE_BLOCKS = 100
+
+
+class Client:
+    """A connection to a node; close it, or leave it to `with`. One for many threads."""
+
+    def __init__(
+        self, url: str = "127.0.0.1:50051", *, timeout: float = CALL_SECONDS
+    ) -> None:
+        """Connect lazily: nothing is sent before the first call."""
+        self.url = host_port(url)
+        self.timeout = timeout
+        self._channel = grpc.insecure_channel(self.url, options=list(CHANNEL_OPTIONS))
+        self._transactions = transactions_pb2_grpc.TransactionServiceStub(self._channel)
+        self._queries = queries_pb2_grpc.QueryServiceStub(self._channel)
+        self._timers = timers_pb2_grpc.TimerServiceStub(self._channel)
+        self._streams = streams_pb2_grpc.StreamServiceStub(self._channel)
+        self._dev = dev_pb2_grpc.DevServiceStub(self._channel)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        """The client itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _call(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[_Request, _Response]",
+        request: _Request,
+        timeout: float | None = None,
+    ) -> _Response:
+        with errors_told(self.url):
+            return method(request, timeout=timeout or self.timeout)
+
+    # --- transactions --------------------------------------------------------------
+
+    def prepare(self, wanted: types_pb2.Draft) -> transactions_pb2.PrepareResponse:
+        """A body, completed by the node, and what to sign."""
+        request = transactions_pb2.PrepareRequest(draft=wanted)
+        return self._call(self._transactions.Prepare, request)
+
+    def submit(
+        self, transaction: bytes, *, as_sender: bytes = b""
+    ) -> transactions_pb2.SubmitResponse:
+        """Admit body ‖ signature; with `as_sender` (dev), the body alone."""
+        request = transactions_pb2.SubmitRequest(
+            transaction=transaction, as_sender=as_sender
+        )
+        return self._call(self._transactions.Submit, request)
+
+    def submit_and_wait(
+        self,
+        transaction: bytes,
+        *,
+        as_sender: bytes = b"",
+        timeout: float | None = None,
+    ) -> transactions_pb2.SubmitAndWaitResponse:
+        """The same, and wait until it is in a block, or dropped."""
+        request = transactions_pb2.SubmitAndWaitRequest(
+            transaction=transaction, as_sender=as_sender
+        )
+        return self._call(self._transactions.SubmitAndWait, request, timeout)
+
+    def execute(
+        self, wallet: Wallet, instruction: Instruction, *, timeout: float | None = None
+    ) -> types_pb2.CommittedTransaction:
+        """Prepare, sign, submit and wait; a failed execution is an answer, too.
+
+        Raises:
+            TransactionDropped: It left the pool without a block.
+        """
+        prepared = self.prepare(draft(wallet.address, instruction))
+        raw = sign_prepared(prepared, wallet, instruction)
+        return committed_of(self.submit_and_wait(raw, timeout=timeout))
+
+    def simulate(
+        self, subject: bytes | types_pb2.Draft
+    ) -> transactions_pb2.SimulateResponse:
+        """The receipt that a transaction, or a draft, would get at the head."""
+        return self._call(self._transactions.Simulate, simulate_request(subject))
+
+    def estimate_limits(
+        self, wanted: types_pb2.Draft
+    ) -> transactions_pb2.EstimateLimitsResponse:
+        """Limits that suffice, found by execution."""
+        request = transactions_pb2.EstimateLimitsRequest(draft=wanted)
+        return self._call(self._transactions.EstimateLimits, request)
+
+    # --- state ---------------------------------------------------------------------
+
+    def status(self, *, include_supply: bool = False) -> queries_pb2.GetStatusResponse:
+        """Where the chain stands and what the node is doing."""
+        request = queries_pb2.GetStatusRequest(include_supply=include_supply)
+        return self._call(self._queries.GetStatus, request)
+
+    def params(self) -> queries_pb2.GetParamsResponse:
+        """What genesis fixed, and what governance made of the rest."""
+        request = queries_pb2.GetParamsRequest()
+        return self._call(self._queries.GetParams, request)
+
+    def account(self, address: bytes) -> queries_pb2.GetAccountResponse:
+        """Balance and nonces of an address."""
+        request = queries_pb2.GetAccountRequest(address=address)
+        return self._call(self._queries.GetAccount, request)
+
+    def actor(self, address: bytes) -> queries_pb2.GetActorResponse:
+        """An actor's code, handlers, and what waits for it."""
+        request = queries_pb2.GetActorRequest(address=address)
+        return self._call(self._queries.GetActor, request)
+
+    def storage(self, actor: bytes, key: str | bytes) -> queries_pb2.StorageEntry:
+        """An entry, by its name in `self.storage` or by its raw key."""
+        request = storage_request(actor, key)
+        response = self._call(self._queries.GetStorage, request)
+        return response.entry
+
+    def list_storage(
+        self, actor: bytes, prefix: bytes = b""
+    ) -> Iterator[queries_pb2.StorageEntry]:
+        """Entries of an actor, ascending by raw key."""
+        token = None
+        while token != "":
+            request = queries_pb2.ListStorageRequest(
+                actor=actor,
+                prefix=prefix,
+                page_size=_PAGE_ENTRIES,
+                page_token=token or "",
+            )
+            page = self._call(self._queries.ListStorage, request)
+            yield from page.entries
+            token = page.next_page_token
+
+    def read(
+        self, actor: bytes, handler: str, payload: bytes = b"", *, sender: bytes = b""
+    ) -> queries_pb2.CallReadOnlyResponse:
+        """A handler's answer on a read view: nothing is charged or kept."""
+        request = queries_pb2.CallReadOnlyRequest(
+            actor=actor, handler=handler, payload=payload, sender=sender
+        )
+        return self._call(self._queries.CallReadOnly, request)
+
+    # --- what happened -------------------------------------------------------------
+
+    def block(
+        self,
+        height: int | None = None,
+        *,
+        block_hash: bytes | None = None,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    ) -> types_pb2.Block:
+        """A block by height or hash; the latest without either."""
+        request = block_request(height, block_hash, view)
+        response = self._call(self._queries.GetBlock, request)
+        return response.block
+
+    def blocks(
+        self,
+        from_height: int | None = None,
+        *,
+        is_descending: bool = False,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    ) -> Iterator[types_pb2.Block]:
+        """Blocks from a height on, to the head or to genesis."""
+        token = None
+        while token != "":
+            request = queries_pb2.ListBlocksRequest(
+                from_height=from_height,
+                descending=is_descending,
+                view=view,
+                page_size=_PAGE_BLOCKS,
+                page_token=token or "",
+            )
+            page = self._call(self._queries.ListBlocks, request)
+            yield from page.blocks
+            token = page.next_page_token
+
+    def transaction(self, transaction_id: bytes) -> queries_pb2.GetTransactionResponse:
+        """What became of a transaction."""
+        request = queries_pb2.GetTransactionRequest(id=transaction_id)
+        return self._call(self._queries.GetTransaction, request)
+
+    def timer(self, timer_id: bytes) -> timers_pb2.GetTimerResponse:
+        """A timer, pending or ended."""
+        request = timers_pb2.GetTimerRequest(timer_id=timer_id)
+        return self._call(self._timers.GetTimer, request)
+
+    def timers(self, wanted: TimerQuery | None = None) -> Iterator[timers_pb2.Timer]:
+        """Timers that pass the filters; without any, all that are pending."""
+        wanted = wanted or TimerQuery()
+        token = None
+        while token != "":
+            request = wanted.request(_PAGE_ENTRIES, token or "")
+            page = self._call(self._timers.ListTimers, request)
+            yield from page.timers
+            token = page.next_page_token
+
+    # --- streams -------------------------------------------------------------------
+
+    def stream_blocks(
+        self,
+        resume_after: types_pb2.BlockRef | None = None,
+        *,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    ) -> Iterator[streams_pb2.StreamBlocksResponse]:
+        """Blocks as they come, after the one that was seen last; without end."""
+        request = streams_pb2.StreamBlocksRequest(resume_after=resume_after, view=view)
+        call = self._streams.StreamBlocks(request)
+        try:
+            with errors_told(self.url):
+                yield from call
+        finally:
+            call.cancel()
+
+    def stream_events(
+        self,
+        wanted: EventFilter | None = None,
+        resume_after: streams_pb2.EventCursor | None = None,
+    ) -> Iterator[streams_pb2.StreamEventsResponse]:
+        """Events as they come, after the one that was seen last; without end."""
+        request = (wanted or EventFilter()).request(resume_after)
+        call = self._streams.StreamEvents(request)
+        try:
+            with errors_told(self.url):
+                yield from call
+        finally:
+            call.cancel()
+
+    # --- development ---------------------------------------------------------------
+
+    def mine(
+        self, blocks: int = 1, *, timeout: float | None = None
+    ) -> types_pb2.Header:
+        """Make blocks now; the new head."""
+        request = dev_pb2.MineRequest(blocks=blocks)
+        response = self._call(self._dev.Mine, request, timeout)
+        return response.head
+
+    def set_mining(
+        self, mode: "queries_pb2.MiningMode.ValueType", pace_ms: int | None = None
+    ) -> dev_pb2.SetMiningResponse:
+        """Change what makes the next block."""
+        request = dev_pb2.SetMiningRequest(mode=mode, pace_ms=pace_ms)
+        return self._call(self._dev.SetMining, request)
+
+    def fund(self, to: bytes, amount: int) -> types_pb2.CommittedTransaction:
+        """Mint base units to an account."""
+        request = dev_pb2.FundRequest(to=to, amount=str(amount))
+        response = self._call(self._dev.Fund, request)
+        return response.committed
+
+    def set_balance(
+        self, address: bytes, amount: int
+    ) -> types_pb2.CommittedTransaction:
+        """Mint or take what is missing to a balance, in base units."""
+        request = dev_pb2.SetBalanceRequest(address=address, amount=str(amount))
+        response = self._call(self._dev.SetBalance, request)
+        return response.committed
+
+    def reset(self) -> types_pb2.Header:
+        """Back to genesis: state, history and pool; genesis' header."""
+        response = self._call(self._dev.Reset, dev_pb2.ResetRequest())
+        return response.head

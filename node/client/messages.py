@@ -1,0 +1,153 @@
+"""Requests, built for both clients alike, and what both read out of answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from node.chain.errors import InvalidTransaction
+from node.chain.transaction import Instruction, decode_body
+from node.client.errors import NodeError, TransactionDropped
+from node.client.wallet import Wallet
+from node.rpc.instructions import show_instruction
+from node.rpc.v1 import (
+    queries_pb2,
+    streams_pb2,
+    timers_pb2,
+    transactions_pb2,
+    types_pb2,
+)
+
+__all__ = ["CALL_SECONDS", "CHANNEL_OPTIONS", "EventFilter", "TimerQuery", "host_port"]
+
+CALL_SECONDS = 30.0
+"""Deadline of a call unless the caller gives another."""
+
+MESSAGE_BYTES_MAX = 64 << 20
+"""Of an answer: a whole block may be that large."""
+
+CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+    ("grpc.enable_http_proxy", 0),
+)
+
+
+def host_port(url: str) -> str:
+    """`host:port` of a URL like `http://127.0.0.1:50051`, or of itself."""
+    return (url.partition("://")[2] or url).rstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class TimerQuery:
+    """Which timers a list wants; empty fields admit all."""
+
+    actor: bytes = b""
+    fee_payer: bytes = b""
+    from_height: int | None = None
+    to_height: int | None = None
+    status: "timers_pb2.TimerStatus.ValueType" = timers_pb2.TIMER_STATUS_PENDING
+
+    def request(self, page_size: int, page_token: str) -> timers_pb2.ListTimersRequest:
+        """One page of it."""
+        return timers_pb2.ListTimersRequest(
+            actor=self.actor,
+            fee_payer=self.fee_payer,
+            from_height=self.from_height,
+            to_height=self.to_height,
+            status=self.status,
+            page_size=page_size,
+            page_token=page_token,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events a stream wants; empty fields admit all."""
+
+    emitters: tuple[bytes, ...] = ()
+    topics: tuple[str, ...] = ()
+    include_system: bool = False
+
+    def request(
+        self, resume_after: streams_pb2.EventCursor | None
+    ) -> streams_pb2.StreamEventsRequest:
+        """A stream of them."""
+        return streams_pb2.StreamEventsRequest(
+            resume_after=resume_after,
+            emitters=self.emitters,
+            topics=self.topics,
+            include_system=self.include_system,
+        )
+
+
+def draft(sender: bytes, instruction: Instruction) -> types_pb2.Draft:
+    """A body that the node is to complete; set fields of it to state more."""
+    return types_pb2.Draft(sender=sender, instruction=show_instruction(instruction))
+
+
+def block_request(
+    height: int | None,
+    block_hash: bytes | None,
+    view: "types_pb2.BlockView.ValueType",
+) -> queries_pb2.GetBlockRequest:
+    """A block by height or hash, or the latest."""
+    if height is not None:
+        return queries_pb2.GetBlockRequest(height=height, view=view)
+    if block_hash is not None:
+        return queries_pb2.GetBlockRequest(hash=block_hash, view=view)
+    return queries_pb2.GetBlockRequest(latest=True, view=view)
+
+
+def storage_request(actor: bytes, key: str | bytes) -> queries_pb2.GetStorageRequest:
+    """An entry by its name in `self.storage`, or by its raw key."""
+    if isinstance(key, str):
+        return queries_pb2.GetStorageRequest(actor=actor, name=key)
+    return queries_pb2.GetStorageRequest(actor=actor, raw=key)
+
+
+def simulate_request(
+    subject: bytes | types_pb2.Draft,
+) -> transactions_pb2.SimulateRequest:
+    """A simulation of a signed transaction, or of a draft."""
+    if isinstance(subject, bytes):
+        return transactions_pb2.SimulateRequest(transaction=subject)
+    return transactions_pb2.SimulateRequest(draft=subject)
+
+
+def sign_prepared(
+    prepared: transactions_pb2.PrepareResponse, wallet: Wallet, instruction: Instruction
+) -> bytes:
+    """Sign a body that the node completed, if it asks what was wanted.
+
+    Raises:
+        NodeError: It asks something else: the node is not to be trusted.
+    """
+    try:
+        is_same = decode_body(prepared.body).instruction == instruction
+    except InvalidTransaction:
+        is_same = False
+    if not is_same:
+        raise NodeError(
+            "BODY_MISMATCH", "the node prepared another transaction", {}, "INTERNAL"
+        )
+    return wallet.sign_encoded(prepared.body)
+
+
+def committed_of(
+    response: transactions_pb2.SubmitAndWaitResponse,
+) -> types_pb2.CommittedTransaction:
+    """The committed transaction of an answer.
+
+    Raises:
+        TransactionDropped: It was dropped, or undone by a rewind.
+    """
+    match response.WhichOneof("outcome"):
+        case "committed":
+            return response.committed
+        case "dropped":
+            dropped = response.dropped
+            raise TransactionDropped(
+                dropped.id, dropped.reason, dropped.message, dict(dropped.metadata)
+            )
+        case _:
+            raise TransactionDropped(
+                response.reverted, "REVERTED", "the chain was rewound", {}
+            )

@@ -1,0 +1,285 @@
+"""NodeConfig: what the operator chooses, checked once, before anything starts.
+
+Every operational limit of the node is here: a layer's limits are a frozen class of
+that layer, and `NodeConfig` puts them together. Nothing here is consensus, but for
+the genesis that a fresh folder begins from.
+
+Rules: a wrong value is a `ConfigError` with a sentence that says what to write
+instead.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from typing_extensions import override
+
+import node
+from node.chain.errors import InvalidGenesis
+from node.chain.genesis import Genesis, parse_genesis
+from node.chain.genesis import override as override_genesis
+from node.chain.params import U128_MAX
+from node.mempool import PoolLimits
+from node.primitives.types import Amount
+from node.runtime.feed import FeedLimits
+from node.runtime.types import MiningMode
+
+__all__ = [
+    "DEFAULT_GENESIS",
+    "ConfigError",
+    "GenesisChoice",
+    "Listen",
+    "LogFormat",
+    "LogLevel",
+    "NodeConfig",
+    "format_amount",
+    "genesis_folder",
+    "load_genesis",
+    "parse_amount",
+    "parse_duration_ms",
+    "parse_listen",
+]
+
+DEFAULT_GENESIS = "devnet"
+CBY_DECIMALS = 9
+BASE_UNITS_PER_CBY = 10**CBY_DECIMALS
+
+ACCOUNTS_MAX = 1_000
+"""Dev accounts of a genesis: each is derived, funded and printed at every start."""
+
+GENESIS_BYTES_MAX = 16 << 20
+"""Of a genesis file: some hundred thousand balances."""
+
+PORT_MAX = 65_535
+PACE_MS_MAX = 3_600_000
+"""An hour between two blocks; longer is mode `manual`."""
+
+
+class ConfigError(Exception):
+    """The operator asked for something that cannot be; the message says what can."""
+
+
+class LogFormat(StrEnum):
+    """How the log looks."""
+
+    AUTO = "auto"
+    """`console` for a terminal, else `json`."""
+    CONSOLE = "console"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    """What the log leaves out."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where a server listens; port 0 picks a free one."""
+
+    host: str = "127.0.0.1"
+    port: int = 50051
+
+    @override
+    def __str__(self) -> str:
+        """`host:port`, with brackets around an IPv6 address."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class GenesisChoice:
+    """What the operator said about the genesis; None where nothing was said.
+
+    What was said must be true of a folder that exists already; what was not said is
+    taken from it, or from the preset `devnet` if the folder is fresh.
+    """
+
+    source: str | None = None
+    """Name of a preset, or path of a file."""
+    account_count: int | None = None
+    account_balance: Amount | None = None
+    block_interval_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        count = self.account_count
+        if count is not None and not 1 <= count <= ACCOUNTS_MAX:
+            raise ConfigError(
+                f"--accounts is from 1 to {ACCOUNTS_MAX}, {count} was given"
+            )
+        interval = self.block_interval_ms
+        if interval is not None and not 1 <= interval <= PACE_MS_MAX:
+            raise ConfigError("--block-time is from 1ms to 1h")
+
+    def wanted(self, stored: Genesis | None) -> Genesis:
+        """The genesis that was asked for; `stored` is that of the folder, if any.
+
+        Raises:
+            ConfigError: No such preset or file, or it is not a genesis.
+        """
+        if self.source is None and stored is not None:
+            genesis = stored
+        else:
+            genesis = load_genesis(self.source or DEFAULT_GENESIS)
+        try:
+            return override_genesis(
+                genesis,
+                account_count=self.account_count,
+                account_balance=self.account_balance,
+                block_interval_ms=self.block_interval_ms,
+            )
+        except InvalidGenesis as error:
+            raise ConfigError(f"the genesis cannot be made so: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """Everything that `start` needs to know."""
+
+    data_dir: Path | None = Path("devnet-data")
+    """None keeps nothing (`:memory:`)."""
+    genesis: GenesisChoice = field(default_factory=GenesisChoice)
+    grpc_listen: Listen = field(default_factory=Listen)
+    mining: MiningMode = MiningMode.INTERVAL
+    pace_ms: int | None = None
+    """Wall time between blocks in mode `interval`; None: the genesis interval."""
+    is_dev_served: bool = True
+    """Whether a development chain serves `DevService` and impersonates senders."""
+    ready_file: Path | None = None
+    log_format: LogFormat = LogFormat.AUTO
+    log_level: LogLevel = LogLevel.INFO
+    pool: PoolLimits = field(default_factory=PoolLimits)
+    feed: FeedLimits = field(default_factory=FeedLimits)
+
+    def __post_init__(self) -> None:
+        """Check what one field cannot know of itself."""
+        if self.pace_ms is not None and not 1 <= self.pace_ms <= PACE_MS_MAX:
+            raise ConfigError("--pace is from 1ms to 1h")
+        if not 0 <= self.grpc_listen.port <= PORT_MAX:
+            raise ConfigError(f"a port is from 0 to {PORT_MAX}")
+        if self.ready_file is not None and self.ready_file.is_dir():
+            raise ConfigError(
+                f"--ready-file {self.ready_file} is a folder: name a file"
+            )
+
+
+# --- texts → values ------------------------------------------------------------------
+
+_AMOUNT = re.compile(r"(\d[\d_,]*)(?:\.(\d+))?\s*(cby)?", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(r"(\d+)(?:\.(\d{1,3}))?\s*(ms|s|m|h)", re.ASCII)
+_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+
+
+def parse_amount(text: str) -> Amount:
+    """Base units of `5 CBY`, `0.25CBY` or, without the unit, of base units.
+
+    Raises:
+        ConfigError: Something else, more than nine decimals, or above u128.
+    """
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(
+            f"{text!r} is no amount: write `5 CBY`, `0.25 CBY`, or base units (`1000`)"
+        )
+    whole, decimals, unit = match.groups()
+    units = int(re.sub("[_,]", "", whole))
+    if unit is None and decimals is not None:
+        raise ConfigError(f"{text!r}: base units are whole; write `{text.strip()} CBY`")
+    if decimals is not None and len(decimals) > CBY_DECIMALS:
+        raise ConfigError(f"{text!r}: CBY has {CBY_DECIMALS} decimals")
+    if unit is not None:
+        fraction = int((decimals or "").ljust(CBY_DECIMALS, "0"))
+        units = units * BASE_UNITS_PER_CBY + fraction
+    if units > U128_MAX:
+        raise ConfigError(
+            f"{text!r} is more than an amount can hold (2^128 base units)"
+        )
+    return Amount(units)
+
+
+def format_amount(amount: int) -> str:
+    """`1.5 CBY (1,500,000,000 base units)`."""
+    sign, units = ("-" if amount < 0 else ""), abs(amount)
+    whole, fraction = divmod(units, BASE_UNITS_PER_CBY)
+    decimals = f".{fraction:0{CBY_DECIMALS}}".rstrip("0").rstrip(".")
+    return f"{sign}{whole:,}{decimals} CBY ({sign}{units:,} base units)"
+
+
+def parse_duration_ms(text: str) -> int:
+    """Milliseconds of `500ms`, `1s`, `1.5s`, `10m` or `2h`.
+
+    Raises:
+        ConfigError: Something else, or not a whole number of milliseconds.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(
+            f"{text!r} is no duration: write `500ms`, `1.5s`, `10m`, `2h`"
+        )
+    whole, decimals, unit = match.groups()
+    thousandths = int(whole) * 1_000 + int((decimals or "").ljust(3, "0"))
+    milliseconds, rest = divmod(thousandths * _UNIT_MS[unit], 1_000)
+    if rest:
+        raise ConfigError(f"{text!r} is not a whole number of milliseconds")
+    return milliseconds
+
+
+def parse_listen(text: str) -> Listen:
+    """Host and port of `127.0.0.1:50051`, `[::1]:0` or `localhost:0`.
+
+    Raises:
+        ConfigError: Something else.
+    """
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    is_port = port.isascii() and port.isdecimal() and int(port) <= PORT_MAX
+    if not colon or not host or not is_port:
+        raise ConfigError(f"{text!r} is no address: write `HOST:PORT`; port 0 is any")
+    return Listen(host, int(port))
+
+
+# --- the genesis ---------------------------------------------------------------------
+
+
+def genesis_folder() -> Path:
+    """Where presets and example actors lie: in a wheel, or in the checkout."""
+    package = Path(node.__file__).parent
+    packaged = package / "_genesis"
+    return packaged if packaged.is_dir() else package.parent / "genesis"
+
+
+def load_genesis(source: str) -> Genesis:
+    """The genesis of a preset's name or a file's path.
+
+    Raises:
+        ConfigError: There is no such thing, or it cannot start a chain.
+    """
+    path = genesis_folder() / f"{source}.json"
+    if not source.isidentifier() or not path.is_file():
+        path = Path(source)
+        if not path.is_file():
+            raise ConfigError(
+                f"--genesis {source} is neither a preset ({', '.join(_presets())}) nor "
+                "a file"
+            )
+    try:
+        if path.stat().st_size > GENESIS_BYTES_MAX:
+            raise ConfigError(f"{path} has more than {GENESIS_BYTES_MAX} bytes")
+        return parse_genesis(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON: {error}") from error
+    except InvalidGenesis as error:
+        raise ConfigError(f"{path} is not a genesis: {error}") from error
+
+
+def _presets() -> list[str]:
+    return sorted(path.stem for path in genesis_folder().glob("*.json"))

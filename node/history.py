@@ -1,0 +1,362 @@
+"""What happened: blocks, receipts, events and the lives of timers, as key-value pairs.
+
+No root of the state speaks of any of it; `keys.py` has the layout. `record` says what
+a block adds, the readers answer from a snapshot. Both are pure.
+
+Rules: an empty block costs three small keys. What a decision about a timer adds of
+its own is bounded too: a put-off, of which one block can have 10,000, is only in the
+block's trace, every other decision is also found under its timer. A failure's text,
+line and hint are kept here, and only here.
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias, cast
+
+from node.chain.block import (
+    Block,
+    Event,
+    Header,
+    Price,
+    Receipt,
+    ReceiptKind,
+    decode_header,
+)
+from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.transaction import (
+    IMPERSONATION_PREFIX,
+    SIGNATURE_BYTES,
+    Transaction,
+    decode_body,
+)
+from node.chain.transition import BlockResult
+from node.primitives import codec
+from node.primitives.crypto import keccak256
+from node.primitives.types import Address, Amount, Hash32, Height, TimerId
+from node.state import keys
+from node.state.store import Snapshot, WriteSet
+from pvm import Failure
+
+__all__ = [
+    "decisions_between",
+    "headers_after",
+    "load_block",
+    "load_head",
+    "load_header",
+    "load_height_by_hash",
+    "load_results",
+    "load_timer_decisions",
+    "load_trace",
+    "load_transaction_location",
+    "record",
+]
+
+_HEIGHT_MAX = 2**64 - 1
+_INDEX_BYTES = 4
+
+# What `record` encoded, as the readers find it: arrays, which Python decodes as lists.
+_StoredTransaction: TypeAlias = tuple[Address, bytes]
+_StoredFailure: TypeAlias = tuple[str, str, str, int | None, str]
+_StoredReceipt: TypeAlias = tuple[bytes, _StoredFailure | None]
+_StoredResults: TypeAlias = tuple[list[_StoredReceipt], list[bytes]]
+_StoredEvent: TypeAlias = tuple[Address, str, bytes, int | None]
+_StoredDecision: TypeAlias = tuple[
+    TimerId, Address, Address, Height, str, str, dict[str, int], int | None, Hash32
+]
+_ReceiptFields: TypeAlias = tuple[
+    int,
+    bytes,
+    Hash32,
+    Address,
+    Address,
+    str,
+    Address,
+    int,
+    int,
+    int,
+    int,
+    list[Amount],
+    int,
+    int,
+    bytes,
+    str,
+    list[bytes],
+]
+
+
+# --- writing -----------------------------------------------------------------------
+
+
+def record(result: BlockResult) -> WriteSet:
+    """What a block adds to the history; committed in one batch with its state."""
+    header = result.block.header
+    encoded_header = header.encode()
+    changes: dict[bytes, bytes | None] = {
+        keys.HEAD: keys.height8(header.height),
+        keys.header(header.height): encoded_header,
+        keys.block_by_hash(header.hash()): keys.height8(header.height),
+    }
+    if result.block.transactions:
+        _record_transactions(changes, header.height, result.block.transactions)
+    if result.receipts or result.events:
+        changes[keys.receipts(header.height)] = _encode_results(
+            result.receipts, result.events
+        )
+    if result.trace:
+        _record_trace(changes, header.height, result.trace)
+    return WriteSet(changes)
+
+
+def _record_transactions(
+    changes: dict[bytes, bytes | None],
+    height: Height,
+    transactions: tuple[Transaction, ...],
+) -> None:
+    # The sender is kept beside the bytes: recovering it again costs fifty times more.
+    changes[keys.body(height)] = codec.encode([[t.sender, t.raw] for t in transactions])
+    for index, transaction in enumerate(transactions):
+        changes[keys.transaction_location(transaction.id)] = keys.height8(
+            height
+        ) + index.to_bytes(_INDEX_BYTES, "big")
+
+
+def _encode_results(receipts: tuple[Receipt, ...], events: tuple[Event, ...]) -> bytes:
+    return codec.encode(
+        [
+            [[r.encode(), _encode_failure(r.failure)] for r in receipts],
+            [e.encode() for e in events],
+        ]
+    )
+
+
+def _encode_failure(failure: Failure | None) -> list[codec.Value] | None:
+    if failure is None:
+        return None
+    return [
+        failure.kind,
+        failure.message,
+        failure.handler,
+        failure.line,
+        failure.hint,
+    ]
+
+
+def _record_trace(
+    changes: dict[bytes, bytes | None],
+    height: Height,
+    trace: tuple[TimerDecision, ...],
+) -> None:
+    entries = [_encode_decision(decision) for decision in trace]
+    changes[keys.timer_trace(height)] = codec.encode(entries)
+    for index, (decision, entry) in enumerate(zip(trace, entries, strict=True)):
+        if decision.decision is not Decision.PUT_OFF:
+            changes[keys.timer_history(decision.timer_id, height, index)] = entry
+
+
+def _encode_decision(decision: TimerDecision) -> bytes:
+    return codec.encode(
+        [
+            decision.timer_id,
+            decision.actor,
+            decision.fee_payer,
+            decision.due_height,
+            decision.decision.value,
+            decision.reason,
+            decision.numbers,
+            decision.receipt_index,
+            decision.origin,
+        ]
+    )
+
+
+# --- blocks ------------------------------------------------------------------------
+
+
+def load_head(snapshot: Snapshot) -> Header | None:
+    """The header of the latest block; None in a store without a chain."""
+    height = snapshot.get(keys.HEAD)
+    if height is None:
+        return None
+    header = load_header(snapshot, Height(int.from_bytes(height, "big")))
+    assert header is not None, "the head names a block that is not there"
+    return header
+
+
+def load_header(snapshot: Snapshot, height: Height) -> Header | None:
+    """The header at a height, or None."""
+    data = snapshot.get(keys.header(height))
+    return None if data is None else decode_header(data)
+
+
+def load_height_by_hash(snapshot: Snapshot, block_hash: bytes) -> Height | None:
+    """Where the block with a hash stands, or None."""
+    data = snapshot.get(keys.block_by_hash(block_hash))
+    return None if data is None else Height(int.from_bytes(data, "big"))
+
+
+def headers_after(snapshot: Snapshot, height: int) -> Iterator[Header]:
+    """Headers above a height, ascending; -1 begins with genesis."""
+    stop = keys.prefix_stop(keys.header(0)[: -keys.HEIGHT_BYTES])
+    for _, data in snapshot.range(keys.header(height + 1), stop):
+        yield decode_header(data)
+
+
+def load_block(snapshot: Snapshot, height: Height) -> Block | None:
+    """The block at a height with its transactions, or None."""
+    header = load_header(snapshot, height)
+    if header is None:
+        return None
+    data = snapshot.get(keys.body(height))
+    if data is None:
+        return Block(header, ())
+    stored = cast("list[_StoredTransaction]", codec.decode(data))
+    return Block(header, tuple(_decode_stored(*pair) for pair in stored))
+
+
+def load_transaction_location(
+    snapshot: Snapshot, transaction_id: bytes
+) -> tuple[Height, int] | None:
+    """Height and index in the block of a committed transaction, or None."""
+    data = snapshot.get(keys.transaction_location(transaction_id))
+    if data is None:
+        return None
+    height, index = data[: keys.HEIGHT_BYTES], data[keys.HEIGHT_BYTES :]
+    return Height(int.from_bytes(height, "big")), int.from_bytes(index, "big")
+
+
+def _decode_stored(sender: Address, raw: bytes) -> Transaction:
+    body, signature = raw[:-SIGNATURE_BYTES], raw[-SIGNATURE_BYTES:]
+    return Transaction(
+        decode_body(body),
+        sender,
+        Hash32(keccak256(raw)),
+        raw,
+        signature.startswith(IMPERSONATION_PREFIX),
+    )
+
+
+# --- results -----------------------------------------------------------------------
+
+
+def load_results(
+    snapshot: Snapshot, height: Height
+) -> tuple[tuple[Receipt, ...], tuple[Event, ...]]:
+    """Receipts and events of the block at a height; empty where there are none."""
+    data = snapshot.get(keys.receipts(height))
+    if data is None:
+        return (), ()
+    receipts, events = cast("_StoredResults", codec.decode(data))
+    return (
+        tuple(_decode_receipt(index, *pair) for index, pair in enumerate(receipts)),
+        tuple(_decode_event(event) for event in events),
+    )
+
+
+def _decode_receipt(
+    index: int, encoded: bytes, failure: _StoredFailure | None
+) -> Receipt:
+    (
+        kind,
+        id_,
+        origin,
+        sender,
+        actor,
+        handler,
+        payer,
+        cycles_limit,
+        cells_limit,
+        cycles_used,
+        cells_used,
+        price,
+        cycles_held,
+        cells_held,
+        value,
+        _,
+        scheduled,
+    ) = cast("_ReceiptFields", codec.decode(encoded))
+    return Receipt(
+        ReceiptKind(kind),
+        index,
+        id_,
+        origin,
+        sender,
+        actor,
+        handler,
+        payer,
+        cycles_limit,
+        cells_limit,
+        cycles_used,
+        cells_used,
+        Price(*price),
+        cycles_held,
+        cells_held,
+        value,
+        None if failure is None else Failure(*failure),
+        tuple(scheduled),
+    )
+
+
+def _decode_event(encoded: bytes) -> Event:
+    emitter, topic, data, receipt_index = cast("_StoredEvent", codec.decode(encoded))
+    return Event(emitter or None, topic, data, receipt_index)
+
+
+# --- timers ------------------------------------------------------------------------
+
+
+def load_timer_decisions(
+    snapshot: Snapshot, timer_id: bytes
+) -> list[tuple[Height, TimerDecision]]:
+    """All decisions about a timer but its put-offs, with their heights, in order.
+
+    The first is how it was scheduled, the last, if `is_final`, how it ended.
+    """
+    prefix = keys.timer_history(timer_id)[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
+    at = len(prefix)
+    # An id can be the beginning of a longer one: keys of another length are not its.
+    return [
+        (
+            Height(int.from_bytes(key[at : at + keys.HEIGHT_BYTES], "big")),
+            _decode_decision(entry),
+        )
+        for key, entry in snapshot.range(prefix, keys.prefix_stop(prefix))
+        if len(key) == at + keys.HEIGHT_BYTES + _INDEX_BYTES
+    ]
+
+
+def load_trace(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
+    """Every decision about timers in the block at a height, in order."""
+    return tuple(d for _, _, d in decisions_between(snapshot, height, height))
+
+
+def decisions_between(
+    snapshot: Snapshot, first: int, last: int, skipped: int = 0
+) -> Iterator[tuple[Height, int, TimerDecision]]:
+    """Decisions at heights `first` to `last`, each with its height and its index.
+
+    The first `skipped` of height `first` are left out. What is not asked for is not
+    decoded.
+    """
+    stop = keys.timer_trace(min(last, _HEIGHT_MAX)) + b"\0"
+    for key, data in snapshot.range(keys.timer_trace(first), stop):
+        height = Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big"))
+        entries = cast("list[bytes]", codec.decode(data))
+        begin = skipped if height == first else 0
+        for index in range(begin, len(entries)):
+            yield height, index, _decode_decision(entries[index])
+
+
+def _decode_decision(entry: bytes) -> TimerDecision:
+    timer_id, actor, payer, due, decision, reason, numbers, receipt_index, origin = (
+        cast("_StoredDecision", codec.decode(entry))
+    )
+    return TimerDecision(
+        timer_id,
+        actor,
+        payer,
+        due,
+        Decision(decision),
+        reason,
+        numbers,
+        receipt_index,
+        origin,
+    )

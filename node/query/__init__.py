@@ -1,0 +1,98 @@
+"""The read model: what is asked about a chain, answered from one state.
+
+Everything here is a function of a `State` (a snapshot and its head), so an answer is
+of one moment, and whoever holds the state may ask again. `rpc` and the explorer put
+these answers into their own words.
+
+Rules: state is answered at the head only, what happened (blocks, transactions, how
+timers ended) at every height. Lists are bounded by entries, by what is examined, and
+by bytes; each page names the key at which the next begins.
+"""
+
+from node.query.blocks import (
+    BlockView,
+    Committed,
+    Warnings,
+    block_at,
+    block_by_hash,
+    blocks_page,
+    committed_in,
+    find_block,
+    find_transaction,
+    is_in_chain,
+    next_height,
+    warnings_of,
+)
+from node.query.chain import (
+    ActorView,
+    ChainStatus,
+    Governed,
+    Supply,
+    account,
+    actor,
+    chain_status,
+    count_supply,
+    governed,
+    require_actor,
+    storage_page,
+    storage_value,
+)
+from node.query.errors import (
+    HeightNotReached,
+    HistoryNotKept,
+    Missing,
+    NotFound,
+    SupplyTooLarge,
+    require_head,
+)
+from node.query.pages import Page
+from node.query.timers import (
+    EndedTimer,
+    LiveTimer,
+    TimerFilter,
+    TimerView,
+    ended_timers_page,
+    live_timers_page,
+    timer,
+)
+
+__all__ = [
+    "ActorView",
+    "BlockView",
+    "ChainStatus",
+    "Committed",
+    "EndedTimer",
+    "Governed",
+    "HeightNotReached",
+    "HistoryNotKept",
+    "LiveTimer",
+    "Missing",
+    "NotFound",
+    "Page",
+    "Supply",
+    "SupplyTooLarge",
+    "TimerFilter",
+    "TimerView",
+    "Warnings",
+    "account",
+    "actor",
+    "block_at",
+    "block_by_hash",
+    "blocks_page",
+    "chain_status",
+    "committed_in",
+    "count_supply",
+    "ended_timers_page",
+    "find_block",
+    "find_transaction",
+    "governed",
+    "is_in_chain",
+    "live_timers_page",
+    "next_height",
+    "require_actor",
+    "require_head",
+    "storage_page",
+    "storage_value",
+    "timer",
+    "warnings_of",
+]

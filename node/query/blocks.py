@@ -1,0 +1,202 @@
+"""Blocks and transactions: what happened, at every height."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import cast
+
+from node.chain.block import Block, Event, Receipt
+from node.chain.transaction import Transaction
+from node.chain.transition import State
+from node.history import (
+    headers_after,
+    load_block,
+    load_header,
+    load_height_by_hash,
+    load_results,
+    load_transaction_location,
+)
+from node.primitives import codec
+from node.primitives.types import Hash32, Height
+from node.query.errors import HeightNotReached, Missing, NotFound
+from node.query.pages import Budget
+from node.state.store import Snapshot
+
+_RESULT_COST = 1 << 10
+"""Bytes of a page that a receipt or event counts as: decoding is what it costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockView:
+    """A block with its hash and what came of it."""
+
+    block: Block
+    block_hash: Hash32
+    receipts: tuple[Receipt, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+def block_at(state: State, height: int) -> BlockView:
+    """The block at a height.
+
+    Raises:
+        HeightNotReached: It is above the head.
+    """
+    found = None
+    if height <= state.head.height:
+        found = find_block(state.snapshot, Height(height))
+    if found is None:
+        raise HeightNotReached(height, state.head.height)
+    return found
+
+
+def block_by_hash(state: State, block_hash: bytes) -> BlockView:
+    """The block with a hash.
+
+    Raises:
+        NotFound: BLOCK.
+    """
+    height = load_height_by_hash(state.snapshot, block_hash)
+    found = None if height is None else find_block(state.snapshot, height)
+    if found is None or found.block_hash != block_hash:
+        raise NotFound(Missing.BLOCK, block_hash)
+    return found
+
+
+def find_block(snapshot: Snapshot, height: Height) -> BlockView | None:
+    """The block at a height, or None."""
+    block = load_block(snapshot, height)
+    if block is None:
+        return None
+    return BlockView(block, block.header.hash(), *load_results(snapshot, height))
+
+
+def is_in_chain(snapshot: Snapshot, height: int, block_hash: bytes) -> bool:
+    """Whether the block at a height has this hash."""
+    header = load_header(snapshot, Height(height))
+    return header is not None and header.hash() == block_hash
+
+
+def next_height(snapshot: Snapshot, height: int) -> Height | None:
+    """The height of the first header above one, or None at the head."""
+    header = next(iter(headers_after(snapshot, height)), None)
+    return None if header is None else header.height
+
+
+def blocks_page(
+    state: State,
+    start: int,
+    count: int,
+    *,
+    is_descending: bool,
+    is_header_wanted_only: bool = False,
+) -> tuple[tuple[BlockView, ...], Height | None]:
+    """Blocks from a height on, and the height of the next page, None at the end."""
+    step = -1 if is_descending else 1
+    views: list[BlockView] = []
+    budget = Budget(count)
+    height = min(start, state.head.height) if is_descending else start
+    while 0 <= height <= state.head.height:
+        if budget.is_spent:
+            return tuple(views), Height(height)
+        view = _page_entry(state.snapshot, Height(height), is_header_wanted_only)
+        if view is not None:
+            budget.examine(_RESULT_COST * (len(view.receipts) + len(view.events)))
+            budget.take()
+            views.append(view)
+        height += step
+    return tuple(views), None
+
+
+def _page_entry(
+    snapshot: Snapshot,
+    height: Height,
+    is_header_wanted_only: bool,  # noqa: FBT001 - passed on, named by the caller
+) -> BlockView | None:
+    if not is_header_wanted_only:
+        return find_block(snapshot, height)
+    header = load_header(snapshot, height)
+    return None if header is None else BlockView(Block(header, ()), header.hash())
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A transaction is in a block, which is durable and visible."""
+
+    transaction: Transaction
+    height: Height
+    index: int
+    """Among the transactions of the block."""
+    receipt: Receipt
+    events: tuple[Event, ...]
+    """Those of its execution."""
+    event_indexes: tuple[int, ...]
+    """Where each of them stands among the events of the block."""
+    block_hash: Hash32
+
+
+def find_transaction(state: State, transaction_id: bytes) -> Committed | None:
+    """A committed transaction with its receipt, or None."""
+    location = load_transaction_location(state.snapshot, transaction_id)
+    if location is None:
+        return None
+    height, index = location
+    block = load_block(state.snapshot, height)
+    assert block is not None, "the index names a block that is not there"
+    receipts, events = load_results(state.snapshot, height)
+    return next(iter(committed_in(block, receipts, events, (index,))))
+
+
+def committed_in(
+    block: Block,
+    receipts: tuple[Receipt, ...],
+    events: tuple[Event, ...],
+    indexes: Iterable[int],
+) -> Iterator[Committed]:
+    """Some of a block's transactions, by index, as committed.
+
+    Transactions run first (D2): receipt i is transaction i's.
+    """
+    block_hash = block.header.hash()
+    places: dict[int | None, list[int]] = {}
+    for place, event in enumerate(events):
+        places.setdefault(event.receipt_index, []).append(place)
+    for index in indexes:
+        receipt = receipts[index]
+        assert receipt.id == block.transactions[index].id
+        own = tuple(places.get(index, ()))
+        yield Committed(
+            block.transactions[index],
+            block.header.height,
+            index,
+            receipt,
+            tuple(events[place] for place in own),
+            own,
+            block_hash,
+        )
+
+
+# --- warnings ----------------------------------------------------------------------
+
+
+class Warnings(Enum):
+    """What a receipt's reader should be told beside its success."""
+
+    EXPIRES_BEFORE_DUE = "WARNING_EXPIRES_BEFORE_DUE"
+
+
+def warnings_of(events: Iterable[Event]) -> dict[int, tuple[Warnings, ...]]:
+    """Warnings by the index of the receipt that they belong to (D20)."""
+    return {
+        event.receipt_index: (Warnings.EXPIRES_BEFORE_DUE,)
+        for event in events
+        if event.topic == "TimerScheduled"
+        and event.emitter is None
+        and event.receipt_index is not None
+        and _expires_before_due(event.data)
+    }
+
+
+def _expires_before_due(data: bytes) -> bool:
+    numbers = cast("dict[str, object]", codec.decode(data))
+    return numbers["expires_before_due"] is True

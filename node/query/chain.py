@@ -1,0 +1,202 @@
+"""The chain as a whole, accounts and actors, read at the head."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from node.chain.accounts import Account, decode_account, load_account, load_code
+from node.chain.block import Header
+from node.chain.globals import (
+    RULES_AT_GENESIS,
+    Globals,
+    load_basefee_config,
+    load_globals,
+    load_rules,
+    load_timer_config,
+)
+from node.chain.mailbox import pending_count, pending_messages
+from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.timers.calendar import count_of
+from node.chain.transition import State
+from node.history import load_header
+from node.primitives.types import Address, Amount, Hash32, Height
+from node.query.errors import Missing, NotFound, SupplyTooLarge
+from node.query.pages import Budget, Page
+from node.state import keys
+
+SUPPLY_RECORDS_MAX = 100_000
+"""Accounts, or messages, that a count of the supply reads: about a second."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStatus:
+    """The head, and what the next block starts from."""
+
+    head: Header
+    head_hash: Hash32
+    genesis_hash: Hash32
+    globals: Globals
+    """Its basefees are the next block's."""
+    rules: str
+    """Timer rules in force in the next block."""
+
+
+def chain_status(state: State) -> ChainStatus:
+    """Where the chain stands."""
+    genesis = load_header(state.snapshot, Height(0))
+    assert genesis is not None, "a chain without block 0 was never started"
+    return ChainStatus(
+        state.head,
+        state.head.hash(),
+        genesis.hash(),
+        load_globals(state.snapshot),
+        load_rules(state.snapshot, state.head.height + 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """What governance may have changed since genesis."""
+
+    timer_config: TimerConfig
+    basefee_config: BasefeeConfig
+    activations: tuple[tuple[Height, str], ...]
+    """Height → rules, ascending, past and to come; the first is genesis'."""
+
+
+def governed(state: State) -> Governed:
+    """Configurations and activations as they stand."""
+    start = keys.activation(0)
+    stop = keys.prefix_stop(start[: -keys.HEIGHT_BYTES])
+    activations = {
+        Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big")): rules.decode()
+        for key, rules in state.snapshot.range(start, stop)
+    }
+    return Governed(
+        load_timer_config(state.snapshot, state.params),
+        load_basefee_config(state.snapshot, state.params),
+        tuple(({Height(0): RULES_AT_GENESIS} | activations).items()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """minted = balances + burned + held (D10); all in base units."""
+
+    globals: Globals
+    balances: Amount
+    held: Amount
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether the equation holds."""
+        return self.globals.minted == self.balances + self.globals.burned + self.held
+
+
+def count_supply(state: State) -> Supply:
+    """The supply, counted in full.
+
+    Raises:
+        SupplyTooLarge: There are more than `SUPPLY_RECORDS_MAX` accounts, or messages.
+    """
+    start = keys.account(Address(b""))
+    pairs = state.snapshot.range(start, keys.prefix_stop(start))
+    balances = sum(decode_account(record).balance for _, record in _bounded(pairs))
+    messages = _bounded(pending_messages(state.snapshot))
+    held = sum(message.prepaid for message in messages)
+    return Supply(load_globals(state.snapshot), Amount(balances), Amount(held))
+
+
+def _bounded(items: Iterable[Item]) -> Iterable[Item]:
+    for count, item in enumerate(items):
+        if count >= SUPPLY_RECORDS_MAX:
+            raise SupplyTooLarge(
+                f"more than {SUPPLY_RECORDS_MAX} accounts or messages: counting them "
+                "would hold up the chain"
+            )
+        yield item
+
+
+# --- accounts and actors -----------------------------------------------------------
+
+
+def account(state: State, address: Address) -> Account:
+    """The account at an address, an empty one if nothing ever touched it."""
+    return load_account(state.snapshot, address)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorView:
+    """An account that is an actor, with its code and what waits for it."""
+
+    address: Address
+    account: Account
+    source: bytes
+    live_timers: int
+    mailbox_length: int
+
+
+def actor(state: State, address: Address) -> ActorView:
+    """The actor at an address.
+
+    Raises:
+        NotFound: ACTOR.
+    """
+    found = require_actor(state, address)
+    return ActorView(
+        address,
+        found,
+        load_code(state.snapshot, found.code_hash),
+        count_of(state.snapshot, address),
+        pending_count(state.snapshot, address),
+    )
+
+
+def require_actor(state: State, address: Address) -> Account:
+    """The account of an actor.
+
+    Raises:
+        NotFound: ACTOR.
+    """
+    found = load_account(state.snapshot, address)
+    if not found.is_actor:
+        raise NotFound(Missing.ACTOR, address)
+    return found
+
+
+def storage_value(state: State, address: Address, key: bytes) -> bytes:
+    """One entry of an actor's state, by its raw key.
+
+    Raises:
+        NotFound: ACTOR or STORAGE_KEY.
+    """
+    require_actor(state, address)
+    value = state.snapshot.get(keys.storage(address, key))
+    if value is None:
+        raise NotFound(Missing.STORAGE_KEY, key)
+    return value
+
+
+def storage_page(
+    state: State, address: Address, prefix: bytes, start: bytes, count: int
+) -> Page[tuple[bytes, bytes]]:
+    """Entries of an actor's state whose raw keys have a prefix, from `start` on.
+
+    Raises:
+        NotFound: ACTOR.
+    """
+    require_actor(state, address)
+    whole = keys.storage(address, prefix)
+    skip = len(keys.storage(address))
+    budget = Budget(count)
+    entries: list[tuple[bytes, bytes]] = []
+    first = max(whole, keys.storage(address, start))
+    for key, value in state.snapshot.range(first, keys.prefix_stop(whole)):
+        if budget.is_spent:
+            return Page(tuple(entries), key[skip:])
+        budget.examine(len(key) + len(value))
+        budget.take()
+        entries.append((key[skip:], value))
+    return Page(tuple(entries), None)

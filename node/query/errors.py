@@ -1,0 +1,63 @@
+"""What a question about the chain is refused with, typed, with what was compared."""
+
+from enum import Enum
+
+from node.chain.transition import State
+from node.primitives.types import Height
+
+
+class HistoryNotKept(Exception):  # noqa: N818 - a refusal, named like the others
+    """The state after a block is asked for that is no longer kept."""
+
+    def __init__(self, height: int, oldest_height: Height) -> None:
+        super().__init__(
+            f"the state after block {height} is not kept: the oldest is {oldest_height}"
+        )
+        self.height = height
+        self.oldest_height = oldest_height
+
+
+class HeightNotReached(Exception):  # noqa: N818
+    """A height above the head is asked for."""
+
+    def __init__(self, height: int, head_height: Height) -> None:
+        super().__init__(f"height {height} is not reached: the head is {head_height}")
+        self.height = height
+        self.head_height = head_height
+
+
+class Missing(Enum):
+    """What an id or address did not find; the value is the stable name."""
+
+    ACTOR = "ACTOR_NOT_FOUND"
+    STORAGE_KEY = "STORAGE_KEY_NOT_FOUND"
+    BLOCK = "BLOCK_NOT_FOUND"
+    TIMER = "TIMER_NOT_FOUND"
+
+
+class NotFound(Exception):  # noqa: N818
+    """Nothing is there under an id, hash or address."""
+
+    def __init__(self, missing: Missing, sought: bytes) -> None:
+        super().__init__(f"nothing is known under 0x{sought.hex()}")
+        self.missing = missing
+        self.sought = sought
+
+
+class SupplyTooLarge(Exception):  # noqa: N818
+    """More accounts than a query may count."""
+
+
+def require_head(state: State, at_height: int | None) -> None:
+    """Refuse a height whose state is not kept: all but the head's, None is the head.
+
+    Raises:
+        HistoryNotKept: It is below the head.
+        HeightNotReached: It is above.
+    """
+    head = state.head.height
+    if at_height is None or at_height == head:
+        return
+    if at_height > head:
+        raise HeightNotReached(at_height, head)
+    raise HistoryNotKept(at_height, head)

@@ -1,0 +1,164 @@
+"""Timers: live ones from the calendar, ended ones from the history."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from node.chain.block import Receipt
+from node.chain.params import ADDRESS_BYTES
+from node.chain.timers.calendar import load_timer
+from node.chain.timers.tiers import Tier, bucket_of, tier_of
+from node.chain.timers.timer import Decision, Timer, TimerDecision, decode_timer
+from node.chain.transition import State
+from node.history import decisions_between, load_results, load_timer_decisions
+from node.primitives.types import Address, Height
+from node.query.errors import Missing, NotFound
+from node.query.pages import Budget, Page
+from node.state import keys
+from node.state.store import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTimer:
+    """A timer that waits, and where the calendar shows it (D24)."""
+
+    timer: Timer
+    tier: Tier
+    bucket: int | None
+    """Slot of the ring, number of the epoch, none in the overflow set."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndedTimer:
+    """A timer that is gone (CIP-5 §5.4)."""
+
+    height: Height
+    """At which it ended."""
+    decision: TimerDecision
+    receipt: Receipt | None
+    """Of the fire, or of the execution that cancelled it, where it was asked for."""
+
+
+TimerView = LiveTimer | EndedTimer
+
+
+def timer(state: State, timer_id: bytes) -> TimerView:
+    """A timer, live or ended.
+
+    Raises:
+        NotFound: TIMER.
+    """
+    live = load_timer(state.snapshot, timer_id)
+    if live is not None:
+        return _placed(state, live)
+    decisions = load_timer_decisions(state.snapshot, timer_id)
+    for height, decision in reversed(decisions):
+        if decision.is_final:
+            return EndedTimer(height, decision, _receipt_of(state, height, decision))
+    raise NotFound(Missing.TIMER, timer_id)
+
+
+def _placed(state: State, live: Timer) -> LiveTimer:
+    height, sizes = state.head.height, state.params.calendar
+    return LiveTimer(
+        live,
+        tier_of(live.height, height, sizes),
+        bucket_of(live.height, height, sizes),
+    )
+
+
+def _receipt_of(
+    state: State, height: Height, decision: TimerDecision
+) -> Receipt | None:
+    if decision.receipt_index is None:
+        return None
+    receipts, _ = load_results(state.snapshot, height)
+    return receipts[decision.receipt_index]
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFilter:
+    """Which timers a list wants; None admits all."""
+
+    actor: Address | None = None
+    fee_payer: Address | None = None
+    first_height: int = 0
+    last_height: int = 2**64 - 1
+    """Both inclusive: of live timers the due height, else where they ended."""
+
+    def admits(self, actor: Address, fee_payer: Address) -> bool:
+        """Whether owner and payer are wanted."""
+        return self.actor in (None, actor) and self.fee_payer in (None, fee_payer)
+
+
+def live_timers_page(
+    state: State, wanted: TimerFilter, start: bytes, count: int
+) -> Page[LiveTimer]:
+    """Live timers in due order, from a place (height8 ‖ sequence8) on."""
+    budget = Budget(count)
+    found: list[LiveTimer] = []
+    first = max(start, _place(wanted.first_height))
+    stop = _place_after(wanted.last_height)
+    for place in _places(state.snapshot, wanted.actor, first, stop):
+        if budget.is_spent:
+            return Page(tuple(found), place)
+        record = state.snapshot.get(keys.TIMER_PREFIX + place)
+        assert record is not None, "the index names a timer that is not there"
+        budget.examine(len(record))
+        live = decode_timer(keys.TIMER_PREFIX + place, record)
+        if wanted.admits(live.actor, live.fee_payer):
+            budget.take()
+            found.append(_placed(state, live))
+    return Page(tuple(found), None)
+
+
+def _place(height: int) -> bytes:
+    return keys.height8(height) + bytes(keys.SEQUENCE_BYTES)
+
+
+def _place_after(height: int) -> bytes:
+    """Above every place of a height, also of the last one."""
+    return keys.height8(height) + b"\xff" * (keys.SEQUENCE_BYTES + 1)
+
+
+def _places(
+    snapshot: Snapshot, owner: Address | None, first: bytes, stop: bytes
+) -> Iterable[bytes]:
+    """Places of live timers, of one actor or of all, in due order."""
+    width = keys.HEIGHT_BYTES + keys.SEQUENCE_BYTES
+    prefix = keys.TIMER_PREFIX
+    if owner is not None:
+        prefix = keys.timer_by_actor(owner, 0, 0)[:-width]
+    if first >= stop:
+        return
+    for key, _ in snapshot.range(prefix + first, prefix + stop):
+        yield key[len(prefix) :]
+
+
+def ended_timers_page(
+    state: State, wanted: TimerFilter, decision: Decision, start: bytes, count: int
+) -> Page[EndedTimer]:
+    """Timers that ended by one of the exits, in the order in which they did.
+
+    `start` is height8 ‖ index4 in that block's trace.
+    """
+    budget = Budget(count)
+    found: list[EndedTimer] = []
+    first, skipped = wanted.first_height, 0
+    if start >= keys.height8(first):
+        first = int.from_bytes(start[: keys.HEIGHT_BYTES], "big")
+        skipped = int.from_bytes(start[keys.HEIGHT_BYTES :], "big")
+    last = min(wanted.last_height, state.head.height)
+    if first > last:
+        return Page((), None)
+    for height, index, entry in decisions_between(state.snapshot, first, last, skipped):
+        if budget.is_spent:
+            return Page(tuple(found), _trace_place(height, index))
+        budget.examine(ADDRESS_BYTES)
+        if entry.decision is decision and wanted.admits(entry.actor, entry.fee_payer):
+            budget.take()
+            found.append(EndedTimer(height, entry, None))
+    return Page(tuple(found), None)
+
+
+def _trace_place(height: int, index: int) -> bytes:
+    return keys.height8(height) + index.to_bytes(4, "big")

@@ -1,0 +1,1 @@
+"""The gRPC services: decode, ask the running node, encode."""

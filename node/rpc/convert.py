@@ -1,0 +1,316 @@
+"""Domain → protobuf: what the chain says, put into messages.
+
+Amounts are decimal strings of base units, hashes, addresses and payloads are bytes.
+`requests` goes the other way; no protobuf message passes these two.
+"""
+
+from dataclasses import astuple
+
+from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
+from node.chain.errors import InvalidTransaction
+from node.chain.timers.tiers import Tier
+from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.transaction import (
+    Transaction,
+)
+from node.primitives.types import Amount
+from node.query import (
+    BlockView,
+    Committed,
+    LiveTimer,
+    TimerView,
+    Warnings,
+    warnings_of,
+)
+from node.rpc.instructions import show_body
+from node.rpc.v1 import queries_pb2, timers_pb2, types_pb2
+from node.runtime.types import Dropped, MiningMode
+from pvm import Failure
+
+MODES: dict[MiningMode, "queries_pb2.MiningMode.ValueType"] = {
+    MiningMode.INTERVAL: queries_pb2.MINING_MODE_INTERVAL,
+    MiningMode.INSTANT: queries_pb2.MINING_MODE_INSTANT,
+    MiningMode.MANUAL: queries_pb2.MINING_MODE_MANUAL,
+}
+
+
+def show_mining_mode(mode: MiningMode) -> "queries_pb2.MiningMode.ValueType":
+    """A mining mode on the wire."""
+    return MODES[mode]
+
+
+# --- blocks ------------------------------------------------------------------------
+
+
+def show_ref(height: int, block_hash: bytes) -> types_pb2.BlockRef:
+    """A place in the chain."""
+    return types_pb2.BlockRef(height=height, hash=block_hash)
+
+
+def show_header(header: Header, block_hash: bytes | None = None) -> types_pb2.Header:
+    """A header; its hash is computed unless it is at hand."""
+    return types_pb2.Header(
+        height=header.height,
+        hash=header.hash() if block_hash is None else block_hash,
+        parent_hash=header.parent_hash,
+        timestamp_ms=header.timestamp_ms,
+        span=header.span,
+        proposer=header.proposer,
+        basefee_cycle=str(header.basefee_cycle),
+        basefee_cell=str(header.basefee_cell),
+        basefee_lane=str(header.basefee_lane),
+        cycles_used=header.cycles_used,
+        cells_used=header.cells_used,
+        transactions_root=header.transactions_root,
+        receipts_root=header.receipts_root,
+        events_root=header.events_root,
+        state_root=header.state_root,
+    )
+
+
+def show_block(
+    view: BlockView,
+    detail: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+) -> types_pb2.Block:
+    """A block with as much of its content as `detail` wants."""
+    message = types_pb2.Block(header=show_header(view.block.header, view.block_hash))
+    if detail == types_pb2.BLOCK_VIEW_HEADER:
+        return message
+    message.transaction_ids.extend(t.id for t in view.block.transactions)
+    message.receipt_count = len(view.receipts)
+    message.event_count = len(view.events)
+    kinds = [receipt.kind for receipt in view.receipts]
+    message.fire_count = kinds.count(ReceiptKind.FIRE)
+    message.message_count = kinds.count(ReceiptKind.ENGINE_MESSAGE) + kinds.count(
+        ReceiptKind.MAILBOX_MESSAGE
+    )
+    if detail == types_pb2.BLOCK_VIEW_FULL:
+        height = view.block.header.height
+        message.transactions.extend(map(show_transaction, view.block.transactions))
+        warnings = warnings_of(view.events)
+        message.receipts.extend(
+            show_receipt(r, height, warnings.get(r.index, ())) for r in view.receipts
+        )
+        message.events.extend(
+            show_event(event, height, index) for index, event in enumerate(view.events)
+        )
+    return message
+
+
+# --- transactions ------------------------------------------------------------------
+
+
+def show_transaction(transaction: Transaction) -> types_pb2.Transaction:
+    """A transaction with its fields and its bytes."""
+    return types_pb2.Transaction(
+        id=transaction.id,
+        sender=transaction.sender,
+        body=show_body(transaction.body),
+        is_impersonated=transaction.is_impersonated,
+        raw=transaction.raw,
+    )
+
+
+def show_committed(
+    committed: Committed, *, is_brief: bool = False
+) -> types_pb2.CommittedTransaction:
+    """A transaction in its block; briefly, without what its sender sent himself."""
+    transaction = committed.transaction
+    height = committed.height
+    warnings = warnings_of(committed.events).get(committed.receipt.index, ())
+    return types_pb2.CommittedTransaction(
+        transaction=types_pb2.Transaction(id=transaction.id, sender=transaction.sender)
+        if is_brief
+        else show_transaction(transaction),
+        block=show_ref(height, committed.block_hash),
+        index=committed.index,
+        receipt=show_receipt(committed.receipt, height, warnings),
+        events=[
+            show_event(event, height, index)
+            for index, event in zip(
+                committed.event_indexes, committed.events, strict=True
+            )
+        ],
+    )
+
+
+def show_dropped(dropped: Dropped) -> types_pb2.DroppedTransaction:
+    """A transaction that left the pool without a block."""
+    return show_refused(dropped.transaction_id, dropped.reason)
+
+
+def show_refused(
+    transaction_id: bytes, reason: InvalidTransaction
+) -> types_pb2.DroppedTransaction:
+    """Why a transaction is not taken."""
+    return types_pb2.DroppedTransaction(
+        id=transaction_id,
+        reason=reason.fault.value,
+        message=str(reason),
+        metadata={name: str(number) for name, number in reason.numbers.items()},
+    )
+
+
+# --- results -----------------------------------------------------------------------
+
+_WARNINGS: dict[Warnings, "types_pb2.Warning.ValueType"] = {
+    Warnings.EXPIRES_BEFORE_DUE: types_pb2.WARNING_EXPIRES_BEFORE_DUE
+}
+_KINDS: dict[ReceiptKind, "types_pb2.ReceiptKind.ValueType"] = {
+    ReceiptKind.TRANSACTION: types_pb2.RECEIPT_KIND_TRANSACTION,
+    ReceiptKind.FIRE: types_pb2.RECEIPT_KIND_FIRE,
+    ReceiptKind.ENGINE_MESSAGE: types_pb2.RECEIPT_KIND_ENGINE_MESSAGE,
+    ReceiptKind.MAILBOX_MESSAGE: types_pb2.RECEIPT_KIND_MAILBOX_MESSAGE,
+    ReceiptKind.AGENT: types_pb2.RECEIPT_KIND_AGENT,
+}
+
+
+def show_receipt(
+    receipt: Receipt, height: int, warnings: tuple[Warnings, ...] = ()
+) -> types_pb2.Receipt:
+    """What became of an execution, and what it cost whom."""
+    return types_pb2.Receipt(
+        kind=_KINDS[receipt.kind],
+        height=height,
+        index=receipt.index,
+        id=receipt.id,
+        origin=receipt.origin,
+        sender=receipt.sender,
+        actor=receipt.actor,
+        handler=receipt.handler,
+        payer=receipt.payer,
+        status=show_status(receipt.failure),
+        error=show_failure(receipt.failure),
+        cycles_limit=receipt.cycles_limit,
+        cells_limit=receipt.cells_limit,
+        cycles_used=receipt.cycles_used,
+        cells_used=receipt.cells_used,
+        price=_show_price(receipt.price),
+        cycles_held=receipt.cycles_held,
+        cells_held=receipt.cells_held,
+        fee=str(receipt.fee),
+        burned_cycle=str(receipt.burned_cycle),
+        burned_cell=str(receipt.burned_cell),
+        burned_lane=str(receipt.burned_lane),
+        tip=str(receipt.tip),
+        refund=str(receipt.refund),
+        value=receipt.value,
+        scheduled_timer_ids=receipt.scheduled,
+        warnings=[_WARNINGS[warning] for warning in warnings],
+    )
+
+
+def show_status(failure: Failure | None) -> "types_pb2.ExecutionStatus.ValueType":
+    """Whether an execution took effect."""
+    if failure is None:
+        return types_pb2.EXECUTION_STATUS_SUCCEEDED
+    return types_pb2.EXECUTION_STATUS_FAILED
+
+
+def show_failure(failure: Failure | None) -> types_pb2.ExecutionError | None:
+    """Why an execution failed, if it did."""
+    if failure is None:
+        return None
+    return types_pb2.ExecutionError(
+        kind=failure.kind,
+        message=failure.message,
+        handler=failure.handler,
+        line=failure.line,
+        hint=failure.hint,
+    )
+
+
+def _show_price(price: Price) -> types_pb2.Price:
+    cycle_burn, cycle_tip, cell_burn, cell_tip, lane_burn = map(str, astuple(price))
+    return types_pb2.Price(
+        cycle_burn=cycle_burn,
+        cycle_tip=cycle_tip,
+        cell_burn=cell_burn,
+        cell_tip=cell_tip,
+        lane_burn=lane_burn,
+    )
+
+
+def show_event(event: Event, height: int, index: int) -> types_pb2.Event:
+    """Something that happened, with its place in the block."""
+    return types_pb2.Event(
+        height=height,
+        index=index,
+        emitter=event.emitter or b"",
+        topic=event.topic,
+        data=event.data,
+        receipt_index=event.receipt_index,
+    )
+
+
+# --- timers ------------------------------------------------------------------------
+
+_TIERS: dict[Tier, "timers_pb2.TimerTier.ValueType"] = {
+    Tier.RING: timers_pb2.TIMER_TIER_RING,
+    Tier.EPOCH: timers_pb2.TIMER_TIER_EPOCH,
+    Tier.OVERFLOW: timers_pb2.TIMER_TIER_OVERFLOW,
+}
+ENDS: dict[Decision, "timers_pb2.TimerStatus.ValueType"] = {
+    Decision.FIRED: timers_pb2.TIMER_STATUS_FIRED,
+    Decision.EXPIRED: timers_pb2.TIMER_STATUS_EXPIRED,
+    Decision.CANCELLED: timers_pb2.TIMER_STATUS_CANCELLED,
+    Decision.REMOVED_INSUFFICIENT_FUNDS: (
+        timers_pb2.TIMER_STATUS_REMOVED_INSUFFICIENT_FUNDS
+    ),
+}
+
+
+def show_timer(view: TimerView) -> timers_pb2.Timer:
+    """A timer, live or ended."""
+    if isinstance(view, LiveTimer):
+        return _show_live(view)
+    decision = view.decision
+    return timers_pb2.Timer(
+        id=decision.timer_id,
+        actor=decision.actor,
+        fee_payer=decision.fee_payer,
+        height=decision.due_height,
+        status=ENDS[decision.decision],
+        end=show_decision(decision, view.height),
+    )
+
+
+def _show_live(view: LiveTimer) -> timers_pb2.Timer:
+    timer = view.timer
+    return timers_pb2.Timer(
+        id=timer.timer_id,
+        actor=timer.actor,
+        fee_payer=timer.fee_payer,
+        height=timer.height,
+        status=timers_pb2.TIMER_STATUS_PENDING,
+        record=timers_pb2.TimerRecord(
+            sequence=timer.sequence,
+            payload=timer.payload,
+            handler=timer.handler,
+            gas_limit=timer.gas_limit,
+            is_gas_limit_defaulted=timer.is_gas_limit_defaulted,
+            expires_at=timer.expires_at,
+            scheduled_at=timer.scheduled_at,
+            max_fee_per_cycle=_show_optional(timer.max_fee_per_cycle),
+            max_priority_fee_per_cycle=_show_optional(timer.max_priority_fee_per_cycle),
+            gba=timer.gba or b"",
+            tier=_TIERS[view.tier],
+            bucket=view.bucket,
+        ),
+    )
+
+
+def _show_optional(amount: Amount | None) -> str:
+    return "" if amount is None else str(amount)
+
+
+def show_decision(decision: TimerDecision, height: int) -> timers_pb2.TimerDecision:
+    """One decision about a timer, with the numbers that were compared."""
+    return timers_pb2.TimerDecision(
+        height=height,
+        decision=decision.decision.value,
+        reason=decision.reason,
+        numbers={name: str(number) for name, number in decision.numbers.items()},
+        receipt_index=decision.receipt_index,
+        origin=decision.origin,
+    )

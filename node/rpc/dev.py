@@ -1,0 +1,88 @@
+"""DevService: what only a development chain does on request (D41)."""
+
+from typing_extensions import override
+
+from node.rpc import convert, requests
+from node.rpc.requests import InvalidRequest
+from node.rpc.service import Context, tells
+from node.rpc.v1 import dev_pb2 as pb
+from node.rpc.v1.dev_pb2_grpc import DevServiceServicer
+from node.runtime.types import Backend
+
+__all__ = ["BLOCKS_MAX", "Development"]
+
+BLOCKS_MAX = 10_000
+"""Blocks of one `Mine`: some seconds when they are empty."""
+
+PACE_MS_MAX = 3_600_000
+"""An hour between blocks; who wants more mines by hand."""
+
+
+class Development(DevServiceServicer):
+    """Serves `DevService` from a backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    @override
+    @tells
+    async def Mine(
+        self, request: pb.MineRequest, context: Context[pb.MineRequest, pb.MineResponse]
+    ) -> pb.MineResponse:
+        """Makes blocks now, in any mining mode."""
+        blocks = requests.read_count(request.blocks, "blocks", 1, BLOCKS_MAX)
+        head = await self._backend.mine(blocks)
+        return pb.MineResponse(head=convert.show_header(head))
+
+    @override
+    @tells
+    async def SetMining(
+        self,
+        request: pb.SetMiningRequest,
+        context: Context[pb.SetMiningRequest, pb.SetMiningResponse],
+    ) -> pb.SetMiningResponse:
+        """Changes what makes the next block."""
+        mode = requests.read_mining_mode(request.mode, "mode")
+        pace_ms = request.pace_ms if request.HasField("pace_ms") else None
+        if pace_ms is not None and not 1 <= pace_ms <= PACE_MS_MAX:
+            raise InvalidRequest("pace_ms", f"is from 1 to {PACE_MS_MAX}")
+        await self._backend.set_mining(mode, pace_ms)
+        status = self._backend.status
+        return pb.SetMiningResponse(
+            mode=convert.show_mining_mode(status.mining_mode), pace_ms=status.pace_ms
+        )
+
+    @override
+    @tells
+    async def Fund(
+        self, request: pb.FundRequest, context: Context[pb.FundRequest, pb.FundResponse]
+    ) -> pb.FundResponse:
+        """Mints to an account."""
+        to = requests.read_address(request.to, "to")
+        amount = requests.read_amount(request.amount, "amount")
+        committed = await self._backend.fund(to, amount)
+        return pb.FundResponse(committed=convert.show_committed(committed))
+
+    @override
+    @tells
+    async def SetBalance(
+        self,
+        request: pb.SetBalanceRequest,
+        context: Context[pb.SetBalanceRequest, pb.SetBalanceResponse],
+    ) -> pb.SetBalanceResponse:
+        """Mints, or takes, what is missing to a balance."""
+        address = requests.read_address(request.address, "address")
+        amount = requests.read_amount(request.amount, "amount")
+        committed = await self._backend.set_balance(address, amount)
+        return pb.SetBalanceResponse(committed=convert.show_committed(committed))
+
+    @override
+    @tells
+    async def Reset(
+        self,
+        request: pb.ResetRequest,
+        context: Context[pb.ResetRequest, pb.ResetResponse],
+    ) -> pb.ResetResponse:
+        """Back to genesis: state, history and pool."""
+        head = await self._backend.reset()
+        return pb.ResetResponse(head=convert.show_header(head))

@@ -1,0 +1,226 @@
+"""One table: domain error → gRPC status and `google.rpc.ErrorInfo`.
+
+Every refusal has a stable `reason` for programs, the numbers compared as `metadata`,
+and a message for people: what happened, why, and what to do. A failed execution is
+none of them: it is a receipt. `table` is what the documentation prints.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+
+from node.chain.errors import InvalidTransaction, TransactionFault
+from node.query import (
+    HeightNotReached,
+    HistoryNotKept,
+    Missing,
+    NotFound,
+    SupplyTooLarge,
+)
+from node.rpc.requests import InvalidRequest
+from node.runtime.types import (
+    NodeStopping,
+    ReaderTooSlow,
+    TooManyReads,
+    UnknownTransaction,
+)
+
+__all__ = ["DOMAIN", "STATUS_KEY", "InvalidPageToken", "Refusal", "refusal_of", "table"]
+
+DOMAIN = "cowboy.devnet"
+"""`ErrorInfo.domain` of everything this node refuses."""
+
+STATUS_KEY = "grpc-status-details-bin"
+"""Where gRPC carries a `google.rpc.Status` (its richer error model)."""
+
+_Code = grpc.StatusCode
+
+
+class InvalidPageToken(Exception):  # noqa: N818 - a refusal, named like the others
+    """A page token is not one that this list gave for this question."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """How one kind of refusal is told."""
+
+    code: grpc.StatusCode
+    advice: str
+
+
+_FAULTS: dict[TransactionFault, _Row] = {
+    TransactionFault.MALFORMED: _Row(
+        _Code.INVALID_ARGUMENT,
+        "send a body in deterministic CBOR (Prepare makes one), then the 65 signature "
+        "bytes",
+    ),
+    TransactionFault.TOO_LARGE: _Row(
+        _Code.INVALID_ARGUMENT, "split what you send over several transactions"
+    ),
+    TransactionFault.BAD_SIGNATURE: _Row(
+        _Code.INVALID_ARGUMENT,
+        "sign keccak256(body) as r, s, v with v 0 or 1 and the low s",
+    ),
+    TransactionFault.WRONG_CHAIN: _Row(
+        _Code.INVALID_ARGUMENT, "sign for the chain id that GetStatus answers"
+    ),
+    TransactionFault.NOT_DEV: _Row(
+        _Code.FAILED_PRECONDITION,
+        "sign as the sender, or use a chain whose genesis says dev",
+    ),
+    TransactionFault.NONCE_USED: _Row(
+        _Code.FAILED_PRECONDITION, "take GetAccount's next_nonce"
+    ),
+    TransactionFault.NONCE_TOO_FAR: _Row(
+        _Code.FAILED_PRECONDITION, "send the transactions with the nonces before it"
+    ),
+    TransactionFault.NONCE_GAP: _Row(
+        _Code.FAILED_PRECONDITION, "send the transactions with the nonces before it"
+    ),
+    TransactionFault.LIMIT_BELOW_INTRINSIC: _Row(
+        _Code.INVALID_ARGUMENT, "raise the limit: EstimateLimits says what suffices"
+    ),
+    TransactionFault.LIMIT_ABOVE_BLOCK: _Row(
+        _Code.INVALID_ARGUMENT, "lower the limit: GetParams says what a block takes"
+    ),
+    TransactionFault.INSUFFICIENT_BALANCE: _Row(
+        _Code.FAILED_PRECONDITION,
+        "fund the sender, or lower limits or max fees: limits x max fees + amount "
+        "must be there, for all that waits in the pool together",
+    ),
+    TransactionFault.MAX_FEE_BELOW_BASEFEE: _Row(
+        _Code.FAILED_PRECONDITION,
+        "raise the max fee, or wait: GetStatus says the next basefee",
+    ),
+    TransactionFault.BLOCK_FULL: _Row(
+        _Code.FAILED_PRECONDITION, "wait for the next block"
+    ),
+    TransactionFault.ALREADY_KNOWN: _Row(
+        _Code.ALREADY_EXISTS, "ask GetTransaction what became of it"
+    ),
+    TransactionFault.REPLACEMENT_UNDERPRICED: _Row(
+        _Code.FAILED_PRECONDITION,
+        "offer at least 10 % and 1 more on both tips and both max fees",
+    ),
+    TransactionFault.REPLACED: _Row(
+        _Code.ABORTED, "ask for the transaction that took its nonce"
+    ),
+    TransactionFault.POOL_FULL: _Row(
+        _Code.RESOURCE_EXHAUSTED, "offer a higher tip, or wait for the next block"
+    ),
+}
+
+_MISSING: dict[Missing, _Row] = {
+    Missing.ACTOR: _Row(
+        _Code.NOT_FOUND, "check the address: a deployment's receipt names it"
+    ),
+    Missing.STORAGE_KEY: _Row(
+        _Code.NOT_FOUND, "ListStorage shows the keys that are there"
+    ),
+    Missing.BLOCK: _Row(
+        _Code.NOT_FOUND, "check the hash: after a reset old ones are gone"
+    ),
+    Missing.TIMER: _Row(
+        _Code.NOT_FOUND, "check the id: ListTimers shows those that are pending"
+    ),
+}
+
+_OTHERS: dict[str, _Row] = {
+    "INVALID_ARGUMENT": _Row(_Code.INVALID_ARGUMENT, "correct this field"),
+    "INVALID_PAGE_TOKEN": _Row(
+        _Code.INVALID_ARGUMENT, "begin again without a token, or repeat the question"
+    ),
+    "HISTORY_NOT_KEPT": _Row(
+        _Code.FAILED_PRECONDITION, "leave at_height out to read at the head"
+    ),
+    "HEIGHT_NOT_REACHED": _Row(_Code.OUT_OF_RANGE, "ask again when it is reached"),
+    "SUPPLY_TOO_LARGE": _Row(
+        _Code.RESOURCE_EXHAUSTED, "leave include_supply out; --verify counts at start"
+    ),
+    "TOO_MANY_READS": _Row(_Code.RESOURCE_EXHAUSTED, "try again in a moment"),
+    "TRANSACTION_NOT_FOUND": _Row(
+        _Code.NOT_FOUND, "check the id: those dropped long ago are forgotten"
+    ),
+    "READER_TOO_SLOW": _Row(
+        _Code.RESOURCE_EXHAUSTED, "read faster, and resume after resume_height"
+    ),
+    "NODE_STOPPING": _Row(_Code.UNAVAILABLE, "connect again when it is back"),
+    "INTERNAL": _Row(_Code.INTERNAL, "this is a defect of the node: see its log"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refusal as it goes over the wire."""
+
+    code: grpc.StatusCode
+    reason: str
+    message: str
+    metadata: Mapping[str, str]
+
+    def trailing_metadata(self) -> tuple[tuple[str, bytes], ...]:
+        """The `google.rpc.Status` with its `ErrorInfo`, as gRPC carries it."""
+        info = ErrorInfo(reason=self.reason, domain=DOMAIN, metadata=self.metadata)
+        detail = AnyMessage()
+        detail.Pack(info)
+        status = Status(code=self.code.value[0], message=self.message, details=[detail])
+        return ((STATUS_KEY, status.SerializeToString()),)
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """How an error is told; one that is not in the table is a defect, INTERNAL."""
+    match error:
+        case InvalidTransaction():
+            numbers = {name: str(number) for name, number in error.numbers.items()}
+            row = _FAULTS[error.fault]
+            return _told(row, error.fault.value, str(error), numbers)
+        case NotFound():
+            row, sought = _MISSING[error.missing], error.sought.hex()
+            return _told(row, error.missing.value, str(error), {"sought": sought})
+        case _:
+            reason, metadata = _other(error)
+            what = "the node failed" if reason == "INTERNAL" else str(error)
+            return _told(_OTHERS[reason], reason, what, metadata)
+
+
+def _other(error: Exception) -> tuple[str, dict[str, str]]:
+    match error:
+        case InvalidRequest(field=field):
+            return "INVALID_ARGUMENT", {"field": field}
+        case HistoryNotKept(height=height, oldest_height=oldest):
+            return "HISTORY_NOT_KEPT", _numbers(height=height, oldest_height=oldest)
+        case HeightNotReached(height=height, head_height=head):
+            return "HEIGHT_NOT_REACHED", _numbers(height=height, head_height=head)
+        case ReaderTooSlow(resume_height=height):
+            return "READER_TOO_SLOW", _numbers(resume_height=height)
+        case _:
+            return _REASONS.get(type(error), "INTERNAL"), {}
+
+
+_REASONS: dict[type[Exception], str] = {
+    InvalidPageToken: "INVALID_PAGE_TOKEN",
+    SupplyTooLarge: "SUPPLY_TOO_LARGE",
+    TooManyReads: "TOO_MANY_READS",
+    UnknownTransaction: "TRANSACTION_NOT_FOUND",
+    NodeStopping: "NODE_STOPPING",
+}
+
+
+def _numbers(**numbers: int) -> dict[str, str]:
+    return {name: str(number) for name, number in numbers.items()}
+
+
+def _told(row: _Row, reason: str, what: str, metadata: Mapping[str, str]) -> Refusal:
+    return Refusal(row.code, reason, f"{what}: {row.advice}", metadata)
+
+
+def table() -> list[tuple[str, str, str]]:
+    """(reason, status, what to do) of every refusal, by reason."""
+    rows = {fault.value: row for fault, row in _FAULTS.items()}
+    rows |= {missing.value: row for missing, row in _MISSING.items()}
+    rows |= _OTHERS
+    return [(reason, row.code.name, row.advice) for reason, row in sorted(rows.items())]

@@ -1,0 +1,118 @@
+"""Bodies and instructions → protobuf: what clients need as well as the server.
+
+Imports little, so that `node.client` stays light.
+"""
+
+from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.transaction import (
+    Body,
+    CancelTimer,
+    DeployActor,
+    ExecuteActor,
+    ExtendTimer,
+    Fund,
+    Instruction,
+    ScheduleActivation,
+    SetBalance,
+    SystemInstruction,
+    Transfer,
+    UpdateBasefeeConfig,
+    UpdateTimerConfig,
+)
+from node.rpc.v1 import types_pb2
+
+__all__ = [
+    "show_basefee_config",
+    "show_body",
+    "show_instruction",
+    "show_timer_config",
+]
+
+
+def show_body(body: Body) -> types_pb2.Body:
+    """What is signed, as fields."""
+    return types_pb2.Body(
+        chain_id=body.chain_id,
+        nonce=body.nonce,
+        cycles_limit=body.cycles_limit,
+        cells_limit=body.cells_limit,
+        max_fee_per_cycle=str(body.max_fee_per_cycle),
+        max_priority_fee_per_cycle=str(body.max_priority_fee_per_cycle),
+        max_fee_per_cell=str(body.max_fee_per_cell),
+        max_priority_fee_per_cell=str(body.max_priority_fee_per_cell),
+        instruction=show_instruction(body.instruction),
+    )
+
+
+def show_instruction(instruction: Instruction) -> types_pb2.Instruction:
+    """What a transaction asks."""
+    message = types_pb2.Instruction()
+    match instruction:
+        case Transfer(to, amount):
+            message.transfer.to, message.transfer.amount = to, str(amount)
+        case DeployActor(salt, code, payload, value):
+            deployment = types_pb2.DeployActor(
+                salt=salt, code=code, payload=payload, value=str(value)
+            )
+            message.deploy_actor.CopyFrom(deployment)
+        case ExecuteActor(actor, handler, payload, value):
+            call = types_pb2.ExecuteActor(
+                actor=actor, handler=handler, payload=payload, value=str(value)
+            )
+            message.execute_actor.CopyFrom(call)
+        case Fund(to, amount):
+            message.fund.to, message.fund.amount = to, str(amount)
+        case SetBalance(address, amount):
+            message.set_balance.address = address
+            message.set_balance.amount = str(amount)
+        case _:
+            _show_system_instruction(instruction, message)
+    return message
+
+
+def _show_system_instruction(
+    instruction: SystemInstruction, message: types_pb2.Instruction
+) -> None:
+    match instruction:
+        case CancelTimer(timer_id):
+            message.cancel_timer.timer_id = timer_id
+        case ExtendTimer(timer_id, new_expires_at):
+            message.extend_timer.timer_id = timer_id
+            message.extend_timer.new_expires_at = new_expires_at
+        case UpdateTimerConfig(config):
+            shown = show_timer_config(config)
+            message.update_timer_config.config.CopyFrom(shown)
+        case UpdateBasefeeConfig(config):
+            message.update_basefee_config.config.CopyFrom(show_basefee_config(config))
+        case ScheduleActivation(height, rules):
+            message.schedule_activation.height = height
+            message.schedule_activation.rules = rules
+
+
+def show_timer_config(config: TimerConfig) -> types_pb2.TimerConfig:
+    """Governed timer parameters."""
+    return types_pb2.TimerConfig(
+        max_ttl_blocks=config.max_ttl_blocks,
+        max_cycles_per_fire=config.max_cycles_per_fire,
+        max_cells_per_fire=config.max_cells_per_fire,
+        max_timers_per_actor=config.max_timers_per_actor,
+        gc_cycles_per_block=config.gc_cycles_per_block,
+        lane_timer_cycles=config.lane_timer_cycles,
+        max_cycles_per_fire_auction=config.max_cycles_per_fire_auction,
+        fairness_window_blocks=config.fairness_window_blocks,
+        tier_multipliers_permille=config.tier_multipliers_permille,
+        max_due_examined=config.max_due_examined,
+        lane_gba_cycles=config.lane_gba_cycles,
+        fire_base_cycles=config.fire_base_cycles,
+    )
+
+
+def show_basefee_config(config: BasefeeConfig) -> types_pb2.BasefeeConfig:
+    """Governed fee parameters."""
+    return types_pb2.BasefeeConfig(
+        target_cycles=config.target_cycles,
+        target_cells=config.target_cells,
+        alpha=config.alpha,
+        denom=config.denom,
+        min_basefee=config.min_basefee,
+    )

@@ -1,0 +1,360 @@
+"""QueryService: the state at the head, and all blocks."""
+
+from typing_extensions import override
+
+import node
+from node import query
+from node.chain.params import (
+    BODY_BYTES_MAX,
+    STATE_KEY_BYTES_MAX,
+    ZERO_ADDRESS,
+)
+from node.chain.simulation import ReadOnlyResult, call_read_only
+from node.chain.transition import State
+from node.primitives.types import Address, Height
+from node.query import ActorView, Supply, require_head
+from node.rpc import convert, instructions, requests
+from node.rpc.requests import InvalidRequest
+from node.rpc.service import Context, Pager, at_height, tells
+from node.rpc.v1 import queries_pb2 as pb
+from node.rpc.v1 import types_pb2
+from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
+from node.runtime.types import Backend, Dropped, Pending, UnknownTransaction
+from node.state import keys
+from pvm.storage import STORAGE_PREFIX
+
+__all__ = ["BLOCKS_MAX", "ENTRIES_MAX", "Queries"]
+
+ENTRIES_DEFAULT = 100
+ENTRIES_MAX = 1_000
+"""Entries of a page of storage or timers; a page is full at 1 MiB as well."""
+
+BLOCKS_DEFAULT = 20
+BLOCKS_MAX = 100
+"""Blocks of a page."""
+
+
+class Queries(QueryServiceServicer):
+    """Serves `QueryService` from a backend."""
+
+    def __init__(self, backend: Backend, *, is_dev: bool) -> None:
+        self._backend = backend
+        self._is_dev = is_dev
+
+    def _state(self, height: int | None) -> State:
+        state = self._backend.state
+        require_head(state, height)
+        return state
+
+    # --- the chain -----------------------------------------------------------------
+
+    @override
+    @tells
+    async def GetStatus(
+        self,
+        request: pb.GetStatusRequest,
+        context: Context[pb.GetStatusRequest, pb.GetStatusResponse],
+    ) -> pb.GetStatusResponse:
+        """Where the chain stands and what the node is doing."""
+        supply = None
+        if request.include_supply:
+            state, supply = await self._backend.run_read(_count_supply)
+        else:
+            state = self._backend.state
+        chain, status = query.chain_status(state), self._backend.status
+        return pb.GetStatusResponse(
+            chain_name=status.chain_name,
+            chain_id=state.params.chain_id,
+            node_version=node.__version__,
+            head=convert.show_header(chain.head, chain.head_hash),
+            genesis_hash=chain.genesis_hash,
+            dev=self._is_dev,
+            mining_mode=convert.show_mining_mode(status.mining_mode),
+            pace_ms=status.pace_ms,
+            pool_transactions=status.pool_transactions,
+            pool_queued=status.pool_queued,
+            rules=chain.rules,
+            next_basefee_cycle=str(chain.globals.basefee_cycle),
+            next_basefee_cell=str(chain.globals.basefee_cell),
+            next_basefee_lane=str(chain.globals.basefee_lane),
+            oldest_state_height=state.head.height,
+            oldest_block_height=0,
+            supply=None if supply is None else _show_supply(supply),
+        )
+
+    @override
+    @tells
+    async def GetParams(
+        self,
+        request: pb.GetParamsRequest,
+        context: Context[pb.GetParamsRequest, pb.GetParamsResponse],
+    ) -> pb.GetParamsResponse:
+        """What genesis fixed, and what governance made of the rest."""
+        state = self._state(at_height(request))
+        params, governed = state.params, query.governed(state)
+        return pb.GetParamsResponse(
+            chain_id=params.chain_id,
+            genesis_timestamp_ms=params.genesis_timestamp_ms,
+            block_interval_ms=params.block_interval_ms,
+            dev=params.dev,
+            proposer=params.proposer,
+            system_deployers=params.system_deployers,
+            lane_user_cycles=params.lane_user_cycles,
+            lane_deferred_cycles=params.lane_deferred_cycles,
+            block_cells=params.block_cells,
+            transaction_cells_max=params.transaction_cells_max,
+            message_cycles_max=params.message_cycles_max,
+            ring_size=params.calendar.ring_size,
+            epoch_length=params.calendar.epoch_length,
+            epochs=params.calendar.epochs,
+            auction_tie_break=params.auction_tie_break.value,
+            timer_config=instructions.show_timer_config(governed.timer_config),
+            basefee_config=instructions.show_basefee_config(governed.basefee_config),
+            activations=[
+                pb.Activation(height=height, rules=rules)
+                for height, rules in governed.activations
+            ],
+            transaction_body_bytes_max=BODY_BYTES_MAX,
+        )
+
+    # --- accounts and actors -------------------------------------------------------
+
+    @override
+    @tells
+    async def GetAccount(
+        self,
+        request: pb.GetAccountRequest,
+        context: Context[pb.GetAccountRequest, pb.GetAccountResponse],
+    ) -> pb.GetAccountResponse:
+        """Balance and nonces of an address."""
+        state = self._state(at_height(request))
+        address = requests.read_address(request.address, "address")
+        account = query.account(state, address)
+        return pb.GetAccountResponse(
+            address=address,
+            balance=str(account.balance),
+            nonce=account.nonce,
+            is_actor=account.is_actor,
+            next_nonce=self._backend.next_nonce(address),
+        )
+
+    @override
+    @tells
+    async def GetActor(
+        self,
+        request: pb.GetActorRequest,
+        context: Context[pb.GetActorRequest, pb.GetActorResponse],
+    ) -> pb.GetActorResponse:
+        """An actor's code, handlers, and what waits for it."""
+        height = at_height(request)
+        address = requests.read_address(request.address, "address")
+        view, handlers = await self._backend.run_read(
+            lambda state: _inspect(state, address, height)
+        )
+        return pb.GetActorResponse(
+            address=address,
+            code_hash=view.account.code_hash,
+            source=view.source,
+            deployer=view.account.deployer,
+            handlers=handlers,
+            balance=str(view.account.balance),
+            live_timers=view.live_timers,
+            mailbox_length=view.mailbox_length,
+            scheduling_counter=view.account.scheduling_counter,
+        )
+
+    @override
+    @tells
+    async def GetStorage(
+        self,
+        request: pb.GetStorageRequest,
+        context: Context[pb.GetStorageRequest, pb.GetStorageResponse],
+    ) -> pb.GetStorageResponse:
+        """One entry of an actor's state."""
+        state = self._state(at_height(request))
+        address = requests.read_address(request.actor, "actor")
+        match request.WhichOneof("key"):
+            case "raw":
+                key = request.raw
+            case "name":
+                key = STORAGE_PREFIX + request.name.encode()
+            case _:
+                raise InvalidRequest("key", "is a raw key or a name: set one")
+        if not 1 <= len(key) <= STATE_KEY_BYTES_MAX:
+            raise InvalidRequest("key", f"has 1 to {STATE_KEY_BYTES_MAX} bytes")
+        value = query.storage_value(state, address, key)
+        return pb.GetStorageResponse(entry=_show_entry(key, value))
+
+    @override
+    @tells
+    async def ListStorage(
+        self,
+        request: pb.ListStorageRequest,
+        context: Context[pb.ListStorageRequest, pb.ListStorageResponse],
+    ) -> pb.ListStorageResponse:
+        """An actor's state, by pages."""
+        state = self._state(at_height(request))
+        address = requests.read_address(request.actor, "actor")
+        count = requests.read_count(
+            request.page_size, "page_size", ENTRIES_DEFAULT, ENTRIES_MAX
+        )
+        if len(request.prefix) > STATE_KEY_BYTES_MAX:
+            raise InvalidRequest("prefix", f"has at most {STATE_KEY_BYTES_MAX} bytes")
+        pager = Pager("storage", address, request.prefix)
+        start = pager.start(request.page_token)
+        page = query.storage_page(state, address, request.prefix, start, count)
+        return pb.ListStorageResponse(
+            entries=[_show_entry(key, value) for key, value in page.items],
+            next_page_token=pager.token(page.next_key),
+        )
+
+    @override
+    @tells
+    async def CallReadOnly(
+        self,
+        request: pb.CallReadOnlyRequest,
+        context: Context[pb.CallReadOnlyRequest, pb.CallReadOnlyResponse],
+    ) -> pb.CallReadOnlyResponse:
+        """A handler's answer on a read view."""
+        height = at_height(request)
+        actor = requests.read_address(request.actor, "actor")
+        handler = requests.read_handler(request.handler, "handler")
+        sender = ZERO_ADDRESS
+        if request.sender:
+            sender = requests.read_address(request.sender, "sender")
+
+        def call(state: State) -> tuple[State, ReadOnlyResult]:
+            require_head(state, height)
+            query.require_actor(state, actor)
+            payload = request.payload
+            return state, call_read_only(state, actor, handler, payload, sender)
+
+        state, result = await self._backend.run_read(call)
+        return pb.CallReadOnlyResponse(
+            status=convert.show_status(result.failure),
+            value=result.value,
+            error=convert.show_failure(result.failure),
+            cycles_used=result.cycles_used,
+            cells_used=result.cells_used,
+            head=convert.show_ref(state.head.height, state.head.hash()),
+        )
+
+    # --- blocks and transactions ---------------------------------------------------
+
+    @override
+    @tells
+    async def GetBlock(
+        self,
+        request: pb.GetBlockRequest,
+        context: Context[pb.GetBlockRequest, pb.GetBlockResponse],
+    ) -> pb.GetBlockResponse:
+        """A block, with as much of its content as is asked for."""
+        state = self._backend.state
+        match request.WhichOneof("block"):
+            case "height":
+                view = query.block_at(state, request.height)
+            case "hash":
+                block_hash = requests.read_hash(request.hash, "hash")
+                view = query.block_by_hash(state, block_hash)
+            case _:
+                view = query.block_at(state, state.head.height)
+        return pb.GetBlockResponse(block=convert.show_block(view, request.view))
+
+    @override
+    @tells
+    async def ListBlocks(
+        self,
+        request: pb.ListBlocksRequest,
+        context: Context[pb.ListBlocksRequest, pb.ListBlocksResponse],
+    ) -> pb.ListBlocksResponse:
+        """Blocks in either direction, by pages."""
+        if request.view == types_pb2.BLOCK_VIEW_FULL:
+            raise InvalidRequest("view", "is not FULL in a list: use GetBlock")
+        count = requests.read_count(
+            request.page_size, "page_size", BLOCKS_DEFAULT, BLOCKS_MAX
+        )
+        state = self._backend.state
+        start = state.head.height if request.descending else Height(0)
+        if request.HasField("from_height"):
+            start = Height(request.from_height)
+        pager = Pager("blocks", start, request.descending)
+        if request.descending and not request.HasField("from_height"):
+            pager = Pager("blocks", None, request.descending)
+        key = pager.start_of(request.page_token, keys.HEIGHT_BYTES)
+        if key:
+            start = Height(int.from_bytes(key, "big"))
+        views, following = query.blocks_page(
+            state,
+            start,
+            count,
+            is_descending=request.descending,
+            is_header_wanted_only=request.view == types_pb2.BLOCK_VIEW_HEADER,
+        )
+        next_key = None if following is None else keys.height8(following)
+        return pb.ListBlocksResponse(
+            blocks=[convert.show_block(view, request.view) for view in views],
+            next_page_token=pager.token(next_key),
+        )
+
+    @override
+    @tells
+    async def GetTransaction(
+        self,
+        request: pb.GetTransactionRequest,
+        context: Context[pb.GetTransactionRequest, pb.GetTransactionResponse],
+    ) -> pb.GetTransactionResponse:
+        """What became of a transaction."""
+        transaction_id = requests.read_hash(request.id, "id")
+        committed = query.find_transaction(self._backend.state, transaction_id)
+        if committed is not None:
+            return pb.GetTransactionResponse(
+                committed=convert.show_committed(committed)
+            )
+        known = self._backend.look_up(transaction_id)
+        if known is None:
+            raise UnknownTransaction(
+                f"transaction 0x{transaction_id.hex()} is not known"
+            )
+        if isinstance(known, Pending):
+            pending = convert.show_transaction(known.transaction)
+            return pb.GetTransactionResponse(pending=pending)
+        if isinstance(known, Dropped):
+            return pb.GetTransactionResponse(dropped=convert.show_dropped(known))
+        return pb.GetTransactionResponse(reverted=known.transaction_id)
+
+
+def _count_supply(state: State) -> tuple[State, Supply]:
+    return state, query.count_supply(state)
+
+
+def _inspect(
+    state: State, address: Address, height: int | None
+) -> tuple[ActorView, tuple[str, ...]]:
+    """An actor and its handlers: compiling is the worker's business."""
+    require_head(state, height)
+    view = query.actor(state, address)
+    code = state.caches.code.get(view.account.code_hash, view.source)
+    return view, code.handlers
+
+
+def _show_supply(supply: Supply) -> pb.Supply:
+    globals_ = supply.globals
+    return pb.Supply(
+        minted=str(globals_.minted),
+        balances=str(supply.balances),
+        burned=str(globals_.burned),
+        held=str(supply.held),
+        burned_cycle=str(globals_.burned_cycle),
+        burned_cell=str(globals_.burned_cell),
+        burned_lane=str(globals_.burned_lane),
+    )
+
+
+def _show_entry(key: bytes, value: bytes) -> pb.StorageEntry:
+    entry = pb.StorageEntry(key=key, value=value)
+    if key.startswith(STORAGE_PREFIX):
+        # An actor may write any bytes behind the prefix with set_state.
+        name = key.removeprefix(STORAGE_PREFIX).decode(errors="replace")
+        if STORAGE_PREFIX + name.encode() == key:
+            entry.name = name
+    return entry

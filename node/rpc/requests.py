@@ -1,0 +1,305 @@
+"""Protobuf → domain: what a caller sent, taken as what it says, or refused.
+
+A refusal names the field and what it takes. `convert` goes the other way; no protobuf
+message passes these two.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from node.chain.params import (
+    ADDRESS_BYTES,
+    HANDLER_BYTES_MAX,
+    TIMER_ID_BYTES_MAX,
+    U128_MAX,
+    BasefeeConfig,
+    TimerConfig,
+)
+from node.chain.timers.timer import Decision
+from node.chain.transaction import (
+    SALT_BYTES,
+    CancelTimer,
+    DeployActor,
+    ExecuteActor,
+    ExtendTimer,
+    Fund,
+    Instruction,
+    ScheduleActivation,
+    SetBalance,
+    Transfer,
+    UpdateBasefeeConfig,
+    UpdateTimerConfig,
+)
+from node.primitives.types import Address, Amount, Hash32, Height
+from node.rpc.convert import ENDS, MODES
+from node.rpc.v1 import queries_pb2, timers_pb2, types_pb2
+from node.runtime.types import MiningMode
+
+_HASH_BYTES = 32
+_AMOUNT_DIGITS_MAX = len(str(U128_MAX))
+
+
+class InvalidRequest(Exception):  # noqa: N818 - a refusal, named like the others
+    """A request says something that no request may say."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field} {message}")
+        self.field = field
+
+
+def read_address(data: bytes, field: str) -> Address:
+    """An address of 20 bytes.
+
+    Raises:
+        InvalidRequest: It has another length.
+    """
+    if len(data) != ADDRESS_BYTES:
+        raise InvalidRequest(field, f"is an address of 20 bytes, not {len(data)}")
+    return Address(data)
+
+
+def read_hash(data: bytes, field: str) -> Hash32:
+    """A hash or id of 32 bytes.
+
+    Raises:
+        InvalidRequest: It has another length.
+    """
+    if len(data) != _HASH_BYTES:
+        raise InvalidRequest(field, f"has 32 bytes, not {len(data)}")
+    return Hash32(data)
+
+
+def read_timer_id(data: bytes, field: str) -> bytes:
+    """A timer's id, as an instruction may carry it.
+
+    Raises:
+        InvalidRequest: It is empty or too long.
+    """
+    if not 1 <= len(data) <= TIMER_ID_BYTES_MAX:
+        raise InvalidRequest(field, f"has 1 to {TIMER_ID_BYTES_MAX} bytes")
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A body that the node is to complete; None is what it fills in."""
+
+    sender: Address
+    instruction: Instruction
+    nonce: int | None
+    cycles_limit: int | None
+    cells_limit: int | None
+    max_fee_per_cycle: Amount | None
+    max_priority_fee_per_cycle: Amount
+    max_fee_per_cell: Amount | None
+    max_priority_fee_per_cell: Amount
+
+
+def read_draft(message: types_pb2.Draft) -> Draft:
+    """A body that the node is to complete.
+
+    Raises:
+        InvalidRequest: One of its fields is malformed, or sender or instruction lack.
+    """
+
+    def optional(name: Literal["nonce", "cycles_limit", "cells_limit"]) -> int | None:
+        return int(getattr(message, name)) if message.HasField(name) else None
+
+    def fee(name: str, text: str) -> Amount | None:
+        return read_amount(text, f"draft.{name}") if text else None
+
+    return Draft(
+        read_address(message.sender, "draft.sender"),
+        read_instruction(message.instruction, "draft.instruction"),
+        optional("nonce"),
+        optional("cycles_limit"),
+        optional("cells_limit"),
+        fee("max_fee_per_cycle", message.max_fee_per_cycle),
+        fee("max_priority_fee_per_cycle", message.max_priority_fee_per_cycle)
+        or Amount(0),
+        fee("max_fee_per_cell", message.max_fee_per_cell),
+        fee("max_priority_fee_per_cell", message.max_priority_fee_per_cell)
+        or Amount(0),
+    )
+
+
+def read_handler(name: str, field: str) -> str:
+    """A handler's name.
+
+    Raises:
+        InvalidRequest: It is too long.
+    """
+    if len(name.encode()) > HANDLER_BYTES_MAX:
+        raise InvalidRequest(field, f"has at most {HANDLER_BYTES_MAX} bytes")
+    return name
+
+
+def read_amount(text: str, field: str, default: int | None = None) -> Amount:
+    """Base units from a decimal string; an empty one is `default`, where there is one.
+
+    Raises:
+        InvalidRequest: It is no decimal number below 2^128.
+    """
+    if not text and default is not None:
+        return Amount(default)
+    is_decimal = text.isascii() and text.isdecimal()
+    if not is_decimal or len(text) > _AMOUNT_DIGITS_MAX or int(text) > U128_MAX:
+        raise InvalidRequest(
+            field, "is a decimal string of base units from 0 to 2^128 - 1"
+        )
+    return Amount(int(text))
+
+
+def read_instruction(message: types_pb2.Instruction, field: str) -> Instruction:
+    """What a transaction is to ask.
+
+    Raises:
+        InvalidRequest: It is absent, or one of its fields is malformed.
+    """
+    match message.WhichOneof("kind"):
+        case "transfer":
+            return Transfer(
+                read_address(message.transfer.to, f"{field}.transfer.to"),
+                read_amount(message.transfer.amount, f"{field}.transfer.amount"),
+            )
+        case "deploy_actor":
+            return _read_deployment(message.deploy_actor, f"{field}.deploy_actor")
+        case "execute_actor":
+            return _read_call(message.execute_actor, f"{field}.execute_actor")
+        case "fund" | "set_balance":
+            return _read_dev_instruction(message, field)
+        case _:
+            return _read_system_instruction(message, field)
+
+
+def _read_dev_instruction(message: types_pb2.Instruction, field: str) -> Instruction:
+    if message.WhichOneof("kind") == "fund":
+        return Fund(
+            read_address(message.fund.to, f"{field}.fund.to"),
+            read_amount(message.fund.amount, f"{field}.fund.amount"),
+        )
+    wanted = message.set_balance
+    return SetBalance(
+        read_address(wanted.address, f"{field}.set_balance.address"),
+        read_amount(wanted.amount, f"{field}.set_balance.amount"),
+    )
+
+
+def _read_deployment(message: types_pb2.DeployActor, field: str) -> DeployActor:
+    salt = message.salt or bytes(SALT_BYTES)
+    if len(salt) != SALT_BYTES:
+        raise InvalidRequest(f"{field}.salt", "has 32 bytes, or none")
+    return DeployActor(
+        salt,
+        message.code,
+        message.payload,
+        read_amount(message.value, f"{field}.value", 0),
+    )
+
+
+def _read_call(message: types_pb2.ExecuteActor, field: str) -> ExecuteActor:
+    return ExecuteActor(
+        read_address(message.actor, f"{field}.actor"),
+        read_handler(message.handler, f"{field}.handler"),
+        message.payload,
+        read_amount(message.value, f"{field}.value", 0),
+    )
+
+
+def _read_system_instruction(message: types_pb2.Instruction, field: str) -> Instruction:
+    match message.WhichOneof("kind"):
+        case "cancel_timer":
+            timer_id = message.cancel_timer.timer_id
+            return CancelTimer(read_timer_id(timer_id, f"{field}.timer_id"))
+        case "extend_timer":
+            timer_id = message.extend_timer.timer_id
+            return ExtendTimer(
+                read_timer_id(timer_id, f"{field}.timer_id"),
+                Height(message.extend_timer.new_expires_at),
+            )
+        case "update_timer_config":
+            return UpdateTimerConfig(
+                _read_timer_config(message.update_timer_config.config)
+            )
+        case "update_basefee_config":
+            return UpdateBasefeeConfig(
+                _read_basefee_config(message.update_basefee_config.config)
+            )
+        case "schedule_activation":
+            rules = message.schedule_activation.rules
+            return ScheduleActivation(
+                Height(message.schedule_activation.height),
+                read_handler(rules, f"{field}.rules"),
+            )
+        case _:
+            raise InvalidRequest(field, "says what the transaction asks: set a kind")
+
+
+def _read_timer_config(message: types_pb2.TimerConfig) -> TimerConfig:
+    # The chain judges the numbers (D25); their order here is that of the fields.
+    return TimerConfig(
+        message.max_ttl_blocks,
+        message.max_cycles_per_fire,
+        message.max_cells_per_fire,
+        message.max_timers_per_actor,
+        message.gc_cycles_per_block,
+        message.lane_timer_cycles,
+        message.max_cycles_per_fire_auction,
+        message.fairness_window_blocks,
+        tuple(message.tier_multipliers_permille),
+        message.max_due_examined,
+        message.lane_gba_cycles,
+        message.fire_base_cycles,
+    )
+
+
+def _read_basefee_config(message: types_pb2.BasefeeConfig) -> BasefeeConfig:
+    return BasefeeConfig(
+        message.target_cycles,
+        message.target_cells,
+        message.alpha,
+        message.denom,
+        message.min_basefee,
+    )
+
+
+def read_mining_mode(
+    value: "queries_pb2.MiningMode.ValueType", field: str
+) -> MiningMode:
+    """A mining mode.
+
+    Raises:
+        InvalidRequest: Unspecified or unknown.
+    """
+    for mode, number in MODES.items():
+        if number == value:
+            return mode
+    raise InvalidRequest(field, "is INTERVAL, INSTANT or MANUAL")
+
+
+def read_end(status: "timers_pb2.TimerStatus.ValueType", field: str) -> Decision | None:
+    """The exit that a filter asks for; None for pending timers.
+
+    Raises:
+        InvalidRequest: The status is unknown.
+    """
+    if status in (
+        timers_pb2.TIMER_STATUS_UNSPECIFIED,
+        timers_pb2.TIMER_STATUS_PENDING,
+    ):
+        return None
+    for decision, number in ENDS.items():
+        if number == status:
+            return decision
+    raise InvalidRequest(field, "is no status of a timer")
+
+
+def read_count(count: int, field: str, default: int, maximum: int) -> int:
+    """A number of entries; 0 stands for the default.
+
+    Raises:
+        InvalidRequest: It is above the maximum.
+    """
+    if count > maximum:
+        raise InvalidRequest(field, f"is at most {maximum}, not {count}")
+    return count or default

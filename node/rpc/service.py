@@ -1,0 +1,137 @@
+"""What all services share: how a method answers, and how it refuses."""
+
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
+from functools import wraps
+from typing import Literal, Protocol, TypeAlias, TypeVar
+
+import grpc
+
+from node.primitives import codec
+from node.primitives.crypto import blake2b256
+from node.rpc.errors import InvalidPageToken, refusal_of
+
+__all__ = ["Context", "Pager", "at_height", "streams", "tells"]
+
+Service = TypeVar("Service")
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+_Answer: TypeAlias = Coroutine[None, None, Response]
+
+_DIGEST_BYTES = 8
+
+
+Context = grpc.aio.ServicerContext
+
+
+def tells(
+    method: Callable[[Service, Request, Context[Request, Response]], _Answer[Response]],
+) -> Callable[[Service, Request, Context[Request, Response]], _Answer[Response]]:
+    """Let a method's refusals reach the caller as statuses of `errors`' table."""
+
+    @wraps(method)
+    async def told(
+        service: Service, request: Request, context: Context[Request, Response]
+    ) -> Response:
+        try:
+            return await method(service, request, context)
+        except Exception as error:
+            await _refuse(error, context, method.__name__)
+            raise
+
+    return told
+
+
+def streams(
+    method: Callable[
+        [Service, Request, Context[Request, Response]], AsyncGenerator[Response, None]
+    ],
+) -> Callable[
+    [Service, Request, Context[Request, Response]], AsyncGenerator[Response, None]
+]:
+    """`tells`, for a method that answers with a stream."""
+
+    @wraps(method)
+    async def told(
+        service: Service, request: Request, context: Context[Request, Response]
+    ) -> AsyncGenerator[Response, None]:
+        try:
+            async with aclosing(method(service, request, context)) as responses:
+                async for response in responses:
+                    yield response
+        except Exception as error:
+            await _refuse(error, context, method.__name__)
+            raise
+
+    return told
+
+
+async def _refuse(
+    error: Exception, context: Context[Request, Response], method: str
+) -> None:
+    refusal = refusal_of(error)
+    if refusal.code is grpc.StatusCode.INTERNAL:
+        # A node serves before it loads its log (runtime/log.py).
+
+        logging.getLogger(__name__).error("%s failed", method, exc_info=error)
+    await context.abort(refusal.code, refusal.message, refusal.trailing_metadata())
+
+
+class _AtHeight(Protocol):
+    """A request with `optional uint64 at_height`."""
+
+    at_height: int
+
+    def HasField(self, field_name: Literal["at_height"], /) -> bool:
+        """Whether an optional field is set."""
+        ...
+
+
+def at_height(request: _AtHeight) -> int | None:
+    """The height that a request asks for, or None for the head."""
+    return request.at_height if request.HasField("at_height") else None
+
+
+class Pager:
+    """Page tokens of one list: where to go on, sealed with the question.
+
+    A token is opaque to callers, and good only for the question that it continues.
+    """
+
+    __slots__ = ("_digest",)
+
+    def __init__(self, *question: codec.Value) -> None:
+        self._digest = blake2b256(codec.encode(list(question)))[:_DIGEST_BYTES]
+
+    def token(self, next_key: bytes | None) -> str:
+        """The token of the page that begins with a key; "" if there is none."""
+        return "" if next_key is None else (self._digest + next_key).hex()
+
+    def start(self, token: str) -> bytes:
+        """Where a token's page begins; b"" for the first page.
+
+        Raises:
+            InvalidPageToken: The token is none, or one of another question.
+        """
+        if not token:
+            return b""
+        try:
+            data = bytes.fromhex(token)
+        except ValueError:
+            raise InvalidPageToken("this is no page token") from None
+        if data[:_DIGEST_BYTES] != self._digest or token != data.hex():
+            raise InvalidPageToken("this page token continues another question")
+        return data[_DIGEST_BYTES:]
+
+    def start_of(self, token: str, width: int) -> bytes:
+        """As `start`, for keys of a fixed width.
+
+        Raises:
+            InvalidPageToken: As `start`, or the key has another width.
+        """
+        key = self.start(token)
+        if key and len(key) != width:
+            raise InvalidPageToken("this is no page token")
+        return key

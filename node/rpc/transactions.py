@@ -1,0 +1,178 @@
+"""TransactionService: from a wish to a committed receipt."""
+
+from dataclasses import replace
+
+from typing_extensions import override
+
+from node.chain.errors import InvalidTransaction, TransactionFault
+from node.chain.simulation import Simulated, simulate_body, simulate_transaction
+from node.chain.transaction import decode_transaction, impersonate, signing_hash
+from node.chain.transition import State
+from node.chain.validation import max_cost
+from node.query import require_head, warnings_of
+from node.rpc import convert, instructions, requests
+from node.rpc.drafts import MARGIN_PERMILLE, Completed, complete_draft
+from node.rpc.requests import InvalidRequest
+from node.rpc.service import Context, at_height, tells
+from node.rpc.v1 import transactions_pb2 as pb
+from node.rpc.v1.transactions_pb2_grpc import TransactionServiceServicer
+from node.runtime.types import Backend, Committed, Dropped, Reverted
+
+__all__ = ["Transactions"]
+
+
+class Transactions(TransactionServiceServicer):
+    """Serves `TransactionService` from a backend."""
+
+    def __init__(self, backend: Backend, *, is_dev: bool) -> None:
+        self._backend = backend
+        self._is_dev = is_dev
+
+    @override
+    @tells
+    async def Prepare(
+        self,
+        request: pb.PrepareRequest,
+        context: Context[pb.PrepareRequest, pb.PrepareResponse],
+    ) -> pb.PrepareResponse:
+        """Fields in, body and signing hash out."""
+        draft = requests.read_draft(request.draft)
+        completed = await self._backend.run_read(
+            lambda state: complete_draft(state, draft)
+        )
+        body = completed.body
+        if draft.nonce is None:
+            body = replace(body, nonce=self._backend.next_nonce(draft.sender))
+        encoded = body.encode()
+        # What it may cost does not depend on who signs.
+        unsigned = decode_transaction(impersonate(encoded, draft.sender))
+        return pb.PrepareResponse(
+            body=encoded,
+            signing_hash=signing_hash(encoded),
+            fields=instructions.show_body(body),
+            max_cost=str(max_cost(unsigned)),
+        )
+
+    @override
+    @tells
+    async def Submit(
+        self,
+        request: pb.SubmitRequest,
+        context: Context[pb.SubmitRequest, pb.SubmitResponse],
+    ) -> pb.SubmitResponse:
+        """Answers as soon as the transaction is admitted."""
+        raw = self._raw(request.transaction, request.as_sender)
+        transaction = await self._backend.submit(raw)
+        return pb.SubmitResponse(id=transaction.id, sender=transaction.sender)
+
+    @override
+    @tells
+    async def SubmitAndWait(
+        self,
+        request: pb.SubmitAndWaitRequest,
+        context: Context[pb.SubmitAndWaitRequest, pb.SubmitAndWaitResponse],
+    ) -> pb.SubmitAndWaitResponse:
+        """Answers when the transaction is in a block, or dropped."""
+        raw = self._raw(request.transaction, request.as_sender)
+        transaction = await self._backend.submit(raw)
+        match await self._backend.wait_for(transaction.id):
+            case Committed() as committed:
+                return pb.SubmitAndWaitResponse(
+                    committed=convert.show_committed(committed, is_brief=True)
+                )
+            case Dropped() as dropped:
+                return pb.SubmitAndWaitResponse(dropped=convert.show_dropped(dropped))
+            case Reverted(transaction_id):
+                return pb.SubmitAndWaitResponse(reverted=transaction_id)
+
+    def _raw(self, transaction: bytes, as_sender: bytes) -> bytes:
+        if not as_sender:
+            return transaction
+        if not self._is_dev:
+            raise InvalidTransaction(
+                TransactionFault.NOT_DEV, "this node does not impersonate senders"
+            )
+        sender = requests.read_address(as_sender, "as_sender")
+        return impersonate(transaction, sender)
+
+    @override
+    @tells
+    async def Simulate(
+        self,
+        request: pb.SimulateRequest,
+        context: Context[pb.SimulateRequest, pb.SimulateResponse],
+    ) -> pb.SimulateResponse:
+        """The receipt that a transaction would get alone in the next block."""
+        height = at_height(request)
+        subject = request.WhichOneof("subject")
+        if subject is None:
+            raise InvalidRequest("subject", "is a transaction or a draft: set one")
+        if subject == "transaction":
+            raw = request.transaction
+            state, simulated = await self._backend.run_read(
+                lambda state: _simulate_signed(state, raw, height)
+            )
+        else:
+            draft = requests.read_draft(request.draft)
+            state, simulated = await self._backend.run_read(
+                lambda state: _simulate_draft(state, draft, height)
+            )
+        return _show_simulated(state, simulated)
+
+    @override
+    @tells
+    async def EstimateLimits(
+        self,
+        request: pb.EstimateLimitsRequest,
+        context: Context[pb.EstimateLimitsRequest, pb.EstimateLimitsResponse],
+    ) -> pb.EstimateLimitsResponse:
+        """Limits that suffice, found by execution, whatever the draft states."""
+        height = at_height(request)
+        stated = requests.read_draft(request.draft)
+        draft = replace(stated, cycles_limit=None, cells_limit=None)
+        completed = await self._backend.run_read(
+            lambda state: _complete_at(state, draft, height)
+        )
+        head = completed.state.head
+        return pb.EstimateLimitsResponse(
+            cycles_limit=completed.body.cycles_limit,
+            cells_limit=completed.body.cells_limit,
+            margin_permille=MARGIN_PERMILLE,
+            head=convert.show_ref(head.height, head.hash()),
+        )
+
+
+def _complete_at(state: State, draft: requests.Draft, height: int | None) -> Completed:
+    require_head(state, height)
+    return complete_draft(state, draft)
+
+
+def _simulate_signed(
+    state: State, raw: bytes, height: int | None
+) -> tuple[State, Simulated]:
+    require_head(state, height)
+    return state, simulate_transaction(state, decode_transaction(raw))
+
+
+def _simulate_draft(
+    state: State, draft: requests.Draft, height: int | None
+) -> tuple[State, Simulated]:
+    completed = _complete_at(state, draft, height)
+    return state, simulate_body(state, completed.body, draft.sender)
+
+
+def _show_simulated(state: State, simulated: Simulated) -> pb.SimulateResponse:
+    head = state.head
+    message = pb.SimulateResponse(head=convert.show_ref(head.height, head.hash()))
+    if simulated.refused is not None:
+        message.refused.CopyFrom(convert.show_refused(b"", simulated.refused))
+        return message
+    assert simulated.receipt is not None
+    receipt, height = simulated.receipt, head.height + 1
+    warnings = warnings_of(simulated.events).get(receipt.index, ())
+    message.receipt.CopyFrom(convert.show_receipt(receipt, height, warnings))
+    message.events.extend(
+        convert.show_event(event, height, index)
+        for index, event in enumerate(simulated.events)
+    )
+    return message

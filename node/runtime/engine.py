@@ -1,0 +1,470 @@
+"""The engine: the single writer of the chain, one task on the event loop.
+
+A trigger (pace, an admitted transaction, `Mine`) makes it choose candidates; the
+worker thread builds the block, commits it and takes the new snapshot in one go; then,
+without giving the loop a chance in between, the pool is pruned and the state replaced,
+and the block is told to readers and to those who wait for its transactions.
+
+The order is the argument for safety: *durable, visible, announced*. A block with
+content is on disk before anybody can see it, so no answer that the node gave is lost
+to a crash; it is visible before it is announced, so whoever hears of a block can read
+it. A crash between the first two forgets nothing but the pool, which promised
+nothing. Empty blocks are not synced: the next block with content, or the end of the
+node, carries them to disk, and after a power cut before that their heights are built
+again.
+
+Rules: nothing but this task writes to the store. Everything here runs on the loop's
+thread; what is handed to the worker touches no state of the engine but the visible
+chain state. An exception from building a block is a bug: the task ends with it, and
+with the task the process.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from node.chain.block import Header
+from node.chain.errors import InvalidTransaction, TransactionFault
+from node.chain.genesis import Genesis
+from node.chain.mailbox import is_any_pending
+from node.chain.transaction import (
+    DevInstruction,
+    Fund,
+    SetBalance,
+    Transaction,
+    decode_transaction,
+)
+from node.chain.transition import BlockResult, State
+from node.mempool import Dropped as PoolDropped
+from node.mempool import Pool, PoolLimits
+from node.primitives.types import Address, Amount, Hash32
+from node.query import committed_in, find_transaction
+from node.runtime import ledger
+from node.runtime.feed import Feed, FeedLimits, FeedSubscription
+from node.runtime.ledger import Ledger
+from node.runtime.pacing import Pacer
+from node.runtime.production import (
+    EngineLog,
+    EngineParts,
+    Made,
+    dev_transaction,
+    log_block,
+    make_block,
+)
+from node.runtime.reads import Reads, on_worker
+from node.runtime.startup import reset_chain
+from node.runtime.types import (
+    BlockNotice,
+    Committed,
+    Dropped,
+    MiningMode,
+    NodeStatus,
+    NodeStopping,
+    Pending,
+    Reverted,
+    RewindNotice,
+    TransactionOutcome,
+    UnknownTransaction,
+)
+from node.state.store import WriteSet
+
+__all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How an engine begins."""
+
+    mode: MiningMode
+    pace_ms: int
+    is_dev_admitted: bool = True
+    """Whether development instructions and impersonation are (D41), if the genesis
+    says so."""
+    pool: PoolLimits = field(default_factory=PoolLimits)
+    feed: FeedLimits = field(default_factory=FeedLimits)
+
+
+@dataclass(slots=True)
+class _MineOrder:
+    """Blocks that somebody waits for."""
+
+    blocks_left: int
+    done: asyncio.Future[Header]
+    first: Address | None = None
+    """Whose transactions go before all others."""
+
+
+@dataclass(slots=True)
+class _ResetOrder:
+    """Somebody waits for the chain to be at genesis."""
+
+    done: asyncio.Future[Header]
+
+
+_Order = _MineOrder | _ResetOrder
+
+
+class Engine:
+    """The running chain; `Backend` of the services. Make it, then `run` it."""
+
+    def __init__(
+        self,
+        parts: EngineParts,
+        genesis: Genesis,
+        state: State,
+        settings: EngineSettings,
+    ) -> None:
+        self._parts = parts
+        self._genesis = genesis
+        self._state = state
+        self._mode = settings.mode
+        self._is_dev_admitted = settings.is_dev_admitted
+        self._pacer = Pacer(parts.clock, settings.pace_ms)
+        self._pool = Pool(settings.pool)
+        self._feed = Feed(settings.feed)
+        self._ledger = Ledger()
+        self._reads = Reads(parts.worker)
+        self._orders: deque[_Order] = deque()
+        self._in_block: frozenset[Hash32] = frozenset()
+        """Ids of the candidates of the block that is being built."""
+        self._wake = asyncio.Event()
+        self._is_stopping = False
+
+    # --- what can be seen ------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """The visible state, replaced as a whole after each commit."""
+        return self._state
+
+    @property
+    def status(self) -> NodeStatus:
+        """The node's own numbers, now."""
+        return NodeStatus(
+            chain_name=self._genesis.name,
+            mining_mode=self._mode,
+            pace_ms=self._pacer.pace_ms,
+            pool_transactions=len(self._pool),
+            pool_queued=self._pool.count_gapped(),
+        )
+
+    def subscribe(self) -> FeedSubscription:
+        """Notices of all that becomes visible after this call."""
+        return self._feed.subscribe(self._state.head.height)
+
+    async def run_read(self, function: Callable[[State], Result]) -> Result:
+        """Run `function` on the worker thread with the state that is visible then.
+
+        Cancelled while it waits, it never runs.
+
+        Raises:
+            TooManyReads: Too many wait already.
+            NodeStopping: The node stops.
+        """
+        return await self._reads.run(lambda: function(self._state))
+
+    def next_nonce(self, sender: Address) -> int:
+        """The lowest nonce of `sender` that neither the chain nor the pool has."""
+        return self._pool.next_nonce(self._state, sender)
+
+    # --- transactions ----------------------------------------------------------------
+
+    async def submit(self, raw: bytes) -> Transaction:
+        """Admit a transaction to the pool.
+
+        Raises:
+            InvalidTransaction: It is refused; nothing changed.
+            NodeStopping: The node admits nothing more.
+        """
+        return self._admit(decode_transaction(raw))
+
+    def _admit(self, transaction: Transaction) -> Transaction:
+        if self._is_stopping:
+            raise NodeStopping("the node is stopping")
+        if not self._is_dev_admitted:
+            _refuse_dev(transaction)
+        dropped = self._pool.admit(self._state, transaction)
+        self._ledger.forget(transaction.id)
+        self._note_dropped(dropped)
+        if self._mode is MiningMode.INSTANT:
+            self._wake.set()
+        return transaction
+
+    def _note_dropped(self, dropped: Sequence[PoolDropped]) -> None:
+        for one in dropped:
+            outcome = Dropped(one.transaction.id, one.reason)
+            if one.transaction.id in self._in_block:
+                self._ledger.displace(outcome)
+            else:
+                self._ledger.note(outcome)
+
+    async def wait_for(self, transaction_id: bytes) -> TransactionOutcome:
+        """Wait until a transaction is committed or dropped; cancelling is safe.
+
+        Raises:
+            UnknownTransaction: The node does not know it.
+            NodeStopping: The node stops before it is decided.
+        """
+        wanted = Hash32(transaction_id)
+        if wanted in self._pool or wanted in self._in_block:
+            if self._is_stopping and not self._in_block:
+                raise NodeStopping("the node is stopping")
+            return await self._ledger.wait(wanted)
+        outcome = self._ledger.find(wanted)
+        if outcome is not None:
+            return outcome
+        committed = find_transaction(self._state, wanted)
+        if committed is None:
+            raise UnknownTransaction(wanted.hex())
+        return committed
+
+    def look_up(self, transaction_id: bytes) -> Pending | Dropped | Reverted | None:
+        """What the pool knows: waiting, lately dropped or undone, or nothing."""
+        transaction = self._pool.get(transaction_id)
+        if transaction is not None:
+            return Pending(transaction)
+        return self._ledger.find(Hash32(transaction_id))
+
+    # --- orders ----------------------------------------------------------------------
+
+    async def mine(self, blocks: int) -> Header:
+        """Make blocks now, one after another, in any mode; the new head's header.
+
+        Cancelling stops after the block in hand.
+        """
+        assert blocks >= 1
+        return await self._order(_MineOrder(blocks, self._future()))
+
+    async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
+        """Change the mode; `pace_ms` None keeps the pace."""
+        self._mode = mode
+        self._pacer.restart(pace_ms)
+        self._wake.set()
+
+    async def reset(self) -> Header:
+        """Go back to genesis: state, history and pool; genesis' header."""
+        return await self._order(_ResetOrder(self._future()))
+
+    async def fund(self, to: Address, amount: Amount) -> Committed:
+        """Mint to an account (D41); in a block on return, in any mode."""
+        return await self._execute_dev(Fund(to, amount))
+
+    async def set_balance(self, address: Address, amount: Amount) -> Committed:
+        """Mint or take what is missing to a balance (D41); as `fund`."""
+        return await self._execute_dev(SetBalance(address, amount))
+
+    async def _execute_dev(self, instruction: DevInstruction) -> Committed:
+        """Send a development instruction as if the proposer had signed it.
+
+        The proposer is nobody's test account (D42), so that nobody's nonce moves.
+        """
+        sender = self._state.params.proposer
+        raw = dev_transaction(self._state, self.next_nonce(sender), instruction)
+        transaction = self._admit(decode_transaction(raw))
+        if self._mode is MiningMode.MANUAL:
+            await self._order(_MineOrder(1, self._future(), first=sender))
+            self._require_decided(transaction)
+        outcome = await self.wait_for(transaction.id)
+        if isinstance(outcome, Dropped):
+            raise outcome.reason
+        if isinstance(outcome, Reverted):
+            raise UnknownTransaction(outcome.transaction_id.hex())
+        return outcome
+
+    def _require_decided(self, transaction: Transaction) -> None:
+        """Drop what the block that was made for it did not take, and say so."""
+        reason = InvalidTransaction(
+            TransactionFault.NONCE_GAP,
+            "earlier transactions of the proposer, by whom it was sent, cannot go into "
+            "a block: replace them",
+            {"nonce": transaction.body.nonce},
+        )
+        self._note_dropped(self._pool.drop(transaction, reason))
+
+    def _future(self) -> asyncio.Future[Header]:
+        return asyncio.get_running_loop().create_future()
+
+    async def _order(self, order: _Order) -> Header:
+        if self._is_stopping:
+            raise NodeStopping("the node is stopping")
+        self._orders.append(order)
+        self._wake.set()
+        return await order.done
+
+    # --- the task --------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Ask the task to end after the block in hand."""
+        self._is_stopping = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Make blocks until `stop`; then everything committed is on disk."""
+        try:
+            self._pacer.restart(None)
+            while not self._is_stopping:
+                if not await self._step():
+                    await self._sleep()
+        finally:
+            self._is_stopping = True
+            self._in_block = frozenset()
+            self._end_waiting()
+        await on_worker(
+            self._parts.worker,
+            lambda: self._parts.store.commit(WriteSet(), sync=True),
+        )
+
+    def _end_waiting(self) -> None:
+        stopping = NodeStopping("the node is stopping")
+        for order in self._orders:
+            if not order.done.done():
+                order.done.set_exception(stopping)
+        self._orders.clear()
+        self._ledger.fail_all(stopping)
+        self._reads.stop(stopping)
+        self._feed.stop()
+
+    async def _sleep(self) -> None:
+        """Until something may have to be done."""
+        timer = None
+        if self._mode is MiningMode.INTERVAL:
+            timer = asyncio.get_running_loop().call_later(
+                self._pacer.seconds_left(), self._wake.set
+            )
+        await self._wake.wait()
+        self._wake.clear()
+        if timer is not None:
+            timer.cancel()
+
+    async def _step(self) -> bool:
+        """Do what is most urgent; False if nothing is to be done."""
+        order = self._next_order()
+        if order is not None:
+            await self._carry_out(order)
+            return True
+        match self._mode:
+            case MiningMode.MANUAL:
+                return False
+            case MiningMode.INTERVAL:
+                if self._pacer.seconds_left() > 0:
+                    return False
+                self._pacer.begin()
+                await self._make_block(tuple(self._pool.select(self._state)))
+                return True
+            case MiningMode.INSTANT:
+                return await self._step_instant()
+
+    async def _step_instant(self) -> bool:
+        """One transaction a block in order of admission, then pending messages."""
+        transaction = self._pool.select_one(self._state)
+        if transaction is not None:
+            await self._make_block((transaction,), is_empty_wanted=False)
+            return True
+        if is_any_pending(self._state.snapshot):
+            await self._make_block(())
+            return True
+        return False
+
+    # --- orders, carried out ---------------------------------------------------------
+
+    def _next_order(self) -> _Order | None:
+        """The order at the head of the queue; those that were cancelled are dropped."""
+        while self._orders and self._orders[0].done.done():
+            self._orders.popleft()
+        return self._orders[0] if self._orders else None
+
+    async def _carry_out(self, order: _Order) -> None:
+        """The next part of an order, which keeps its place until it is done."""
+        if isinstance(order, _ResetOrder):
+            await self._reset()
+        else:
+            candidates = self._pool.select(self._state, first=order.first)
+            await self._make_block(tuple(candidates))
+            order.blocks_left -= 1
+            if order.blocks_left:
+                return
+        if not order.done.done():
+            order.done.set_result(self._state.head)
+
+    async def _reset(self) -> None:
+        genesis, store, before = self._genesis, self._parts.store, self._state
+        reverted = await on_worker(
+            self._parts.worker, lambda: ledger.list_committed(before.snapshot)
+        )
+        state = await on_worker(self._parts.worker, lambda: reset_chain(store, genesis))
+        waiting = [transaction.id for transaction in self._pool.clear()]
+        self._state = state
+        for transaction_id in (*reverted, *waiting):
+            self._ledger.note(Reverted(transaction_id))
+        self._feed.publish(RewindNotice(state.head, state.head.hash()))
+        self._parts.log.info("chain_reset", hash=state.head.hash().hex())
+
+    # --- one block -------------------------------------------------------------------
+
+    async def _make_block(
+        self, candidates: tuple[Transaction, ...], *, is_empty_wanted: bool = True
+    ) -> None:
+        """Durable, visible, announced: see the top of this module."""
+        state, parts = self._state, self._parts
+        self._in_block = frozenset(transaction.id for transaction in candidates)
+        made = await on_worker(
+            parts.worker,
+            lambda: make_block(
+                state, candidates, parts, is_empty_wanted=is_empty_wanted
+            ),
+        )
+        if isinstance(made, BlockResult):
+            self._in_block = frozenset()
+            self._set_aside(made)
+            return
+        self._state = made.state
+        dropped = self._pool.prune(made.result)
+        self._in_block = frozenset()
+        self._note_dropped(dropped)
+        self._announce(made)
+        await asyncio.sleep(0)  # those who waited answer first
+        log_block(parts.log, made, len(self._pool))
+
+    def _set_aside(self, result: BlockResult) -> None:
+        """Drop candidates for which no block was made.
+
+        They were fit for one when they were chosen. Had they to wait for something,
+        they would be chosen again, and again.
+        """
+        for transaction, reason in result.rejected:
+            self._note_dropped(self._pool.drop(transaction, reason))
+        self._ledger.settle_displaced()
+
+    def _announce(self, made: Made) -> None:
+        result = made.result
+        self._feed.publish(
+            BlockNotice(result.block, made.block_hash, result.receipts, result.events)
+        )
+        self._settle(result)
+        self._ledger.settle_displaced()
+
+    def _settle(self, result: BlockResult) -> None:
+        """Tell those who wait for transactions of this block."""
+        waited: list[int] = []
+        for index, transaction in enumerate(result.block.transactions):
+            self._ledger.note_committed(transaction)
+            if self._ledger.is_awaited(transaction.id):
+                waited.append(index)
+        if waited:
+            for committed in committed_in(
+                result.block, result.receipts, result.events, waited
+            ):
+                self._ledger.tell_committed(committed)
+
+
+def _refuse_dev(transaction: Transaction) -> None:
+    if transaction.is_dev or transaction.is_impersonated:
+        raise InvalidTransaction(
+            TransactionFault.NOT_DEV,
+            "this node was started with --no-dev: it takes no development instructions "
+            "and impersonates nobody",
+        )

@@ -1,0 +1,105 @@
+"""What the engine has made on the worker thread, and how a block is logged.
+
+Building a block, committing it with its history and taking the new snapshot are one
+job, so that a transaction costs one way to the worker and one back.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from node import history
+from node.chain.transaction import Body, DevInstruction, Transaction, impersonate
+from node.chain.transition import BlockResult, State, build_block, next_state
+from node.primitives.types import Amount, Hash32
+from node.runtime.clock import Clock
+from node.state.store import Store
+from pvm.worker import Worker
+
+__all__ = [
+    "EngineLog",
+    "EngineParts",
+    "Made",
+    "dev_transaction",
+    "log_block",
+    "make_block",
+]
+
+
+class EngineLog(Protocol):
+    """Where the engine says what became durable."""
+
+    def info(self, event: str, /, **fields: object) -> object:
+        """One line with keys."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParts:
+    """What an engine works with, and does not own."""
+
+    store: Store
+    worker: Worker
+    clock: Clock
+    log: EngineLog
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A block that is durable, and not yet visible."""
+
+    result: BlockResult
+    state: State
+    block_hash: Hash32
+    seconds: float
+
+
+def make_block(
+    state: State,
+    candidates: tuple[Transaction, ...],
+    parts: EngineParts,
+    *,
+    is_empty_wanted: bool,
+) -> Made | BlockResult:
+    """Build the next block and commit it; on the worker.
+
+    Unless `is_empty_wanted`, a block that took no candidate is not committed: then
+    its result says why.
+    """
+    began = parts.clock.monotonic()
+    result = build_block(state, candidates)
+    if not result.block.transactions and not is_empty_wanted:
+        return result
+    writes = result.writes | history.record(result)
+    parts.store.commit(writes, sync=not result.is_empty)
+    following = next_state(state, result, parts.store.snapshot())
+    seconds = parts.clock.monotonic() - began
+    return Made(result, following, result.block.header.hash(), seconds)
+
+
+def dev_transaction(state: State, nonce: int, instruction: DevInstruction) -> bytes:
+    """A development instruction as if the proposer had signed it (D41)."""
+    params = state.params
+    free = Amount(0)
+    body = Body(params.chain_id, nonce, 0, 0, free, free, free, free, instruction)
+    return impersonate(body.encode(), params.proposer)
+
+
+def log_block(log: EngineLog, made: Made, pool_transactions: int) -> None:
+    """One line for a committed block, with its numbers."""
+    header, use = made.result.block.header, made.result.use
+    log.info(
+        "block_committed",
+        height=header.height,
+        hash=made.block_hash.hex(),
+        transactions=len(made.result.block.transactions),
+        receipts=len(made.result.receipts),
+        events=len(made.result.events),
+        cycles=header.cycles_used,
+        cells=header.cells_used,
+        timer_cycles=use.timer_cycles,
+        deferred_cycles=use.deferred_cycles,
+        basefee_cycle=header.basefee_cycle,
+        basefee_cell=header.basefee_cell,
+        pool=pool_transactions,
+        milliseconds=round(made.seconds * 1_000, 3),
+    )

@@ -1,0 +1,164 @@
+"""From a store to a chain that may go on, or a sentence that says why it may not.
+
+A fresh store gets the genesis: block 0, the first state and the document itself, in
+one synced batch. In any other the document must be the one that was asked for, and
+the head must be what the tail of the chain and the pages of the state say it is. A
+damaged chain is refused: what a node would build on it nobody else could follow.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from node import history
+from node.chain.block import Header, decode_header
+from node.chain.errors import InvalidGenesis
+from node.chain.genesis import Genesis, build_genesis, parse_genesis
+from node.chain.transition import Caches, State, open_state
+from node.primitives import codec
+from node.primitives.pages import BrokenTree
+from node.primitives.types import Hash32
+from node.state import keys
+from node.state.commitment import TreeCaches, find_unproven, state_root_of_pages
+from node.state.store import Snapshot, Store, WriteSet
+
+__all__ = ["DamagedChain", "ForeignGenesis", "Opened", "open_chain", "reset_chain"]
+
+TAIL_HEADERS = 64
+"""Headers whose hashes are checked when a chain is opened."""
+
+SAMPLE_PROBES = 16
+"""Records of each tree that are looked up in its pages when a chain is opened."""
+
+_ALL_KEYS = (b"", b"\xff")
+"""Every key of the database begins with a letter (keys.py)."""
+
+
+class ForeignGenesis(Exception):  # noqa: N818 - a condition of the folder
+    """The chain in the store began from another genesis than was asked for."""
+
+
+class DamagedChain(Exception):  # noqa: N818 - a condition of the folder
+    """The store contradicts itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A chain that may go on."""
+
+    state: State
+    genesis: Genesis
+    is_fresh: bool
+
+
+def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opened:
+    """Open the chain in `store`, or begin it; runs on the worker thread.
+
+    `want` names the genesis that is asked for, given the one that is there.
+
+    Raises:
+        ForeignGenesis: They differ.
+        DamagedChain: What is there cannot be trusted.
+    """
+    snapshot = store.snapshot()
+    document = snapshot.get(keys.GENESIS)
+    if document is None:
+        if snapshot.get(keys.HEAD) is not None:
+            raise DamagedChain("the folder holds blocks but no genesis")
+        genesis = want(None)
+        return Opened(_begin(store, genesis, {}), genesis, is_fresh=True)
+    stored = _parse_stored(document)
+    wanted = want(stored)
+    if wanted.encode() != document:
+        raise ForeignGenesis(_describe_difference(stored, wanted))
+    return Opened(_resume(stored, snapshot), stored, is_fresh=False)
+
+
+def reset_chain(store: Store, genesis: Genesis) -> State:
+    """Replace all that `store` holds by the genesis, in one batch."""
+    doomed: dict[bytes, bytes | None] = {
+        key: None for key, _ in store.snapshot().range(*_ALL_KEYS)
+    }
+    return _begin(store, genesis, doomed)
+
+
+def _begin(store: Store, genesis: Genesis, doomed: dict[bytes, bytes | None]) -> State:
+    result = build_genesis(genesis)
+    document = WriteSet({keys.GENESIS: genesis.encode()})
+    writes = WriteSet(doomed) | result.writes | history.record(result) | document
+    store.commit(writes, sync=True)
+    return _open(genesis, result.block.header, store.snapshot())
+
+
+def _open(genesis: Genesis, head: Header, snapshot: Snapshot) -> State:
+    return open_state(genesis.params, head, snapshot, Caches(trees=TreeCaches()))
+
+
+def _parse_stored(document: bytes) -> Genesis:
+    try:
+        return parse_genesis(codec.decode(document))  # type: ignore[arg-type]
+    except (codec.MalformedCbor, InvalidGenesis) as error:
+        raise DamagedChain(f"the folder's genesis cannot be read: {error}") from error
+
+
+def _resume(genesis: Genesis, snapshot: Snapshot) -> State:
+    headers = _tail(snapshot)
+    head = next(headers, None)
+    if head is None:
+        raise DamagedChain("the folder holds a genesis but no block")
+    child = head
+    for header in headers:
+        if header.hash() != child.parent_hash:
+            raise DamagedChain(
+                f"block {child.height} does not follow from block {header.height}"
+            )
+        child = header
+    if state_root_of_pages(snapshot) != head.state_root:
+        raise DamagedChain(
+            f"the state is not the one of block {head.height}, the latest"
+        )
+    _require_sample(snapshot, head.state_root)
+    return _open(genesis, head, snapshot)
+
+
+def _tail(snapshot: Snapshot) -> Iterator[Header]:
+    """The latest headers, newest first; fewer than are there if one is missing."""
+    height8 = snapshot.get(keys.HEAD)
+    for _ in range(TAIL_HEADERS):
+        record = snapshot.get(keys.header(0)[:2] + height8) if height8 else None
+        if record is None:
+            return
+        header = decode_header(record)
+        yield header
+        if header.height == 0:
+            return
+        height8 = keys.height8(header.height - header.span)
+
+
+def _require_sample(snapshot: Snapshot, seed: Hash32) -> None:
+    """Look some records up in the pages; which ones, the state root chooses."""
+    probes = []
+    for index in range(SAMPLE_PROBES):
+        spread = bytes([(seed[index] + index * 256 // SAMPLE_PROBES) % 256])
+        probes += [keys.account(spread), keys.storage(spread), b"t" + spread]  # type: ignore[arg-type]
+    try:
+        unproven = find_unproven(snapshot, probes)
+    except BrokenTree as error:
+        raise DamagedChain(f"the pages of the state are broken: {error}") from error
+    if unproven:
+        raise DamagedChain(f"record {unproven[0].hex()} is not in the state's tree")
+
+
+def _describe_difference(stored: Genesis, wanted: Genesis) -> str:
+    """Which fields differ, by name."""
+    there, asked = stored.document(), wanted.document()
+    names = sorted(
+        name
+        for name in there.keys() | asked.keys()
+        if there.get(name) != asked.get(name)
+    )
+    return (
+        f"this chain began from another genesis (`{stored.name}`, and `{wanted.name}` "
+        f"was asked for; they differ in: {', '.join(names)}): start without --genesis, "
+        "--accounts, --account-balance and --block-time to go on with it, or give "
+        "another --data-dir"
+    )

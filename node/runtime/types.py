@@ -1,0 +1,257 @@
+"""What the running node offers to those who serve it, and the values that cross.
+
+`rpc` knows the node only through `Backend`; the engine implements it. So the services
+can be tested against a stand-in, and the engine without a socket.
+
+Rules: everything here is called on the event loop's thread. What is visible in
+`Backend.state` is durable already, and is announced only afterwards.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
+
+from node.chain.block import Block, Event, Header, Receipt
+from node.chain.errors import InvalidTransaction
+from node.chain.transaction import Transaction
+from node.chain.transition import State
+from node.primitives.types import Address, Amount, Hash32, Height
+from node.query import Committed
+
+__all__ = [
+    "READS_WAITING_MAX",
+    "Backend",
+    "BlockNotice",
+    "Committed",
+    "Dropped",
+    "MiningMode",
+    "NodeStatus",
+    "NodeStopping",
+    "Notice",
+    "Pending",
+    "ReaderTooSlow",
+    "Reverted",
+    "RewindNotice",
+    "Subscription",
+    "TooManyReads",
+    "TransactionOutcome",
+    "UnknownTransaction",
+]
+
+Result = TypeVar("Result")
+
+READS_WAITING_MAX = 32
+"""Reads that may wait for the worker thread; one more is refused."""
+
+
+class MiningMode(StrEnum):
+    """What makes the next block."""
+
+    INTERVAL = "interval"
+    """Wall time: a block every pace."""
+    INSTANT = "instant"
+    """An admitted transaction: one a block, then until no message is pending."""
+    MANUAL = "manual"
+    """`Mine` alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A transaction left the pool without entering a block; nothing was charged."""
+
+    transaction_id: Hash32
+    reason: InvalidTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """A transaction was in a block, or in the pool, of a chain that was rewound."""
+
+    transaction_id: Hash32
+
+
+TransactionOutcome = Committed | Dropped | Reverted
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A transaction waits in the pool."""
+
+    transaction: Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNotice:
+    """A block was committed and is visible."""
+
+    block: Block
+    block_hash: Hash32
+    receipts: tuple[Receipt, ...]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RewindNotice:
+    """The chain was rewound (`Reset`): it goes on after this block."""
+
+    header: Header
+    block_hash: Hash32
+
+
+Notice = BlockNotice | RewindNotice
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """What the node is doing, beside the state of its chain."""
+
+    chain_name: str
+    mining_mode: MiningMode
+    pace_ms: int
+    """Wall time between blocks in mode `interval`."""
+    pool_transactions: int
+    """Transactions that wait, both kinds together."""
+    pool_queued: int
+    """Of these, those that wait for a lower nonce of their sender."""
+
+
+class TooManyReads(Exception):  # noqa: N818 - a refusal, named like the others
+    """`READS_WAITING_MAX` reads wait already: ask again later."""
+
+
+class UnknownTransaction(Exception):  # noqa: N818
+    """The node has neither committed, nor pending, nor dropped it lately."""
+
+
+class ReaderTooSlow(Exception):  # noqa: N818
+    """A subscriber's buffer is full; its subscription has ended."""
+
+    def __init__(self, resume_height: Height) -> None:
+        super().__init__(f"resume after height {resume_height}")
+        self.resume_height = resume_height
+        """Height of the last block that was delivered, or before the first one."""
+
+
+class NodeStopping(Exception):  # noqa: N818
+    """The node is shutting down."""
+
+
+class Subscription(Protocol):
+    """Notices from the moment of `subscribe` on, each once, in order.
+
+    Iterating raises `ReaderTooSlow` after the last notice that fitted, and ends
+    without error when the node stops. Close it, or leave it to `with`.
+    """
+
+    def __aiter__(self) -> AsyncIterator[Notice]:
+        """The notices."""
+        ...
+
+    def close(self) -> None:
+        """End the subscription; idempotent."""
+        ...
+
+    def __enter__(self) -> Self:
+        """The subscription itself."""
+        ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        ...
+
+
+class Backend(Protocol):
+    """The running node as its services see it."""
+
+    @property
+    def state(self) -> State:
+        """The visible state, replaced as a whole after each commit.
+
+        Its snapshot may be read on the event loop's thread while the worker executes
+        or commits, and stays right for as long as somebody holds it.
+        """
+        ...
+
+    @property
+    def status(self) -> NodeStatus:
+        """The node's own numbers, now."""
+        ...
+
+    async def submit(self, raw: bytes) -> Transaction:
+        """Admit a transaction to the pool.
+
+        Raises:
+            InvalidTransaction: It is refused; nothing changed.
+            NodeStopping: The node admits nothing more.
+        """
+        ...
+
+    async def wait_for(self, transaction_id: bytes) -> TransactionOutcome:
+        """Wait until a transaction is committed or dropped; cancelling is safe.
+
+        What happened before the call counts too.
+
+        Raises:
+            UnknownTransaction: The node does not know it.
+            NodeStopping: The node stops before it is decided.
+        """
+        ...
+
+    def look_up(self, transaction_id: bytes) -> Pending | Dropped | Reverted | None:
+        """What the pool knows: waiting, lately dropped or undone, or nothing.
+
+        Committed ones are not asked of the pool but of the history.
+        """
+        ...
+
+    def next_nonce(self, sender: Address) -> int:
+        """The lowest nonce of `sender` that neither the chain nor the pool has."""
+        ...
+
+    async def mine(self, blocks: int) -> Header:
+        """Make blocks now, one after another, in any mode; the new head's header.
+
+        Cancelling stops after the block in hand.
+        """
+        ...
+
+    async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
+        """Change the mode; `pace_ms` None keeps the pace."""
+        ...
+
+    async def fund(self, to: Address, amount: Amount) -> Committed:
+        """Mint to an account (D41); in a block on return, in any mode.
+
+        In mode `manual` the next block is made for it.
+        """
+        ...
+
+    async def set_balance(self, address: Address, amount: Amount) -> Committed:
+        """Mint or take what is missing to a balance (D41); as `fund`."""
+        ...
+
+    async def reset(self) -> Header:
+        """Go back to genesis: state, history and pool; genesis' header."""
+        ...
+
+    async def run_read(self, function: Callable[[State], Result]) -> Result:
+        """Run `function` on the worker thread with the state that is visible then.
+
+        Cancelled while it waits, it never runs.
+
+        Raises:
+            TooManyReads: `READS_WAITING_MAX` wait already.
+            NodeStopping: The node stops.
+        """
+        ...
+
+    def subscribe(self) -> Subscription:
+        """Notices of all that becomes visible after this call."""
+        ...

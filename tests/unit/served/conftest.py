@@ -1,0 +1,189 @@
+"""A chain in memory, and a node on a real socket, for what serves and reads them."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import grpc
+import pytest
+
+from node import history
+from node.chain.genesis import build_genesis
+from node.chain.transaction import (
+    Body,
+    DeployActor,
+    ExecuteActor,
+    Fund,
+    SetBalance,
+    decode_transaction,
+)
+from node.chain.transition import build_block, next_state, open_state
+from node.client import Wallet
+from node.config import load_genesis
+from node.primitives.crypto import derive_actor_address
+from node.rpc.server import RpcServer
+from node.runtime.clock import SystemClock
+from node.runtime.engine import Engine, EngineParts, EngineSettings
+from node.runtime.feed import FeedLimits
+from node.runtime.shared import SharedStore
+from node.runtime.startup import open_chain
+from node.runtime.types import MiningMode
+from node.state.memory import MemoryStore
+from pvm import Worker, keccak256
+
+SOURCE = b"""
+import pvm_host
+
+def start(payload):
+    height = pvm_host.block_height() + int.from_bytes(payload, "big")
+    return pvm_host.schedule_timer(height, b"tick", None, 100_000)
+
+def start_expired(payload):
+    height = pvm_host.block_height() + 9
+    expires_at = pvm_host.block_height() + 3
+    return pvm_host.schedule_timer(height, b"late", None, 100_000, expires_at)
+
+def handle_timer(payload):
+    pvm_host.emit_event("fired", payload)
+
+def say(payload):
+    pvm_host.set_state(b"said", payload)
+    pvm_host.emit_event("said", payload)
+    pvm_host.emit_event("again", payload)
+
+def said(payload):
+    return pvm_host.get_state(b"said")
+
+def stop(payload):
+    pvm_host.cancel_timer(payload)
+
+def fail(payload):
+    return [][1]
+
+class Counter:
+    def count(self):
+        self.storage["count"] = 7
+"""
+
+
+@pytest.fixture(scope="session")
+def source():
+    return SOURCE
+
+
+@pytest.fixture(scope="session")
+def worker():
+    with Worker() as worker:
+        yield worker
+
+
+class Chain:
+    """Blocks made one by one over a store in memory, with their history."""
+
+    def __init__(self, worker, genesis):
+        self.worker = worker
+        self.store = MemoryStore()
+        result = worker.run(lambda: build_genesis(genesis))
+        self.results = [result]
+        self.store.commit(result.writes | history.record(result))
+        self.state = open_state(
+            genesis.params, result.block.header, self.store.snapshot()
+        )
+        self.nonces = {}
+
+    def transaction(self, wallet, instruction, **fields):
+        nonce = self.nonces.get(wallet.address, 0)
+        self.nonces[wallet.address] = nonce + 1
+        body = Body(100, nonce, 0, 0, 2_000, 0, 2_000, 0, instruction)
+        if isinstance(instruction, Fund | SetBalance):
+            body = replace(body, max_fee_per_cycle=0, max_fee_per_cell=0)
+        else:
+            body = replace(body, cycles_limit=1_000_000, cells_limit=100_000)
+        return decode_transaction(wallet.sign(replace(body, **fields)))
+
+    def block(self, *transactions):
+        result = self.worker.run(lambda: build_block(self.state, transactions))
+        assert not result.rejected
+        self.results.append(result)
+        self.store.commit(result.writes | history.record(result))
+        self.state = next_state(self.state, result, self.store.snapshot())
+        return result
+
+    def deploy(self, source, value=10**12):
+        """An actor with money, deployed by account 0."""
+        wallet = Wallet.dev(0)
+        instruction = DeployActor(bytes(32), source, b"", 0)
+        deployment = self.transaction(
+            wallet, instruction, cycles_limit=2_000_000, cells_limit=1_000_000
+        )
+        code_hash = keccak256(source)
+        address = derive_actor_address(wallet.address, bytes(32), code_hash)
+        result = self.block(deployment, self.transaction(wallet, Fund(address, value)))
+        assert result.receipts[0].failure is None, result.receipts[0].failure
+        return address
+
+    def call(self, actor, handler, payload=b""):
+        """A block with one call by account 0."""
+        instruction = ExecuteActor(actor, handler, payload, 0)
+        return self.block(self.transaction(Wallet.dev(0), instruction))
+
+
+@pytest.fixture
+def chain(worker):
+    return Chain(worker, load_genesis("devnet"))
+
+
+class SilentLog:
+    """Takes what an engine logs."""
+
+    def info(self, event, /, **fields):
+        pass
+
+
+@pytest.fixture
+def run_node():
+    """A node with an engine and a server on a free port, as a context manager."""
+
+    @asynccontextmanager
+    async def run(*, mode=MiningMode.INSTANT, is_dev=True, feed=None, limits=None):
+        genesis = load_genesis("devnet")
+        store = SharedStore()
+        with Worker() as worker:
+            opened = worker.run(lambda: open_chain(store, lambda _: genesis))
+            parts = EngineParts(store, worker, SystemClock(), SilentLog())
+            settings = EngineSettings(mode, 1_000, feed=feed or FeedLimits())
+            engine = Engine(parts, opened.genesis, opened.state, settings)
+            task = asyncio.create_task(engine.run())
+            server = RpcServer(engine, limits, is_dev=is_dev)
+            port = await server.start("127.0.0.1:0")
+            await server.announce()
+            try:
+                yield RunningNode(engine, server, f"127.0.0.1:{port}")
+            finally:
+                engine.stop()
+                await task
+                await server.stop()
+
+    return run
+
+
+class RunningNode:
+    """What a test needs of a node."""
+
+    def __init__(self, engine, server, url):
+        self.engine = engine
+        self.server = server
+        self.url = url
+
+    def channel(self):
+        return grpc.aio.insecure_channel(self.url)
+
+    async def until_readers(self, count):
+        """Let the loop run until that many streams are subscribed."""
+        while len(self.engine._feed) != count:  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0)
+
+    async def until_pooled(self, count):
+        """Let the loop run until that many transactions wait."""
+        while self.engine.status.pool_transactions != count:  # noqa: ASYNC110
+            await asyncio.sleep(0)

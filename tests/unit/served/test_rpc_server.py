@@ -1,0 +1,215 @@
+"""The server: health, reflection, sizes, and what a chain without `dev` lacks."""
+
+import asyncio
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from node.client import AsyncClient, NodeError, NodeUnreachable, Wallet
+from node.rpc.server import CannotListen, RpcLimits, RpcServer
+from node.rpc.v1 import queries_pb2
+from node.runtime.types import TooManyReads
+
+SERVICES = {
+    f"cowboy.devnet.v1.{name}Service"
+    for name in ("Transaction", "Query", "Timer", "Stream", "Dev")
+}
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+async def health_of(channel, service):
+    stub = health_pb2_grpc.HealthStub(channel)
+    request = health_pb2.HealthCheckRequest(service=service)
+    return (await stub.Check(request)).status
+
+
+def test_every_service_serves_once_it_is_announced(run_node):
+    async def scenario():
+        async with run_node() as node, node.channel() as channel:
+            for service in ("", *SERVICES):
+                assert await health_of(channel, service) == SERVING
+
+    asyncio.run(scenario())
+
+
+def test_nothing_serves_before_it_is_announced_nor_while_it_stops(run_node):
+    async def scenario():
+        async with run_node() as node:
+            server = RpcServer(node.engine, is_dev=True)
+            port = await server.start("127.0.0.1:0")
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+                for service in ("", *SERVICES):
+                    assert await health_of(channel, service) == NOT_SERVING
+                await server.announce()
+                stub = health_pb2_grpc.HealthStub(channel)
+                watching = stub.Watch(health_pb2.HealthCheckRequest())
+                assert (await watching.read()).status == SERVING
+                stopping = asyncio.create_task(server.stop())
+                assert (await watching.read()).status == NOT_SERVING
+                watching.cancel()
+                await stopping
+
+    asyncio.run(scenario())
+
+
+def test_the_services_can_be_asked_for(run_node):
+    async def scenario():
+        async with run_node() as node, node.channel() as channel:
+            stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+            request = reflection_pb2.ServerReflectionRequest(list_services="")
+            answer = await anext(aiter(stub.ServerReflectionInfo(iter([request]))))
+            names = {s.name for s in answer.list_services_response.service}
+            assert names >= SERVICES | {"grpc.health.v1.Health"}
+
+    asyncio.run(scenario())
+
+
+def test_a_chain_without_dev_has_no_dev_service(run_node):
+    async def scenario():
+        async with run_node(is_dev=False) as node, AsyncClient(node.url) as client:
+            with pytest.raises(NodeError) as error:
+                await client.mine()
+            assert error.value.code == "UNIMPLEMENTED"
+            assert not (await client.status()).dev
+
+    asyncio.run(scenario())
+
+
+def test_a_message_over_the_limit_is_refused_before_it_is_decoded(run_node):
+    async def scenario():
+        limits = RpcLimits(request_bytes_max=1_000)
+        async with run_node(limits=limits) as node, AsyncClient(node.url) as client:
+            with pytest.raises(NodeError) as error:
+                await client.submit(bytes(1_001))
+            assert error.value.code == "RESOURCE_EXHAUSTED"
+            assert (await client.status()).chain_id == 100
+
+    asyncio.run(scenario())
+
+
+def test_an_address_that_is_taken_is_refused(run_node):
+    async def scenario():
+        async with run_node() as node:
+            second = RpcServer(node.engine, is_dev=True)
+            with pytest.raises(CannotListen, match="port 0"):
+                await second.start(node.url)
+            await second.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_stopped_server_does_not_answer(run_node):
+    async def scenario():
+        async with run_node() as node:
+            url = node.url
+        async with AsyncClient(url, timeout=2) as client:
+            with pytest.raises(NodeUnreachable, match="start one"):
+                await client.status()
+
+    asyncio.run(scenario())
+
+
+def test_too_many_reads_are_refused(run_node, monkeypatch):
+    async def refuse(_function):
+        raise TooManyReads("32 reads wait already")
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            monkeypatch.setattr(node.engine, "run_read", refuse)
+            with pytest.raises(NodeError) as error:
+                await client.actor(bytes(20))
+            assert (error.value.code, error.value.reason) == (
+                "RESOURCE_EXHAUSTED",
+                "TOO_MANY_READS",
+            )
+
+    asyncio.run(scenario())
+
+
+def test_a_defect_is_told_as_internal_and_logged(run_node, monkeypatch, caplog):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+
+            def fail(_address):
+                raise ZeroDivisionError("secret")
+
+            monkeypatch.setattr(node.engine, "next_nonce", fail)
+            with pytest.raises(NodeError) as error:
+                await client.account(bytes(20))
+            assert (error.value.code, error.value.reason) == ("INTERNAL", "INTERNAL")
+            assert "secret" not in error.value.message
+
+    asyncio.run(scenario())
+    assert "GetAccount" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+# --- DevService --------------------------------------------------------------------
+
+
+def test_mining_can_be_changed(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            changed = await client.set_mining(queries_pb2.MINING_MODE_MANUAL, 500)
+            assert (changed.mode, changed.pace_ms) == (
+                queries_pb2.MINING_MODE_MANUAL,
+                500,
+            )
+            again = await client.set_mining(queries_pb2.MINING_MODE_MANUAL)
+            assert again.pace_ms == 500
+            for mode, pace_ms in (
+                (queries_pb2.MINING_MODE_UNSPECIFIED, None),
+                (queries_pb2.MINING_MODE_INTERVAL, 0),
+                (queries_pb2.MINING_MODE_INTERVAL, 3_600_001),
+            ):
+                with pytest.raises(NodeError) as error:
+                    await client.set_mining(mode, pace_ms)
+                assert error.value.code == "INVALID_ARGUMENT"
+
+    asyncio.run(scenario())
+
+
+def test_mining_makes_a_bounded_number_of_blocks(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            assert (await client.mine(0)).height == 1
+            assert (await client.mine(5)).height == 6
+            with pytest.raises(NodeError, match="at most 10000"):
+                await client.mine(10_001)
+
+    asyncio.run(scenario())
+
+
+def test_balances_can_be_funded_and_set(run_node):
+    """D41: ordinary content of blocks, free of fees."""
+    somebody = Wallet.random().address
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            committed = await client.fund(somebody, 7)
+            assert committed.block.height == (await client.status()).head.height
+            assert (await client.account(somebody)).balance == "7"
+            await client.set_balance(somebody, 3)
+            assert (await client.account(somebody)).balance == "3"
+            with pytest.raises(NodeError, match="decimal string"):
+                await client.fund(somebody, -1)
+
+    asyncio.run(scenario())
+
+
+def test_a_reset_goes_back_to_genesis(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            genesis = (await client.block(0)).header
+            await client.fund(bytes(20), 7)
+            assert await client.reset() == genesis
+            status = await client.status()
+            assert status.head == genesis
+            assert (await client.account(bytes(20))).balance == "0"
+            with pytest.raises(NodeError):
+                await client.block(1)
+
+    asyncio.run(scenario())

@@ -1,0 +1,296 @@
+"""StreamService: no gaps, no repeats, also across a reconnect and a reset."""
+
+import asyncio
+from contextlib import aclosing
+from itertools import pairwise
+
+import pytest
+
+from node.chain.transaction import DeployActor, ExecuteActor
+from node.client import AsyncClient, EventFilter, NodeError, Wallet
+from node.rpc import streams
+from node.rpc.v1 import streams_pb2, types_pb2
+from node.runtime.feed import FeedLimits
+from node.runtime.types import ReaderTooSlow
+
+ALICE = Wallet.dev(0)
+
+
+async def take(stream, count):
+    """The first answers of a stream, which is then left."""
+    taken = []
+    async with aclosing(stream) as answers:
+        async for answer in answers:
+            taken.append(answer)
+            if len(taken) == count:
+                break
+    return taken
+
+
+async def start_stream(client, **options):
+    """A stream of blocks that stands at the head already: it has shown one block."""
+    head = (await client.status()).head
+    parent = types_pb2.BlockRef(height=head.height - 1, hash=head.parent_hash)
+    stream = client.stream_blocks(parent, **options)
+    assert (await anext(stream)).block.header.height == head.height
+    return stream
+
+
+def place_of(header):
+    return types_pb2.BlockRef(height=header.height, hash=header.hash)
+
+
+def test_blocks_come_from_history_and_then_live_without_a_gap(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.mine(3)
+            genesis = place_of((await client.block(0)).header)
+            taking = asyncio.create_task(take(client.stream_blocks(genesis), 6))
+            for _ in range(3):
+                await client.mine()
+            answers = await taking
+            headers = [answer.block.header for answer in answers]
+            assert [h.height for h in headers] == [1, 2, 3, 4, 5, 6]
+            assert all(
+                later.parent_hash == earlier.hash
+                for earlier, later in pairwise(headers)
+            )
+
+    asyncio.run(scenario())
+
+
+def test_a_stream_resumes_after_the_block_that_was_seen_last(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.mine(2)
+            seen = place_of((await client.block(1)).header)
+            (answer,) = await take(client.stream_blocks(seen), 1)
+            await client.mine(2)
+            place = place_of(answer.block.header)
+            rest = await take(client.stream_blocks(place), 2)
+            assert [a.block.header.height for a in rest] == [3, 4]
+
+    asyncio.run(scenario())
+
+
+def test_without_a_place_a_stream_begins_with_the_next_block(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.mine(2)
+            stream = client.stream_blocks()
+            first = asyncio.create_task(anext(stream))
+            await node.until_readers(1)
+            await client.mine()
+            assert (await first).block.header.height == 3
+            await stream.aclose()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        types_pb2.BlockRef(height=1, hash=b"\x01" * 32),
+        types_pb2.BlockRef(height=99, hash=b"\x01" * 32),
+        types_pb2.BlockRef(height=2**64 - 1, hash=b"\x01" * 32),
+    ],
+)
+def test_a_place_that_is_not_in_the_chain_is_reverted(run_node, place):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.mine(1)
+            reverted, block = await take(client.stream_blocks(place), 2)
+            genesis = (await client.block(0)).header
+            assert reverted.reverted == place_of(genesis)
+            assert block.block.header.height == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_reset_is_told_to_running_streams(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.mine(3)
+            stream = await start_stream(client)
+            waiting = asyncio.create_task(anext(stream))
+            await node.until_readers(1)
+            genesis = await client.reset()
+            assert (await waiting).reverted == place_of(genesis)
+            await client.mine()
+            assert (await anext(stream)).block.header.height == 1
+            await stream.aclose()
+
+    asyncio.run(scenario())
+
+
+def test_a_reset_while_the_history_is_read_is_noticed(run_node):
+    async def scenario():
+        async with run_node() as node:
+            await node.engine.mine(3)
+            genesis = streams._genesis(node.engine)
+            steps = streams._follow(node.engine, genesis)
+            assert (await anext(steps)).block.header.height == 1
+            await node.engine.reset()
+            assert await anext(steps) == genesis
+            await steps.aclose()
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_does_not_keep_up_is_told_where_to_resume(run_node):
+    async def scenario():
+        run = run_node(feed=FeedLimits(buffered_max=2))
+        async with run as node:
+            steps = streams._follow(node.engine, None)
+            first = asyncio.create_task(anext(steps))
+            await node.until_readers(1)
+            await node.engine.mine(9)
+            heights = [(await first).block.header.height]
+
+            async def read_on():
+                async for step in steps:
+                    heights.append(step.block.header.height)  # noqa: PERF401 - it ends
+
+            with pytest.raises(ReaderTooSlow) as error:
+                await read_on()
+            assert heights == list(range(1, len(heights) + 1))
+            assert error.value.resume_height == heights[-1] < 9
+
+    asyncio.run(scenario())
+
+
+def test_streams_end_with_a_reason_when_the_node_stops(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.mine()
+            stream = await start_stream(client)
+            waiting = asyncio.create_task(anext(stream))
+            await node.until_readers(1)
+            node.engine.stop()
+            with pytest.raises(NodeError) as error:
+                await waiting
+            assert (error.value.code, error.value.reason) == (
+                "UNAVAILABLE",
+                "NODE_STOPPING",
+            )
+
+    asyncio.run(scenario())
+
+
+def test_a_stream_that_is_left_is_forgotten(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.mine()
+            stream = await start_stream(client)
+            waiting = asyncio.create_task(anext(stream))
+            await node.until_readers(1)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            await node.until_readers(0)
+
+    asyncio.run(scenario())
+
+
+# --- events ------------------------------------------------------------------------
+
+
+async def speak(client, source, times=2):
+    """An actor that said and repeated something in each of the blocks 2 and up."""
+    deploy = DeployActor(bytes(32), source, b"", 0)
+    actor = (await client.execute(ALICE, deploy)).receipt.actor
+    for _ in range(times):
+        await client.execute(ALICE, ExecuteActor(actor, "say", b"hi", 0))
+    return actor
+
+
+def told(answers):
+    return [(a.event.height, a.event.index, a.event.topic) for a in answers]
+
+
+ALL = [(2, 0, "said"), (2, 1, "again"), (3, 0, "said"), (3, 1, "again")]
+
+
+async def genesis_cursor(client):
+    place = place_of((await client.block(0)).header)
+    return streams_pb2.EventCursor(block=place)
+
+
+def test_events_resume_after_any_of_them(run_node, source):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await speak(client, source)
+            cursor = await genesis_cursor(client)
+            answers = await take(client.stream_events(None, cursor), 4)
+            assert told(answers) == ALL
+            for seen, answer in enumerate(answers[:-1], 1):
+                rest = client.stream_events(None, answer.cursor)
+                assert told(await take(rest, 4 - seen)) == ALL[seen:]
+            whole_block = streams_pb2.EventCursor(block=answers[0].cursor.block)
+            rest = client.stream_events(None, whole_block)
+            assert told(await take(rest, 2)) == ALL[2:]
+
+    asyncio.run(scenario())
+
+
+def test_events_go_on_live_after_the_one_that_was_seen_last(run_node, source):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            actor = await speak(client, source)
+            cursor = await genesis_cursor(client)
+            last = (await take(client.stream_events(None, cursor), 4))[-1].cursor
+            taking = asyncio.create_task(take(client.stream_events(None, last), 2))
+            await node.until_readers(1)
+            await client.execute(ALICE, ExecuteActor(actor, "say", b"hi", 0))
+            assert told(await taking) == [(4, 0, "said"), (4, 1, "again")]
+
+    asyncio.run(scenario())
+
+
+def test_events_are_filtered_by_emitter_and_topic(run_node, source):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            actor = await speak(client, source)
+            await client.execute(ALICE, ExecuteActor(actor, "start", b"\x40", 0))
+            cursor = await genesis_cursor(client)
+
+            async def first(count, **fields):
+                stream = client.stream_events(EventFilter(**fields), cursor)
+                return [topic for _, _, topic in told(await take(stream, count))]
+
+            assert await first(2, topics=("again",)) == ["again", "again"]
+            assert await first(2, emitters=(actor,), topics=("said",)) == ["said"] * 2
+            system = await first(1, emitters=(bytes(20),), include_system=True)
+            assert system == ["TimerScheduled"]
+            everything = await first(5)
+            assert everything[-1] == "TimerScheduled"
+
+    asyncio.run(scenario())
+
+
+def test_a_cursor_that_is_not_in_the_chain_is_reverted(run_node, source):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await speak(client, source)
+            place = types_pb2.BlockRef(height=2, hash=b"\x01" * 32)
+            cursor = streams_pb2.EventCursor(block=place, event_index=1)
+            answers = await take(client.stream_events(None, cursor), 3)
+            genesis = place_of((await client.block(0)).header)
+            assert answers[0].reverted == answers[0].cursor.block == genesis
+            assert told(answers[1:]) == ALL[:2]
+
+    asyncio.run(scenario())
+
+
+def test_filters_are_bounded_and_checked(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            for wanted, field in (
+                (EventFilter(emitters=(b"1",)), "emitters"),
+                (EventFilter(emitters=(bytes(20),) * 257), "emitters"),
+                (EventFilter(topics=("t",) * 257), "topics"),
+            ):
+                with pytest.raises(NodeError) as error:
+                    await take(client.stream_events(wanted), 1)
+                assert error.value.metadata == {"field": field}
+
+    asyncio.run(scenario())

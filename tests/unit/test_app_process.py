@@ -1,0 +1,311 @@
+"""`cowboy-devnet start` as a process: ready file, signals, folders, exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+import psutil
+import pytest
+
+from node.chain.genesis import dev_account
+from node.chain.transaction import Body, Fund, impersonate
+from node.primitives.types import Amount
+from node.rpc.v1 import dev_pb2, queries_pb2, transactions_pb2
+from node.rpc.v1.dev_pb2_grpc import DevServiceStub
+from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
+from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
+
+DEADLINE_SECONDS = 30
+ROOT = Path(__file__).parents[2]
+
+
+class Node:
+    """A node's process."""
+
+    def __init__(self, process: subprocess.Popen[str], ready: Path) -> None:
+        self.process = process
+        self.ready_file = ready
+        self.ready = json.loads(ready.read_text())
+
+    @contextmanager
+    def channel(self):
+        with grpc.insecure_channel(self.ready["grpc"]) as channel:
+            yield channel
+
+    def height(self) -> int:
+        with self.channel() as channel:
+            request = queries_pb2.GetStatusRequest()
+            return QueryServiceStub(channel).GetStatus(request, timeout=5).head.height
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        """Exit code and log."""
+        self.process.send_signal(number)
+        _, log = self.process.communicate(timeout=DEADLINE_SECONDS)
+        return self.process.returncode, log
+
+
+def command(folder: Path | str, *flags: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "node", "start"),
+        *("--data-dir", str(folder), "--grpc-listen", "127.0.0.1:0"),
+        *("--log-format", "json", *flags),
+    ]
+
+
+def spawn(folder: Path | str, *flags: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(folder, *flags),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def running(tmp_path: Path, *flags: str, folder: Path | str | None = None):
+    """A node that serves; killed at the end if it still runs."""
+    ready = tmp_path / f"ready-{time.monotonic_ns()}.json"
+    process = spawn(folder or tmp_path / "data", *flags, "--ready-file", str(ready))
+    try:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not ready.exists():
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(process.communicate()[1])
+            os.sched_yield()
+        yield Node(process, ready)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def refused(tmp_path: Path, *flags: str) -> str:
+    """The sentence with which a start is refused, with exit code 2."""
+    done = subprocess.run(
+        command(tmp_path / "data", *flags),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == (4 if "Usage" in done.stderr else 1), done.stderr
+    assert done.stdout == ""
+    return done.stderr
+
+
+def mine(node: Node, blocks: int) -> int:
+    with node.channel() as channel:
+        request = dev_pb2.MineRequest(blocks=blocks)
+        return DevServiceStub(channel).Mine(request, timeout=5).head.height
+
+
+def fund(node: Node) -> int:
+    with node.channel() as channel:
+        request = dev_pb2.FundRequest(to=dev_account(0), amount="1")
+        return DevServiceStub(channel).Fund(request, timeout=5).committed.block.height
+
+
+def test_the_ready_file_says_what_the_banner_says(tmp_path: Path) -> None:
+    with running(tmp_path, "--mining", "manual", "--accounts", "2") as node:
+        ready = node.ready
+        assert (ready["chain"], ready["chain_id"], ready["height"]) == (
+            "devnet",
+            100,
+            0,
+        )
+        assert (ready["mining"], ready["pace_ms"]) == ("manual", 1_000)
+        assert node.height() == 0
+        code, _ = node.stop()
+        assert code == 0
+        banner = node.process.stdout
+        assert banner is not None
+    addresses = [account["address"] for account in ready["accounts"]]
+    assert addresses == [f"0x{dev_account(index).hex()}" for index in range(2)]
+    assert not node.ready_file.exists(), "a node that has ended is not ready"
+
+
+def test_the_banner_names_endpoint_chain_accounts_and_mode(tmp_path: Path) -> None:
+    with running(tmp_path, "--pace", "2s") as node:
+        node.process.send_signal(signal.SIGTERM)
+        banner, _ = node.process.communicate(timeout=DEADLINE_SECONDS)
+    assert node.ready["grpc"] in banner
+    assert "UNSAFE" in banner
+    assert "a block every 2 s" in banner
+    for account in node.ready["accounts"]:
+        assert account["address"] in banner
+        assert account["private_key"] in banner
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_soon_and_nothing_is_lost(tmp_path: Path, number: int) -> None:
+    """Finishes the block in hand, closes streams, flushes, exits 0."""
+    with running(tmp_path, "--mining", "manual") as node:
+        with node.channel() as channel:
+            # A stream that is open when it ends.
+            stub = channel.unary_stream(
+                "/cowboy.devnet.v1.StreamService/StreamBlocks",
+                request_serializer=lambda _request: b"",
+                response_deserializer=bytes,
+            )
+            stub(None)
+            assert mine(node, 3) == 3
+            began = time.monotonic()
+            code, log = node.stop(number)
+            assert code == 0
+            assert time.monotonic() - began < 2
+        assert json.loads(log.splitlines()[-1])["event"] == "node_stopped"
+    with running(tmp_path, "--mining", "manual") as node:
+        assert node.height() == 3
+        assert mine(node, 1) == 4
+
+
+def test_a_killed_node_has_all_that_it_acknowledged(tmp_path: Path) -> None:
+    """Durable, visible, announced."""
+    with running(tmp_path, "--mining", "manual") as node:
+        heights = [fund(node) for _ in range(3)]
+        node.process.kill()
+    with running(tmp_path, "--mining", "manual") as node:
+        assert node.height() == heights[-1] == 3
+
+
+def test_a_second_node_on_one_folder_is_refused(tmp_path: Path) -> None:
+    with running(tmp_path) as node:
+        sentence = refused(tmp_path, "--ready-file", str(node.ready_file))
+        assert "another node has" in sentence
+        assert "give this one a folder of its own" in sentence
+        assert node.ready_file.exists(), "the first node's file is left alone"
+        assert node.height() >= 0
+
+
+def test_a_foreign_genesis_is_refused(tmp_path: Path) -> None:
+    with running(tmp_path, "--accounts", "3") as node:
+        node.stop()
+    sentence = refused(tmp_path, "--genesis", "mesa")
+    assert "began from another genesis" in sentence
+    assert "--data-dir" in sentence
+    assert "block_interval_ms" in refused(tmp_path, "--block-time", "250ms")
+    with running(tmp_path) as node:  # what is not said is taken from the folder
+        assert len(node.ready["accounts"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--genesis", "nowhere"), "neither a preset"),
+        (("--pace", "soon"), "no duration"),
+        (("--accounts", "0"), "--accounts is from 1"),
+        (("--account-balance", "much"), "no amount"),
+        (("--grpc-listen", "here"), "HOST:PORT"),
+        (("--grpc-listen", "192.0.2.1:1"), "cannot listen"),
+        (("--ready-file", "/nowhere/ready"), "--ready-file"),
+    ],
+)
+def test_a_wrong_flag_is_a_sentence(
+    tmp_path: Path, flags: tuple[str, ...], sentence: str
+) -> None:
+    assert sentence in refused(tmp_path, *flags)
+
+
+def test_a_defect_ends_the_process_with_one_line_and_exit_code_1(
+    tmp_path: Path,
+) -> None:
+    """Neither InvalidTransaction nor InvalidBlock is a bug."""
+    program = (
+        "import node.runtime.production as production\n"
+        "def build_block(state, candidates): raise AssertionError('supply')\n"
+        "production.build_block = build_block\n"
+        "from node.cli import main\n"
+        "main()"
+    )
+    flags = command(tmp_path / "data", "--pace", "10ms")[3:]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *flags],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 1
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [line["event"] for line in lines] == ["node_serves", "node_failed"]
+    assert lines[1]["error"] == "AssertionError('supply')"
+    assert "build_block" in lines[1]["traceback"]
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "letters.txt").write_text("dear")
+    assert "no database of cowboy-devnet" in refused(tmp_path)
+
+
+def test_a_taken_port_is_refused(tmp_path: Path) -> None:
+    with running(tmp_path, folder=":memory:") as node:
+        assert "cannot listen" in refused(tmp_path, "--grpc-listen", node.ready["grpc"])
+
+
+def test_flags_can_be_set_as_variables(tmp_path: Path, monkeypatch) -> None:
+    """Every flag has a variable."""
+    monkeypatch.setenv("COWBOY_DEVNET_MINING", "instant")
+    monkeypatch.setenv("COWBOY_DEVNET_ACCOUNTS", "1")
+    with running(tmp_path, folder=":memory:") as node:
+        assert node.ready["mining"] == "instant"
+        assert len(node.ready["accounts"]) == 1
+        assert node.ready["data_dir"] == ":memory:"
+        assert fund(node) == 1
+        code, _ = node.stop()
+        assert code == 0
+
+
+def test_without_dev_nobody_is_impersonated(tmp_path: Path) -> None:
+    """DevService is absent (UNIMPLEMENTED) with --no-dev."""
+    with running(tmp_path, "--no-dev", folder=":memory:") as node:
+        with pytest.raises(grpc.RpcError) as absent:
+            mine(node, 1)
+        assert absent.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        no = Amount(0)
+        fund_all = Fund(dev_account(0), Amount(1))
+        body = Body(100, 0, 0, 0, no, no, no, no, fund_all)
+        raw = impersonate(body.encode(), dev_account(1))
+        request = transactions_pb2.SubmitRequest(transaction=raw)
+        with node.channel() as channel:
+            service = TransactionServiceStub(channel)
+            with pytest.raises(grpc.RpcError) as refused:
+                service.Submit(request, timeout=5)
+        assert "--no-dev" in refused.value.details()
+
+
+def test_an_idle_node_is_small(tmp_path: Path) -> None:
+    """Idle resident memory under 90 MiB."""
+    with running(tmp_path, "--mining", "manual") as node:
+        mine(node, 10)
+        resident = psutil.Process(node.process.pid).memory_info().rss
+        assert resident < 90 * 2**20
+
+
+def test_start_imports_no_table_printer_settings_or_http_library() -> None:
+    """None is imported by `start` before it is ready."""
+    program = (
+        "import sys, node.cli, node.cli.start, node.cli.ready, node.app, node.config\n"
+        "import node.state.leveldb, node.runtime.shared\n"
+        "heavy = {'rich', 'structlog', 'pydantic', 'http.client', 'urllib.request',"
+        " 'aiohttp', 'requests', 'hypothesis', 'pytest', 'markdown_it', 'pygments'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

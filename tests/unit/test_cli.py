@@ -1,0 +1,313 @@
+"""The commands, against a node's process: what they print, and their exit codes."""
+
+import base64
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from node.chain.genesis import dev_account
+from node.cli import arguments, main
+from node.cli.output import bytes_text, cbor_text, returned_text
+from node.primitives import codec
+from node.primitives.crypto import dev_private_key, keccak256
+
+ROOT = Path(__file__).parents[2]
+DEADLINE_SECONDS = 30
+ACTOR = """
+class Actor:
+    def start(self, payload):
+        self.storage["beats"] = 0
+        pvm_host.schedule_timer(pvm_host.block_height() + 2, b"", gas_limit=100_000)
+        return "started " + payload.decode()
+
+    def handle_timer(self, payload):
+        self.storage["beats"] += 1
+        pvm_host.emit_event("beat", b"thump")
+
+    def beats(self):
+        return {"beats": self.storage["beats"]}
+
+    def fail(self):
+        raise ValueError("never")
+"""
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory) -> str:
+    """A node that makes a block for each transaction."""
+    ready = tmp_path_factory.mktemp("node") / "ready.json"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "node", "start", "--data-dir", ":memory:"),
+            *("--grpc-listen", "127.0.0.1:0", "--mining", "instant"),
+            *("--ready-file", str(ready)),
+        ],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not ready.exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            os.sched_yield()
+        yield json.loads(ready.read_text())["grpc"]
+    finally:
+        process.terminate()
+        assert process.wait(DEADLINE_SECONDS) == 0
+
+
+@pytest.fixture
+def run(url: str):
+    """Run a command against the node."""
+
+    def run_command(*words: str, code: int = 0) -> Result:
+        runner = CliRunner(env={"COWBOY_DEVNET_URL": url})
+        result = runner.invoke(main, list(words), prog_name="cowboy-devnet")
+        assert result.exit_code == code, (result.output, result.exception)
+        return result
+
+    return run_command
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "heart.py"
+    path.write_text(ACTOR)
+    return str(path)
+
+
+def json_of(result: Result):
+    return json.loads(result.stdout)
+
+
+def hex_of(text: str) -> str:
+    """Of protobuf's JSON form of bytes."""
+    return f"0x{base64.b64decode(text).hex()}"
+
+
+@pytest.fixture
+def actor(run, file: str, request) -> str:
+    salt = keccak256(request.node.name.encode()).hex()
+    deployed = run("deploy", file, "--salt", f"0x{salt}", "--value", "5 CBY", "--json")
+    return hex_of(json_of(deployed)["committed"]["receipt"]["actor"])
+
+
+def table(result: Result) -> dict[str, str]:
+    """The lines of a list of fields."""
+    lines = [line.split("  ", 1) for line in result.stdout.splitlines() if "  " in line]
+    return {name: text.strip() for name, text in lines}
+
+
+# --- what a person sees ---------------------------------------------------------------
+
+
+def test_transfer_shows_what_became_of_it(run) -> None:
+    shown = table(run("transfer", "1", "5 CBY"))
+    assert shown["status"] == "succeeded"
+    assert shown["sender"] == f"0x{dev_account(0).hex()}"
+    assert shown["target"] == f"0x{dev_account(1).hex()}"
+    assert "base units" in shown["fee"]
+
+
+def test_deploy_call_and_read_an_actor(run, actor: str) -> None:
+    called = table(run("call", actor, "start", "now"))
+    assert (called["value"], called["handler"]) == ("started now", "start")
+    assert run("read", actor, "beats").stdout == "{beats: 0}\n"
+    run("mine", "2")
+    assert run("read", actor, "beats").stdout == "{beats: 1}\n"
+    shown = table(run("actor", actor))
+    assert shown["handlers"] == "start, handle_timer, beats, fail"
+    assert run("actor", actor, "--source").stdout.strip() == ACTOR.strip()
+    assert "beats" in run("storage", actor).stdout
+    events = run("events", "--actor", actor, "--topic", "beat").stdout
+    assert "thump" in events
+
+
+def test_timers_are_listed_and_shown(run, actor: str) -> None:
+    called = json_of(run("call", actor, "start", "--json"))
+    (timer_id,) = called["committed"]["receipt"]["scheduledTimerIds"]
+    name = hex_of(timer_id)
+    assert name in run("timers", "list", "--actor", actor).stdout
+    assert name in run("timers", "--actor", actor).stdout
+    shown = table(run("timers", "show", name))
+    assert (shown["status"], shown["gas limit"]) == ("pending", "100,000 cycles")
+    run("mine", "2")
+    assert name not in run("timers", "--actor", actor).stdout
+    assert name in run("timers", "list", "--status", "fired", "--actor", actor).stdout
+    assert "receipt" in run("timers", "show", name).stdout
+
+
+def test_a_failed_call_shows_the_actors_line_and_exits_1(run, actor: str) -> None:
+    result = run("call", actor, "fail", code=1)
+    assert table(result)["status"] == "failed"
+    assert "ValueError: never in fail, line 16" in result.stderr
+    result = run("read", actor, "fail", code=1)
+    assert "ValueError: never" in result.stderr
+
+
+def test_blocks_and_transactions(run) -> None:
+    sent = json_of(run("transfer", "1", "7", "--json"))
+    name = hex_of(sent["committed"]["receipt"]["id"])
+    height = sent["committed"]["block"]["height"]
+    assert table(run("tx", name))["height"] == height
+    block = run("block", height)
+    assert name in block.stdout
+    block_hash = table(block)["hash"]
+    assert run("block", block_hash).stdout == block.stdout
+    assert int(table(run("block"))["height"]) >= int(height)
+
+
+def test_status_shows_the_supply(run) -> None:
+    shown = table(run("status"))
+    assert shown["chain"] == "devnet, id 100"
+    assert shown["mining"] == "instant, pace 1000 ms"
+    assert "base units" in shown["minted"]
+
+
+def test_accounts_and_their_keys(run) -> None:
+    shown = run("accounts", "--count", "2", "--keys").stdout
+    for index in range(2):
+        assert dev_account(index).hex() in shown
+        assert dev_private_key(index).hex() in shown
+    assert dev_private_key(0).hex() not in run("accounts").stdout
+
+
+def test_the_faucet_mints(run) -> None:
+    shown = table(run("faucet", "0x" + "ab" * 20, "3 CBY"))
+    assert (shown["status"], shown["target"]) == ("succeeded", "0x" + "ab" * 20)
+
+
+def test_modes_can_be_changed(run) -> None:
+    try:
+        assert run("mining", "manual").stdout == "manual, pace 1000 ms\n"
+        sent = run("transfer", "1", "1", "--no-wait").stdout.strip()
+        assert run("tx", sent).stdout == "it waits in the pool\n"
+        late = run("transfer", "1", "1", "--timeout", "0.2", code=1)
+        assert "may still be pending" in late.stderr
+        run("mine")
+        assert table(run("tx", sent))["status"] == "succeeded"
+    finally:
+        run("mining", "instant")
+
+
+def test_senders_by_number_key_and_name(run) -> None:
+    by_number = table(run("transfer", "1", "1", "--from", "2"))
+    assert by_number["sender"] == f"0x{dev_account(2).hex()}"
+    key = f"0x{dev_private_key(3).hex()}"
+    by_key = table(run("transfer", "1", "1", "--from", key))
+    assert by_key["sender"] == f"0x{dev_account(3).hex()}"
+    nobody = "0x" + "cd" * 20
+    run("faucet", nobody)
+    assert table(run("transfer", "1", "1", "--from", nobody))["sender"] == nobody
+
+
+# --- what a program sees --------------------------------------------------------------
+
+
+def test_json_is_protobufs_form_one_object_a_line(run, actor: str) -> None:
+    run("call", actor, "start")
+    run("call", actor, "start")
+    lines = run("timers", "list", "--actor", actor, "--json").stdout.splitlines()
+    assert [json.loads(line)["status"] for line in lines] == [
+        "TIMER_STATUS_PENDING",
+        "TIMER_STATUS_PENDING",
+    ]
+    assert json_of(run("status", "--json"))["chainId"] == "100"
+
+
+def test_events_can_be_followed(url: str, run, actor: str) -> None:
+    following = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "node", "events", "--follow", "--json"),
+            *("--url", url, "--actor", actor),
+        ],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with following, following.stdout as lines:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not select.select([lines], [], [], 0)[0]:
+            # What happened before it had subscribed it does not show.
+            run("call", actor, "start")
+            run("mine", "2")
+            assert time.monotonic() < deadline
+        assert json.loads(lines.readline())["event"]["topic"] == "beat"
+        following.kill()
+
+
+# --- exit codes -----------------------------------------------------------------------
+
+
+def test_3_when_no_node_answers(run) -> None:
+    result = run("status", "--url", "127.0.0.1:1", code=3)
+    assert "no node answers at 127.0.0.1:1" in result.stderr
+    assert "cowboy-devnet start" in result.stderr
+
+
+def test_1_when_the_chain_says_no(run) -> None:
+    result = run("tx", "0x" + "11" * 32, code=1)
+    assert "TRANSACTION_NOT_FOUND" in result.stderr
+    result = run("transfer", "1", "2000000 CBY", code=1)
+    assert "INSUFFICIENT_BALANCE" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("nothing",),
+        ("transfer", "1"),
+        ("transfer", "1", "much"),
+        ("transfer", "x", "1"),
+        ("transfer", "1", "1", "--from", "me"),
+        ("tx", "0x11"),
+        ("block", "x"),
+        ("deploy", "/nowhere.py"),
+        ("call", "1", "h", "@/nowhere"),
+        ("call", "1", "h", "json:{"),
+        ("call", "1", "h", "0xz"),
+        ("mining", "sometimes"),
+        ("mine", "0"),
+    ],
+)
+def test_2_when_it_was_asked_wrongly(run, words: tuple[str, ...]) -> None:
+    assert "Usage" in run(*words, code=2).stderr
+
+
+@pytest.mark.parametrize("name", list(main.list_commands(click.Context(main))))
+def test_every_command_has_help(run, name: str) -> None:
+    assert "Usage" in run(name, "--help").stdout
+
+
+# --- arguments and values -------------------------------------------------------------
+
+
+def test_payloads(tmp_path: Path) -> None:
+    """Text, `0x…`, `@file`, `json:{…}`."""
+    file = tmp_path / "payload"
+    file.write_bytes(b"\0\1")
+    assert arguments.payload("hello") == b"hello"
+    assert arguments.payload("0x00ff") == b"\x00\xff"
+    assert arguments.payload(f"@{file}") == b"\0\1"
+    assert arguments.payload('json:{"to": "x", "n": 1}') == b'{"to":"x","n":1}'
+    assert arguments.payload("") == b""
+
+
+def test_values_in_words() -> None:
+    value = codec.encode({"a": [1, None, True], "b": b"\xff", "c": "text"})
+    assert cbor_text(value) == "{a: [1, null, true], b: 0xff, c: text}"
+    assert returned_text(b"plain") == "plain"
+    assert returned_text(codec.encode(7)) == "7"
+    assert bytes_text(b"\xff") == "0xff"
+    assert bytes_text(b"") == "(empty)"
+    assert bytes_text(b"x" * 1_000).endswith("… (1000 bytes)")

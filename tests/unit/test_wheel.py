@@ -1,0 +1,131 @@
+"""What an installed `cowboy-devnet` is: two packages, the genesis files, a command.
+
+The sources lie flat in the checkout, so that a wheel could carry tests or scripts into
+site-packages, under names that are not ours to take.
+"""
+
+import configparser
+import json
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GENESIS = ROOT / "genesis"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel of this checkout, built by the installed hatchling without network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def read(wheel: Path, suffix: str) -> str:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(suffix))
+        return archive.read(name).decode()
+
+
+def test_it_holds_node_and_pvm_and_nothing_else(names):
+    folders = {name.split("/")[0] for name in names}
+    information = {name for name in folders if name.endswith(".dist-info")}
+    assert len(information) == 1
+    assert folders - information == {"node", "pvm"}
+
+
+def test_it_holds_every_source_file_and_the_marks_of_typing(names):
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("node", "pvm")
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in {".py", ".pyi", ".typed"} or path.name == "py.typed"
+    }
+    packaged = {
+        name
+        for name in names
+        if name.startswith(("node/", "pvm/")) and not name.startswith("node/_genesis/")
+    }
+    assert packaged == expected
+
+
+def test_it_holds_the_genesis_files_and_the_example_actors(names):
+    expected = {
+        f"node/_genesis/{path.relative_to(GENESIS).as_posix()}"
+        for path in GENESIS.rglob("*")
+        if path.suffix in {".json", ".py"}
+    }
+    assert {name for name in names if name.startswith("node/_genesis/")} == expected
+    assert {"node/_genesis/devnet.json", "node/_genesis/mesa.json"} <= expected
+
+
+def test_its_genesis_files_are_the_ones_of_the_checkout(wheel):
+    for preset in ("devnet", "mesa"):
+        packaged = json.loads(read(wheel, f"node/_genesis/{preset}.json"))
+        assert packaged == json.loads((GENESIS / f"{preset}.json").read_text())
+
+
+def test_it_gives_the_command(wheel):
+    points = configparser.ConfigParser(delimiters=["="])
+    points.read_string(read(wheel, ".dist-info/entry_points.txt"))
+    assert {section: dict(points[section]) for section in points.sections()} == {
+        "console_scripts": {"cowboy-devnet": "node.cli:main"},
+    }
+
+
+def test_its_metadata_says_what_pyproject_says(wheel):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    metadata = Parser().parsestr(read(wheel, ".dist-info/METADATA"))
+    assert metadata["Name"] == "cowboy-devnet"
+    assert metadata["License-Expression"] == "MIT"
+    assert set(metadata["Requires-Python"].split(",")) == {">=3.11", "<3.13"}
+    assert len(metadata.get_all("Requires-Dist")) == len(project["dependencies"])
+    assert read(wheel, ".dist-info/licenses/LICENSE").startswith("MIT License")
+
+
+def test_what_it_installs_runs_by_itself(wheel, tmp_path):
+    """Outside the checkout, beside the dependencies of this environment."""
+    target = tmp_path / "installed"
+    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    subprocess.run(
+        [sys.executable, *pip, "--no-deps", "--no-index", "--target", target, wheel],
+        capture_output=True,
+        check=True,
+    )
+    assert (target / "bin" / "cowboy-devnet").is_file()
+    code = (
+        "import node, node.cli, pvm, runpy, sys\n"
+        "print(node.__file__, pvm.__file__, node.cli.__file__)\n"
+        "sys.argv = ['cowboy-devnet', '--help']\n"
+        "runpy.run_module('node', run_name='__main__')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(target)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    paths, *usage = done.stdout.splitlines()
+    assert all(path.startswith(f"{target}/") for path in paths.split())
+    assert any("cowboy-devnet" in line for line in usage)
