@@ -1,0 +1,300 @@
+"""The documents are true as far as a machine can tell: links, prices, errors, flags.
+
+Tables that repeat what the code says are compared with the code, in both directions.
+"""
+
+import ast
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from node.chain import params
+from node.cli import main
+from node.rpc.errors import table
+from pvm import costs, language
+from pvm.compiler import compile_actor
+from pvm.errors import CompileError, Halt, HostErrorCode
+from pvm.modules import EXPORTS
+from pvm.modules.pvm_host import FUNCTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \|", re.MULTILINE)
+
+
+def page(name):
+    return (DOCS / name).read_text()
+
+
+def prose(text):
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(text):
+    """How a heading is linked to."""
+    titles = re.findall(r"^#+ (.+)$", prose(text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles}
+
+
+def broken_links(path, text):
+    for target in LINK.findall(prose(text)):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        aim = (path.parent / name).resolve() if name else path
+        is_ours = aim.exists() and ROOT in [aim, *aim.parents]
+        if not is_ours or (anchor and anchor not in anchors(aim.read_text())):
+            yield target
+
+
+# --- links and sections --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_leads_somewhere(name):
+    path = ROOT / name
+    assert list(broken_links(path, path.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    "link", ["nowhere", "docs/nowhere.txt", "README.md#nowhere", "../elsewhere"]
+)
+def test_a_link_that_leads_nowhere_is_found(link):
+    assert list(broken_links(ROOT / "README.md", f"see [this]({link})")) == [link]
+
+
+def test_every_section_that_is_cited_exists():
+    cited = re.compile(r"\b(sandbox|host)\.md §(\d+)")
+    sources = [*ROOT.glob("pvm/**/*.py"), *ROOT.glob("node/**/*.py"), *PAGES]
+    found = {match for path in sources for match in cited.findall(path.read_text())}
+    assert found
+    for name, number in found:
+        assert re.search(rf"^## {number}\. ", page(f"{name}.md"), re.MULTILINE)
+
+
+def test_every_decision_has_its_paragraph():
+    numbers = re.findall(r"^- \*\*D(\d+)\*\* ", page("decisions.md"), re.MULTILINE)
+    assert [int(number) for number in numbers] == list(range(1, 44))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_code_blocks_and_tables_are_closed(name):
+    text = (ROOT / name).read_text()
+    assert text.count("\n```") % 2 == 0
+    for line in prose(text).splitlines():
+        if line.startswith("|"):
+            assert line.endswith("|"), line
+
+
+# --- prices --------------------------------------------------------------------------
+
+
+def documented_prices():
+    return {
+        name: value.strip()
+        for name, value in ROW.findall(page("prices.md"))
+        if not name.endswith(")")
+    }
+
+
+def shown(value):
+    return f"{value:,}"
+
+
+def constants(module):
+    """Every public number of a module, those in dicts by `NAME["key"]`."""
+    found = {}
+    for name, value in vars(module).items():
+        if name.isupper() and type(value) is int:
+            found[name] = shown(value)
+        elif name.isupper() and isinstance(value, dict):
+            found |= {f'{name}["{key}"]': shown(n) for key, n in value.items()}
+    return found
+
+
+def test_the_prices_are_those_of_the_code():
+    """One table of prices (sandbox.md §4), printed whole."""
+    documented, real = documented_prices(), constants(costs)
+    assert {name: documented.get(name) for name in real} == real
+
+
+def test_the_parameters_are_those_of_the_code():
+    defaults = [params.TimerConfig(), params.BasefeeConfig(), params.ChainParams()]
+    fields = {
+        field.name: shown(value)
+        for config in defaults
+        for field in dataclasses.fields(config)
+        if type(value := getattr(config, field.name)) is int
+    }
+    known = constants(params) | fields | constants(costs)
+    wrong = {n: v for n, v in documented_prices().items() if known.get(n) != v}
+    assert wrong == {}
+
+
+# --- errors --------------------------------------------------------------------------
+
+
+def test_the_errors_are_those_of_the_code():
+    """One table maps refusals to statuses and is printed into the documentation."""
+    begin, end = "<!-- errors begin -->", "<!-- errors end -->"
+    text = page("api.md").split(begin)[1].split(end)[0]
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.+) \|$", text, re.MULTILINE)
+    assert rows == table()
+
+
+def test_the_host_errors_are_those_of_the_code():
+    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", page("host.md"), re.MULTILINE)
+    assert rows == [(str(int(code)), code.name) for code in HostErrorCode]
+
+
+def test_the_halts_are_those_of_the_code():
+    section = page("host.md").split("Halts, which nothing")[1].split(".")[0]
+    names = {name for name in re.findall(r"[A-Z]\w+", section) if name != "Halts"}
+    assert names == {kind.__name__ for kind in Halt.__subclasses__()}
+
+
+# --- the host and the language -------------------------------------------------------
+
+
+def test_every_host_function_is_described():
+    section = page("host.md").split("## 2. ")[1].split("\n## ")[0]
+    assert set(re.findall(r"`(\w+)\(", section)) >= FUNCTIONS
+
+
+def python_blocks(text):
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("code", python_blocks(page("language.md")))
+def test_every_example_of_the_language_is_in_it(code):
+    ast.parse(code)
+    assert compile_actor(code.encode())
+
+
+def refused_examples():
+    """Rows of `what | why | instead`: each first cell is source that is refused."""
+    section = page("language.md").split("<!-- refused begin -->")[1]
+    section = section.split("<!-- refused end -->")[0]
+    return [
+        code.replace("\\|", "|").replace("⏎", "\n")
+        for row in section.splitlines()
+        for code in re.findall(r"^\| `([^`]+)` \|", row)
+    ]
+
+
+@pytest.mark.parametrize("code", refused_examples())
+def test_everything_that_is_said_to_be_refused_is(code):
+    with pytest.raises(CompileError):
+        compile_actor(code.encode())
+
+
+@pytest.mark.parametrize(
+    ("heading", "names"),
+    [
+        ("builtins", language.FUNCTIONS),
+        ("exceptions", language.EXCEPTIONS | language.HOST_ERRORS),
+        ("modules", set(EXPORTS)),
+        ("refused modules", set(language.REFUSED_MODULES)),
+        *((f"methods of {name}", names) for name, names in language.METHODS.items()),
+    ],
+)
+def test_the_universe_is_that_of_the_code(heading, names):
+    row = re.search(rf"^\| {heading} \| (.+?) \|", page("language.md"), re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row[1])) == names
+
+
+def test_the_limits_of_a_source_are_those_of_the_code():
+    for value in (
+        language.SOURCE_BYTES_MAX,
+        language.NODES_MAX,
+        language.NESTING_MAX,
+        language.FUNCTIONS_MAX,
+        language.SCOPES_NESTED_MAX,
+        language.PARAMETERS_MAX,
+        language.VARIABLES_MAX,
+        language.INT_BITS_MAX,
+    ):
+        section = page("language.md").split("## Limits")[1].split("\n## ")[0]
+        assert re.search(rf"(?<![\d,]){shown(value)}(?!,?\d)", section)
+
+
+# --- the client ----------------------------------------------------------------------
+
+
+def test_the_client_works_as_printed(tmp_path):
+    ready = tmp_path / "ready.json"
+    flags = ["--mining", "instant", "--data-dir", ":memory:", "--ready-file", ready]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    node = subprocess.Popen(
+        [sys.executable, "-m", "node", "start", "--grpc-listen", "127.0.0.1:0", *flags],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert node.stdout.readline()  # the banner comes when it serves
+        (code,) = python_blocks(page("api.md"))
+        address = json.loads(ready.read_text())["grpc"]
+        done = subprocess.run(
+            [sys.executable, "-c", code.replace("127.0.0.1:50051", address)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+    finally:
+        node.terminate()
+        node.communicate(timeout=60)
+    fee, balance = map(int, done.stdout.split())
+    assert fee > 0
+    assert balance == 1_000_005 * 10**9
+
+
+# --- the command line ----------------------------------------------------------------
+
+
+def test_every_command_is_described():
+    section = page("api.md").split("## Command line")[1]
+    described = set(re.findall(r"^\| `([a-z]+)[^|]*` \|", section, re.MULTILINE))
+    assert described == set(main.list_commands(click.Context(main)))
+
+
+def test_every_flag_of_start_is_explained():
+    command = main.get_command(click.Context(main), "start")
+    flags = {option for parameter in command.params for option in parameter.opts}
+    rows = re.findall(r"^\| `(--[\w-]+)` \|", page("operations.md"), re.MULTILINE)
+    assert set(rows) == flags
+
+
+# --- what users must be told ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "gas_limit",
+        "three such fires",
+        "1.1 CBY",
+        "WARNING_EXPIRES_BEFORE_DUE",
+        "fee_payer",
+        "max_fee_per_cycle",
+    ],
+)
+def test_the_surprises_about_timers_stand_where_authors_look(told):
+    section = (
+        page("language.md").split("## Timers: what surprises")[1].split("\n## ")[0]
+    )
+    assert told in section

@@ -1,0 +1,181 @@
+"""The README is true: its code runs, its commands answer what it prints.
+
+In a printed answer `…` stands for anything, and a line of it alone for any lines.
+"""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+ACTOR, PYTEST = (code for language, code in BLOCKS if language == "python")
+CONSOLES = [code for language, code in BLOCKS if language == "console"]
+DEADLINE_SECONDS = 60
+
+
+def sessions(block):
+    """(command without its comment, printed answer) of a console block."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, answer = part.partition("\n")
+        yield command.split("  #")[0].strip(), answer
+
+
+def pattern(answer):
+    lines = [
+        r"(?:.*\n)*?"
+        if line == "…"
+        else ".*".join(map(re.escape, line.split("…"))) + r"\n"
+        for line in answer.splitlines()
+    ]
+    return re.compile("".join(lines))
+
+
+def is_what_came(answer, output):
+    return pattern(answer).fullmatch(output) is not None
+
+
+def environment(**more):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("COWBOY_DEVNET_")}
+    return kept | {"PYTHONPATH": str(ROOT)} | more
+
+
+def recipe(target):
+    """What `make TARGET` runs, when everything is installed."""
+    text = (ROOT / "Makefile").read_text()
+    found = re.search(rf"^{target}: .*\n((?:\t.*\n)+)", text, re.MULTILINE)
+    return found[1].strip()
+
+
+def test_every_block_of_the_readme_is_tested_here():
+    assert [language for language, _ in BLOCKS] == [
+        "console",
+        "python",
+        "console",
+        "python",
+    ]
+    assert len(TEXT.splitlines()) < 80
+
+
+@pytest.mark.parametrize(
+    ("answer", "output", "is_true"),
+    [
+        ("a\n…\nd\n", "a\nb\nc\nd\n", True),
+        ("a\n…\nd\n", "a\nd\n", True),
+        ("a …\n", "a b\n", True),
+        ("a\n", "b\n", False),
+        ("a\n", "a\nb\n", False),
+        ("a\n…\nd\n", "a\nb\nc\n", False),
+        ("a.c\n", "abc\n", False),
+    ],
+)
+def test_an_answer_is_compared_line_by_line(answer, output, is_true):
+    assert is_what_came(answer, output) is is_true
+
+
+def test_make_demo_prints_what_the_readme_says():
+    ((command, answer),) = sessions(CONSOLES[0])
+    assert command == "make demo"
+    assert recipe("demo") == '@"$(BIN)/python" scripts/demo.py $(ARGS)'
+    done = subprocess.run(
+        [sys.executable, "scripts/demo.py"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=DEADLINE_SECONDS,
+    )
+    assert is_what_came(answer, done.stdout), done.stdout
+
+
+def test_the_actor_has_twelve_lines():
+    assert len(ACTOR.splitlines()) == 12
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "heartbeat.py").write_text(ACTOR)
+    return tmp_path
+
+
+def test_the_test_passes_as_printed(folder):
+    (folder / "test_heartbeat.py").write_text(PYTEST)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_SECONDS,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
+
+
+@pytest.fixture
+def run(folder):
+    """`cowboy-devnet …` as it is typed, against the node that `make run` starts."""
+    (make, banner), *_ = sessions(CONSOLES[1])
+    words = shlex.split(make)
+    assert words[:2] == ["make", "run"]
+    assert recipe("run") == '@"$(BIN)/cowboy-devnet" start $(ARGS)'
+    flags = shlex.split(words[2].removeprefix("ARGS="))
+    ready = folder / "ready.json"
+    variables = {"GRPC_LISTEN": "127.0.0.1:0", "READY_FILE": str(ready)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "node", "start", *flags],
+        cwd=folder,
+        env=environment(**{f"COWBOY_DEVNET_{k}": v for k, v in variables.items()}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    output = process.stdout.readline()
+    while not output.endswith("\n\n") or "UNSAFE" not in output:
+        line = process.stdout.readline()
+        assert line, "the node ended before it said what it is"
+        output += line
+    assert is_what_came(banner, output), output
+    url = json.loads(ready.read_text())["grpc"]
+
+    def run_command(words):
+        return subprocess.run(
+            [sys.executable, "-m", "node", *words],
+            cwd=folder,
+            env=environment(COWBOY_DEVNET_URL=url),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=DEADLINE_SECONDS,
+        ).stdout
+
+    yield run_command
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=DEADLINE_SECONDS)
+    assert process.returncode == 0
+    assert (folder / "devnet-data").is_dir(), "where the table says that the state is"
+
+
+def test_the_commands_answer_what_the_readme_prints(run):
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    _, (activate, _), *typed = sessions(CONSOLES[1])
+    assert activate == ". .venv/bin/activate"
+    actor = ""
+    for command, answer in typed:
+        name, *words = shlex.split(command)
+        assert name in scripts
+        output = run([actor if word == "0x…" else word for word in words])
+        assert is_what_came(answer, output), output
+        found = re.search(r"^actor +(0x\w{40})$", output, re.MULTILINE)
+        actor = found[1] if found else actor
