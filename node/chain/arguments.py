@@ -67,6 +67,8 @@ def expect_text(value: object, name: str, bytes_max: int) -> str:
     """A str of at most `bytes_max` bytes of UTF-8."""
     if type(value) is not str:
         refuse(f"{name}: a str is wanted, not {_describe(value)}")
+    if len(value) > bytes_max:  # before the work of encoding it, which nobody pays
+        refuse(f"{name}: at most {bytes_max} bytes are wanted, not {len(value)}")
     try:
         length = len(value.encode())
     except UnicodeEncodeError:

@@ -29,6 +29,8 @@ class QueuedFire:
     timer: Timer
     cycles_limit: int
     price: Price
+    available: Amount
+    """What its payer had when it was judged."""
     is_cancelled: bool = False
 
     def max_cost(self, cells_limit: int) -> Amount:
@@ -73,8 +75,8 @@ class BlockContext:
     trace: list[TimerDecision] = field(default_factory=list)
     queue: dict[bytes, QueuedFire] = field(default_factory=dict)
     """Timers of this block that are still to run, by id."""
-    executed: dict[ReceiptKind, int] = field(default_factory=dict)
-    """Executions so far, by kind: the index in a msg_id (D13)."""
+    defect: Exception | None = None
+    """What a host call raised that is no refusal: the block cannot be made."""
 
     @property
     def height(self) -> int:
@@ -130,6 +132,7 @@ class Mark:
     undo: int
     timer_sequence: int
     messages_queued: int
+    randomness_calls: int
 
 
 @dataclass(slots=True)
@@ -146,6 +149,8 @@ class Execution:
     """The transaction's; None in fires and messages: consent is per signature."""
     nonce: int = 0
     msg_id: Hash32 = ZERO_HASH
+    handler: str = ""
+    """The one that runs, of those it may call; "" while none was found."""
     events: list[Event] = field(default_factory=list)
     actor_events: int = 0
     scheduled: list[Timer] = field(default_factory=list)
@@ -161,12 +166,9 @@ class Execution:
     """For effects outside of the journal: a queued fire's cancellation."""
 
     def __post_init__(self) -> None:
-        """Number the execution within its block and kind (D13)."""
-        index = self.block.executed.get(self.kind, 0)
-        self.block.executed[self.kind] = index + 1
-        self.msg_id = Hash32(
-            keccak256(bytes([self.kind]) + height8(self.block.height) + height8(index))
-        )
+        """Name the execution by its kind, height and index in the block (D13)."""
+        place = height8(self.block.height) + height8(self.receipt_index)
+        self.msg_id = Hash32(keccak256(bytes([self.kind]) + place))
 
     @property
     def receipt_index(self) -> int:
@@ -192,6 +194,7 @@ class Execution:
             len(self.undo_log),
             self.block.timer_sequence,
             self.block.messages_queued,
+            self.randomness_calls,
         )
 
     def commit(self, mark: Mark) -> None:
@@ -213,6 +216,7 @@ class Execution:
             self.undo_log.pop()()
         self.actor_events = mark.actor_events
         self.messages_sent = mark.messages
+        self.randomness_calls = mark.randomness_calls
         self.block.timer_sequence = mark.timer_sequence
         self.block.messages_queued = mark.messages_queued
 

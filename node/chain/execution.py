@@ -219,7 +219,7 @@ def add_receipt(
         origin=execution.origin,
         sender=call.sender,
         actor=call.actor,
-        handler=failure.handler if failure and failure.handler else call.handlers[0],
+        handler=execution.handler or call.handlers[0],
         payer=execution.payer,
         cycles_limit=meter.cycles_limit,
         cells_limit=meter.cells_limit,

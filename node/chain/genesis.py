@@ -37,6 +37,7 @@ from node.state.journal import Journal
 from node.state.memory import MemoryStore
 
 ACCOUNTS_MAX = 1_000
+AMOUNT_DIGITS_MAX = 39  # of 2^128 - 1
 _Config = TypeVar("_Config", TimerConfig, BasefeeConfig, CalendarSizes)
 
 
@@ -204,7 +205,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
     )
 
 
-# --- reading a document ------------------------------------------------------------
+# --- reading a document --------------------------------------------------------------
 
 _FIELDS = {f.name for f in fields(ChainParams)} | {
     "name",
@@ -351,9 +352,13 @@ def _int(value: object, name: str, low: int, high: int) -> int:
 
 def _amount(value: object, name: str) -> Amount:
     """Base units as a decimal string: they exceed what JSON numbers can hold."""
-    if not isinstance(value, str) or not (value.isascii() and value.isdigit()):
+    if (
+        not isinstance(value, str)
+        or not (value.isascii() and value.isdigit())
+        or len(value) > AMOUNT_DIGITS_MAX
+    ):
         raise InvalidGenesis(f"{name}: base units as a decimal string are wanted")
-    return Amount(_int(int(value[:64]), name, 0, U128_MAX))
+    return Amount(_int(int(value), name, 0, U128_MAX))
 
 
 def _address(value: object, name: str) -> Address:

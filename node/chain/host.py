@@ -4,9 +4,14 @@ Every call has one stanza: CHARGE the base, VALIDATE, CHARGE for size, EFFECT (D
 The binding in `pvm` has already refused halted meters and, for mutating calls,
 read-only ones. A refused call raises `HostError`: charged, without effect. The four
 timer calls are in `timers.host_calls`, what messages need is in `mailbox`.
+
+A store that cannot be read, or a broken invariant, is no refusal: whatever the actor
+makes of it, the block must not be made (`guarded`).
 """
 
-from typing import Protocol
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from node.chain.accounts import InsufficientBalance, load_account, transfer
 from node.chain.arguments import (
@@ -38,7 +43,14 @@ from node.chain.timers import host_calls
 from node.primitives.crypto import BadSignature, keccak256, recover
 from node.primitives.types import Address
 from node.state import keys
-from pvm import HostError, HostErrorCode, Meter, OutOfWrites, costs
+from node.state.errors import StoreError
+from pvm import (
+    HostError,
+    HostErrorCode,
+    Meter,
+    OutOfWrites,
+    costs,
+)
 
 
 class CallActor(Protocol):
@@ -54,6 +66,26 @@ class CallActor(Protocol):
     ) -> bytes:
         """Execute and return the answer, or raise RevertError or HostError."""
         ...
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def guarded(
+    method: Callable[Concatenate["ActorHost", _P], _R],
+) -> Callable[Concatenate["ActorHost", _P], _R]:
+    """Remember what is not meant for the actor, which could catch it."""
+
+    @wraps(method)
+    def call(host: "ActorHost", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return method(host, *arguments, **named)
+        except (StoreError, AssertionError) as error:
+            host.execution.block.defect = error
+            raise
+
+    return call
 
 
 class ActorHost:
@@ -83,6 +115,7 @@ class ActorHost:
 
     # --- money -------------------------------------------------------------------
 
+    @guarded
     def get_balance(self, address: object) -> int:
         """Balance of any account, in base units."""
         # CHARGE
@@ -92,6 +125,7 @@ class ActorHost:
         # EFFECT
         return load_account(self.execution.block.journal, account).balance
 
+    @guarded
     def transfer(self, to: object, amount: object) -> None:
         """Move base units from the actor's balance; `InsufficientBalance`."""
         # CHARGE
@@ -112,6 +146,7 @@ class ActorHost:
 
     # --- state -------------------------------------------------------------------
 
+    @guarded
     def get_state(self, key: object) -> bytes | None:
         """A value of the actor's own state, or None."""
         # CHARGE
@@ -124,6 +159,7 @@ class ActorHost:
             self.meter.charge_cells(len(value))
         return value
 
+    @guarded
     def set_state(self, key: object, value: object) -> None:
         """Write a value of the actor's own state."""
         # CHARGE
@@ -138,6 +174,7 @@ class ActorHost:
         self.execution.block.journal.put(entry, data)
         self.note_write(entry)
 
+    @guarded
     def delete_state(self, key: object) -> None:
         """Remove a key of the actor's own state; an absent one is fine."""
         # CHARGE
@@ -151,6 +188,7 @@ class ActorHost:
         self.execution.block.journal.delete(entry)
         self.note_write(entry)
 
+    @guarded
     def state_scan_prefix(
         self, prefix: object, limit: object
     ) -> list[tuple[bytes, bytes]]:
@@ -175,6 +213,7 @@ class ActorHost:
 
     # --- timers ------------------------------------------------------------------
 
+    @guarded
     def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6 print them
         self,
         height: object,
@@ -203,24 +242,29 @@ class ActorHost:
         )
         return host_calls.schedule_timer(self, request)
 
+    @guarded
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
         """Set a later expiry of an own timer (CIP-5 §5.4, D20)."""
         host_calls.extend_timer(self, timer_id, new_expires_at)
 
+    @guarded
     def cancel_timer(self, timer_id: object) -> None:
         """Remove an own timer (CIP-5 §4.2)."""
         host_calls.cancel_timer(self, timer_id)
 
+    @guarded
     def get_timer(self, timer_id: object) -> dict[str, int | bytes | str | None] | None:
         """Fields of an own timer, or None."""
         return host_calls.get_timer(self, timer_id)
 
+    @guarded
     def list_timers(self) -> list[bytes]:
         """Ids of the actor's live timers, in due order."""
         return host_calls.list_timers(self)
 
     # --- messages ----------------------------------------------------------------
 
+    @guarded
     def send_message(
         self,
         target: object,
@@ -243,6 +287,7 @@ class ActorHost:
             raise HostError(HostErrorCode.NotFound, "target: no actor lives there")
         self._send(ReceiptKind.MAILBOX_MESSAGE, recipient, handler, data, cycles, cells)
 
+    @guarded
     def create_deferred_tx(
         self,
         handler: object,
@@ -321,6 +366,7 @@ class ActorHost:
             refuse(f"cells: {cells_left} are left, not {cell_budget}")
         return cycle_budget, cell_budget
 
+    @guarded
     def call_actor(
         self,
         target: object,
@@ -349,6 +395,7 @@ class ActorHost:
 
     # --- events, randomness, signatures --------------------------------------------
 
+    @guarded
     def emit_event(self, topic: object, data: object) -> None:
         """Record an event of the actor (D17)."""
         # CHARGE
@@ -368,6 +415,7 @@ class ActorHost:
         )
         execution.actor_events += 1
 
+    @guarded
     def randomness(self, domain: object) -> bytes:
         """32 reproducible and predictable bytes (D39)."""
         # CHARGE
@@ -383,6 +431,7 @@ class ActorHost:
         beacon = execution.block.environment.beacon
         return keccak256(beacon + execution.msg_id + self.actor + name + counter)
 
+    @guarded
     def verify_secp256k1(
         self, hash_: object, signature: object, address: object
     ) -> bool:

@@ -22,6 +22,7 @@ from pvm import (
     Outcome,
     RevertError,
     execute,
+    find_handler,
 )
 
 
@@ -51,7 +52,8 @@ def process_message(
 ) -> Outcome:
     """Execute a handler; a failure leaves nothing behind but what the meter counted.
 
-    The actor must exist.
+    The actor must exist. What a host call raised and no actor should see, such as a
+    `StoreError`, is raised again.
     """
     block = execution.block
     account = load_account(block.journal, call.actor)
@@ -71,7 +73,11 @@ def process_message(
     code = load_actor(block, account)
     mark = execution.mark()
     host = ActorHost(execution, call.actor, meter, call_actor, depth)
+    if depth == 0:
+        execution.handler = find_handler(code, message) or ""
     outcome = execute(code, message, host, meter)
+    if block.defect is not None:
+        raise block.defect
     if outcome.is_success:
         execution.commit(mark)
     else:
@@ -99,11 +105,13 @@ def call_actor(
     caller.meter.charge_cycles(meter.cycles_used)
     caller.meter.charge_cells(meter.cells_used)
     caller.meter.reserve(meter.cycles_reserved, meter.cells_reserved)
-    if outcome.failure is None:
+    failure = outcome.failure
+    if failure is None:
         return outcome.value
-    if outcome.failure.kind == HostErrorCode.HandlerNotFound.name:
-        raise HostError(HostErrorCode.HandlerNotFound, outcome.failure.message)
-    raise RevertError(f"{outcome.failure.kind}: {outcome.failure.message}")
+    # An exception of the actor's may have that name, but comes from a line of it.
+    if failure.kind == HostErrorCode.HandlerNotFound.name and failure.line is None:
+        raise HostError(HostErrorCode.HandlerNotFound, failure.message)
+    raise RevertError(f"{failure.kind}: {failure.message}")
 
 
 def process_entered(

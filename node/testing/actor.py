@@ -9,6 +9,7 @@ from typing_extensions import override
 from node.chain.block import Receipt
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor
+from node.config import parse_amount
 from node.primitives import codec
 from node.primitives.types import Address, Amount
 from node.state import keys

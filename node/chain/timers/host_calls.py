@@ -71,6 +71,10 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
     timer = _validate_timer(host, request, terms)
     # CHARGE for size
     host.meter.charge_cells(len(timer.payload))
+    # VALIDATE what has to be parsed: the size is paid for whatever comes of it
+    handler, _ = route_payload(timer.payload)
+    if is_handler_too_long(handler):
+        refuse(f"payload: _handler has at most {HANDLER_BYTES_MAX} bytes")
     # EFFECT
     block, execution = host.execution.block, host.execution
     account = load_account(block.journal, host.actor)
@@ -79,7 +83,9 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
         block.journal, host.actor, replace(account, scheduling_counter=counter + 1)
     )
     timer_id = derive_timer_id(host.actor, timer.height, timer.payload, counter)
-    timer = replace(timer, timer_id=timer_id, sequence=block.timer_sequence)
+    timer = replace(
+        timer, handler=handler, timer_id=timer_id, sequence=block.timer_sequence
+    )
     block.timer_sequence += 1
     calendar.insert(block.journal, timer)
     execution.scheduled.append(timer)
@@ -125,9 +131,6 @@ def _validate_timer(
     if height <= block.height:
         refuse(f"height: above the current {block.height} is wanted, not {height}")
     payload = expect_bytes(request.payload, "payload", 0, PAYLOAD_BYTES_MAX)
-    handler, _ = route_payload(payload)
-    if is_handler_too_long(handler):
-        refuse(f"payload: _handler has at most {HANDLER_BYTES_MAX} bytes")
     fee_payer = _validate_fee_payer(host, request.fee_payer)
     cap = block.rule_set.cycles_cap(config)
     gas_limit = (
@@ -154,7 +157,7 @@ def _validate_timer(
         timer_id=TimerId(b""),  # given with the sequence, once accepted
         actor=host.actor,
         payload=payload,
-        handler=handler,
+        handler="",  # routed once the payload is paid for
         fee_payer=fee_payer,
         gas_limit=gas_limit,
         is_gas_limit_defaulted=request.gas_limit is None,

@@ -80,7 +80,11 @@ def _collect(
             block,
             timer,
             "gc",
-            {**numbers, "gc_cycles_used": block.gc_cycles},
+            {
+                **numbers,
+                "gc_cycles_used": block.gc_cycles,
+                "gc_cycles_limit": block.timer_config.gc_cycles_per_block,
+            },
         )
         return False
     block.gc_cycles += GC_CYCLES_PER_REMOVAL
@@ -103,7 +107,7 @@ def available_funds(block: BlockContext, timer: Timer) -> Amount:
 
 def pre_charge(block: BlockContext, timer: Timer, limit: int, price: Price) -> None:
     """Debit max_cost, take the record out, queue the fire (CIP-5 §5.1, §6.3 step 4)."""
-    queued = QueuedFire(timer, limit, price)
+    queued = QueuedFire(timer, limit, price, available_funds(block, timer))
     cells = block.timer_config.max_cells_per_fire
     debit(block.journal, timer.fee_payer, queued.max_cost(cells))
     calendar.remove(block.journal, timer)
@@ -124,9 +128,16 @@ def give_back(block: BlockContext, queued: QueuedFire) -> None:
     cells = block.timer_config.max_cells_per_fire
     credit(block.journal, timer.fee_payer, queued.max_cost(cells))
     calendar.insert(block.journal, timer)
-    is_full = block.writes >= WRITES_BEFORE_DEFERRED_STOP
-    numbers = {"cells_used": block.cells, "writes": block.writes}
-    put_off(block, timer, "writes" if is_full else "cells", numbers)
+    if block.writes >= WRITES_BEFORE_DEFERRED_STOP:
+        limit = WRITES_BEFORE_DEFERRED_STOP
+        put_off(block, timer, "writes", {"writes": block.writes, "limit": limit})
+    else:
+        numbers = {
+            "cells_used": block.cells,
+            "cells_cap": cells,
+            "cells_limit": block.params.block_cells,
+        }
+        put_off(block, timer, "cells", numbers)
 
 
 def fire(block: BlockContext, queued: QueuedFire) -> None:
@@ -154,6 +165,7 @@ def fire(block: BlockContext, queued: QueuedFire) -> None:
     block.timer_cycles += meter.cycles_used
     numbers = {
         "max_cost": queued.max_cost(meter.cells_limit),
+        "available": queued.available,
         "cycles_used": meter.cycles_used,
         "cells_used": meter.cells_used,
     }

@@ -97,8 +97,9 @@ def derive_timer_id(
 def route_payload(payload: bytes) -> tuple[str, bytes]:
     """Which handler a payload names, and what that handler gets (CIP-5 §4.2, D12).
 
-    A JSON object with exactly the two strings `_handler` and `_payload` (base64)
-    routes; anything else is an ordinary payload for the default handler, named "".
+    A JSON object with exactly the two strings `_handler` (not empty) and `_payload`
+    (base64) routes; anything else is an ordinary payload for the default handler,
+    named "".
     Whatever nests is ordinary too, so that no parser's depth limit ever decides.
     """
     if not payload.lstrip(b" \t\r\n").startswith(b"{"):
@@ -108,7 +109,7 @@ def route_payload(payload: bytes) -> tuple[str, bytes]:
     except (ValueError, RecursionError):
         return "", payload
     routed = dict(pairs) if _is_route(pairs) else {}
-    if len(routed) != 2 or set(routed) != {"_handler", "_payload"}:  # noqa: PLR2004
+    if set(routed) != {"_handler", "_payload"} or not routed["_handler"]:
         return "", payload
     try:
         routed["_handler"].encode()

@@ -1,0 +1,319 @@
+"""Random worlds: accounts, actors that do as told, timers, messages, bad input.
+
+A world draws from a function `pick(n)`, 0 ≤ answer < n, so that Hypothesis, or a
+fixed sequence, decides what happens; all else is the chain's.
+"""
+
+from node.chain.accounts import decode_account, load_account
+from node.chain.errors import InvalidTransaction
+from node.chain.genesis import build_genesis, dev_account, parse_genesis
+from node.chain.globals import load_globals
+from node.chain.mailbox import held_total
+from node.chain.params import BasefeeConfig
+from node.chain.timers import calendar
+from node.chain.transaction import (
+    Body,
+    CancelTimer,
+    DeployActor,
+    ExecuteActor,
+    ExtendTimer,
+    Fund,
+    ScheduleActivation,
+    SetBalance,
+    Transfer,
+    UpdateBasefeeConfig,
+    UpdateTimerConfig,
+    decode_transaction,
+    impersonate,
+)
+from node.chain.transition import build_block, next_state, open_state
+from node.primitives import codec
+from node.primitives.crypto import (
+    derive_actor_address,
+    dev_private_key,
+    keccak256,
+    sign,
+)
+from node.state import keys
+
+PUPPET = b"""
+import pvm_host
+
+class Puppet:
+    def do(self, payload):
+        done = []
+        for command in pvm_host.cbor_decode(payload):
+            try:
+                done.append(self._do(command[0], command[1:]))
+            except pvm_host.HostError as error:
+                done.append(error.name)
+            except pvm_host.RevertError:
+                done.append("reverted")
+        return done
+
+    def handle_timer(self, payload):
+        return self.do(payload)
+
+    def _do(self, name, rest):
+        if name == "set":
+            self.storage[rest[0]] = rest[1]
+        elif name == "drop":
+            self.storage.pop(rest[0], None)
+        elif name == "raw":
+            pvm_host.set_state(rest[0], rest[1])
+        elif name == "pay":
+            pvm_host.transfer(rest[0], rest[1])
+        elif name == "timer":
+            return pvm_host.schedule_timer(
+                pvm_host.block_height() + rest[0], rest[1], rest[2], rest[3],
+                None if rest[4] is None else pvm_host.block_height() + rest[4],
+            )
+        elif name == "cancel":
+            ids = pvm_host.list_timers()
+            pvm_host.cancel_timer(ids[rest[0] % len(ids)] if ids else bytes(32))
+        elif name == "extend":
+            ids = pvm_host.list_timers()
+            if ids:
+                pvm_host.extend_timer(ids[0], pvm_host.block_height() + rest[0])
+        elif name == "send":
+            pvm_host.send_message(rest[0], "do", rest[1], rest[2], rest[3])
+        elif name == "defer":
+            pvm_host.create_deferred_tx("do", rest[0], rest[1], rest[2])
+        elif name == "call":
+            return pvm_host.call_actor(rest[0], "do", rest[1], rest[2])
+        elif name == "event":
+            pvm_host.emit_event("told", rest[0])
+        elif name == "draw":
+            return pvm_host.randomness(rest[0])
+        elif name == "seen":
+            return pvm_host.context()
+        elif name == "fail":
+            raise ValueError("told to")
+        elif name == "revert":
+            pvm_host.revert("told to")
+        elif name == "burn":
+            while True:
+                pvm_host.charge_gas(1_000)
+"""
+
+GENESIS = {
+    "name": "crowded",
+    "accounts": {"count": 5, "balance": str(10**15)},
+    "lane_user_cycles": 2_000_000,
+    "lane_deferred_cycles": 40_000,
+    "basefee_config": {"target_cycles": 400_000, "target_cells": 20_000},
+    "timer_config": {
+        "max_ttl_blocks": 9,
+        "max_cycles_per_fire": 60_000,
+        "max_cycles_per_fire_auction": 50_000,
+        "lane_timer_cycles": 70_000,
+        "max_timers_per_actor": 6,
+        "max_due_examined": 4,
+        "gc_cycles_per_block": 800,
+        "max_cells_per_fire": 20_000,
+    },
+}
+"""Everything is scarce, so that every gate is met."""
+
+ACTORS = 3
+NOBODY = b"\x77" * 20
+
+
+class World:
+    """A chain over a store, and a crowd that acts on it."""
+
+    def __init__(self, store, pick, worker):
+        self.genesis = parse_genesis(GENESIS)
+        self.store = store
+        self.pick = pick
+        self.worker = worker
+        self.blocks = []
+        first = worker.run(lambda: build_genesis(self.genesis))
+        store.commit(first.writes, sync=False)
+        self.state = open_state(self.genesis.params, first.header, store.snapshot())
+        self.accounts = [dev_account(i) for i in range(5)]
+        code_hash = keccak256(PUPPET)
+        self.actors = [
+            derive_actor_address(self.accounts[0], bytes([i]) * 32, code_hash)
+            for i in range(ACTORS)
+        ]
+        self.mine(self._deployments())
+
+    def choose(self, items):
+        return items[self.pick(len(items))]
+
+    # --- blocks ------------------------------------------------------------------
+
+    def mine(self, raws):
+        """Build, commit, go on; the candidates are raw."""
+        candidates = [decode_transaction(raw) for raw in raws]
+        parent = self.state
+        result = self.worker.run(lambda: build_block(parent, candidates))
+        self.store.commit(result.writes, sync=False)
+        self.state = next_state(parent, result, self.store.snapshot())
+        self.blocks.append(result.block)
+        return result
+
+    def reopen(self):
+        """Forget all that is not in the store, as a restart does."""
+        self.state = open_state(
+            self.genesis.params, self.state.head, self.store.snapshot()
+        )
+
+    def step(self):
+        """One block of a random crowd."""
+        self._nonces = {}
+        return self.mine([self._transaction() for _ in range(self.pick(5))])
+
+    def _deployments(self):
+        self._nonces = {}
+        raws = []
+        for i, actor in enumerate(self.actors):
+            instruction = DeployActor(bytes([i]) * 32, PUPPET, b"", 0)
+            raws.append(self._raw(0, instruction, cycles=600_000, cells=1_000_000))
+            raws.append(self._raw(0, Fund(actor, (i + 1) * 10**9)))
+        return raws
+
+    # --- transactions ---------------------------------------------------------------
+
+    def _raw(self, account, instruction, cycles=400_000, cells=60_000, **fields):
+        address = self.accounts[account]
+        known = load_account(self.state.snapshot, address).nonce
+        nonce = self._nonces.get(address, known)
+        self._nonces[address] = nonce + 1
+        numbers = {
+            "chain_id": 100,
+            "nonce": nonce,
+            "cycles_limit": cycles,
+            "cells_limit": cells,
+            "max_fee_per_cycle": 10**7,
+            "max_priority_fee_per_cycle": self.pick(3),
+            "max_fee_per_cell": 10**7,
+            "max_priority_fee_per_cell": self.pick(2),
+        }
+        body = Body(**{**numbers, **fields}, instruction=instruction).encode()
+        if self.pick(3) == 0:
+            return impersonate(body, address)
+        return body + sign(keccak256(body), dev_private_key(account))
+
+    def _transaction(self):
+        kind = self.pick(16)
+        account = self.pick(len(self.accounts))
+        if kind < 9:
+            return self._raw(
+                account, self._call(), self.choose([60_000, 200_000, 400_000])
+            )
+        if kind == 9:
+            to = self.choose([*self.accounts, *self.actors, NOBODY, bytes(20)])
+            return self._raw(account, Transfer(to, self.pick(10**12)))
+        if kind == 10:
+            return self._raw(0, self._governance())
+        if kind in (11, 12):
+            to = self.choose([*self.actors, *self.actors, *self.accounts])
+            make = self.choose([Fund, SetBalance])
+            amount = self.choose([0, 10**7, 7 * 10**7, 10**9, 10**15])
+            return self._raw(account, make(to, amount))
+        return self._bad(account)
+
+    def _call(self):
+        payload = codec.encode(self._commands(2))
+        value = self.choose([0, 0, 5, 10**10])
+        return ExecuteActor(self.choose(self.actors), "do", payload, value)
+
+    def _governance(self):
+        config = self.genesis.params.timer_config
+        timers = list(calendar.timers_between(self.state.snapshot, 0, 2**64 - 1))
+        timer_id = self.choose(timers).timer_id if timers else bytes(32)
+        height = self.state.head.height
+        return self.choose(
+            [
+                CancelTimer(timer_id),
+                ExtendTimer(timer_id, height + 1 + self.pick(20)),
+                UpdateTimerConfig(config),
+                UpdateBasefeeConfig(
+                    BasefeeConfig(200_000, 10_000, 2 + self.pick(8), 8, 1)
+                ),
+                ScheduleActivation(height + self.pick(5), "fifo"),
+            ]
+        )
+
+    def _bad(self, account):
+        """What is refused, or included and fails."""
+        instruction, fields = self.choose(
+            [
+                (Transfer(NOBODY, 10**16), {}),
+                (Transfer(NOBODY, 1), {"nonce": self.pick(100)}),
+                (Transfer(NOBODY, 1), {"chain_id": 99}),
+                (Transfer(NOBODY, 1), {"max_fee_per_cycle": 1}),
+                (Transfer(NOBODY, 1), {"cycles": 4_999}),
+                (DeployActor(bytes(32), b"no actor(", b"", 0), {}),
+            ]
+        )
+        return self._raw(account, instruction, **fields)
+
+    # --- what actors are told --------------------------------------------------------
+
+    def _commands(self, depth):
+        return [self._command(depth) for _ in range(1 + self.pick(3))]
+
+    def _command(self, depth):
+        kind = self.pick(17 if depth else 8)
+        told = codec.encode(self._commands(depth - 1)) if kind >= 8 else b""
+        target = self.choose(self.actors)
+        budget = self.choose([None, 1_000, 3_000, 5_000])
+        return [
+            ["set", self.choose("abc"), self.pick(9)],
+            ["drop", self.choose("abc")],
+            ["raw", bytes([self.pick(4)]), bytes(self.choose([0, 9, 3_000]))],
+            ["pay", self.choose([*self.accounts, NOBODY, target]), self.pick(10**9)],
+            ["event", bytes(self.pick(40))],
+            ["cancel", self.pick(4)],
+            self.choose([["fail"], ["revert"], ["burn"], ["seen"]]),
+            ["draw", b"d"],
+            *[self._timer(told) for _ in range(4)],
+            ["extend", self.pick(20)],
+            ["send", target, told, budget, self.choose([None, 0, 2_000])],
+            ["send", target, told, budget, self.choose([None, 0, 2_000])],
+            ["defer", told, budget, self.choose([None, 0, 2_000])],
+            ["call", target, told, self.choose([5_000, 40_000, 2**40])],
+        ][kind]
+
+    def _timer(self, told):
+        return [
+            "timer",
+            1 + self.pick(3),
+            told,
+            self.choose([None, None, self.choose(self.accounts)]),
+            self.choose([None, 20_000, 40_000]),
+            self.choose([None, None, self.pick(9)]),
+        ]
+
+
+def fixed_pick(seed):
+    """A sequence of numbers that is the same everywhere."""
+    state = [b"%d" % seed]
+
+    def pick(n):
+        state[0] = keccak256(state[0])
+        return int.from_bytes(state[0][:8], "big") % n
+
+    return pick
+
+
+def recount(snapshot):
+    """(minted, balances + burned + held), every account and message counted."""
+    start = keys.account(b"")
+    balances = sum(
+        decode_account(record).balance
+        for _, record in snapshot.range(start, keys.prefix_stop(start))
+    )
+    globals_ = load_globals(snapshot)
+    return globals_.minted, balances + globals_.burned + held_total(snapshot)
+
+
+def decodes(raw):
+    """The transaction, or why not."""
+    try:
+        return decode_transaction(raw)
+    except InvalidTransaction as error:
+        return error
