@@ -12,11 +12,9 @@ from pvm.execution import Helper
 
 NATIVE: Mapping[str, object] = {
     "len": len,
-    "abs": abs,
     "chr": chr,
     "ord": ord,
     "callable": callable,
-    "range": range,
     # forms, which the policy admits in their places only
     "super": super,
     "property": property,
@@ -27,6 +25,8 @@ NATIVE: Mapping[str, object] = {
 }
 
 PRICED: Mapping[str, Helper] = {
+    "abs": iteration.abs_,
+    "range": conversions.range_,
     "isinstance": conversions.isinstance_,
     "issubclass": conversions.issubclass_,
     "int": conversions.int_,

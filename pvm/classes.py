@@ -60,6 +60,8 @@ _OTHER_NAMES: Mapping[type, str] = {
     StorageView: "storage",
     type: "type",
     UnboundLocalError: "NameError",
+    UnicodeEncodeError: "UnicodeError",
+    UnicodeTranslateError: "UnicodeError",
 }
 
 
@@ -73,13 +75,11 @@ def class_value(vm: Execution, class_: type) -> object:
 
     Native classes are their priced constructors; an actor's class is itself.
     """
-    if class_ is range:
-        return range
     name = _NAME_OF.get(class_)
     if name is not None:
         return vm.builtin(name)
-    if class_ is UnboundLocalError:
-        return vm.builtin("NameError")
+    if class_ in _OTHER_NAMES and _OTHER_NAMES[class_] in language.EXCEPTIONS:
+        return vm.builtin(_OTHER_NAMES[class_])  # a subclass without a name here
     return class_ if is_actor_class(class_) else vm.builtin("type")
 
 

@@ -6,7 +6,7 @@ levels are the limit (sandbox.md §4, §5).
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from pvm import costs
 from pvm.exceptions import refused
@@ -26,9 +26,14 @@ def equal(  # noqa: C901, PLR0911, PLR0912 - one loop over the kinds, unrolled
     vm: Execution, left: object, right: object
 ) -> bool:
     """Whether two values are equal, `__eq__` of actors' objects included."""
-    stack: list[tuple[object, object, int]] = [(left, right, 0)]
-    while stack:
-        one, other, depth = stack.pop()
+    waiting: list[Iterator[tuple[object, object]]] = [iter([(left, right)])]
+    while waiting:
+        pair = next(waiting[-1], None)
+        if pair is None:
+            waiting.pop()
+            continue
+        one, other = pair
+        depth = len(waiting) - 1
         if one is other:
             continue
         kind = type(one)
@@ -38,19 +43,30 @@ def equal(  # noqa: C901, PLR0911, PLR0912 - one loop over the kinds, unrolled
         elif (kind is list or kind is tuple) and kind is type(other):
             if not _enter(vm, one, other, depth):
                 return False
-            pairs = zip(one, other, strict=True)  # type: ignore[call-overload]
-            stack.extend([(a, b, depth + 1) for a, b in pairs][::-1])
+            waiting.append(zip(tuple(one), tuple(other), strict=True))  # type: ignore[arg-type]
         elif kind is dict and type(other) is dict:
             if not _enter(vm, one, other, depth):
                 return False
             vm.charge(costs.WALK_ITEM * len(one))  # type: ignore[arg-type]
-            for name, value in one.items():  # type: ignore[attr-defined]
-                if key(vm, other, name) not in other:
-                    return False
-                stack.append((value, other[name], depth + 1))
+            pairs = _same_keys(vm, one, other)  # type: ignore[arg-type]
+            if pairs is None:
+                return False
+            waiting.append(iter(pairs))
         elif not _others_equal(vm, one, other, depth):
             return False
     return True
+
+
+def _same_keys(
+    vm: Execution, one: dict[object, object], other: dict[object, object]
+) -> list[tuple[object, object]] | None:
+    """Values under equal keys; None if the keys differ."""
+    pairs: list[tuple[object, object]] = []
+    for name, value in one.items():
+        if key(vm, other, name) not in other:
+            return None
+        pairs.append((value, other[name]))
+    return pairs
 
 
 def _enter(vm: Execution, one: object, other: object, depth: int) -> bool:
@@ -83,6 +99,9 @@ def _others_equal(vm: Execution, one: object, other: object, depth: int) -> bool
 
 def eq(vm: Execution, left: object, right: object) -> object:
     """`left == right`."""
+    if type(left) is int and type(right) is int:
+        return left == right
+    vm.charge(costs.OPERATION)
     if _walks(left) or _walks(right):
         return equal(vm, left, right)
     _charge_texts(vm, left, right)
@@ -91,6 +110,9 @@ def eq(vm: Execution, left: object, right: object) -> object:
 
 def ne(vm: Execution, left: object, right: object) -> object:
     """`left != right`."""
+    if type(left) is int and type(right) is int:
+        return left != right
+    vm.charge(costs.OPERATION)
     if _walks(left) or _walks(right):
         return not equal(vm, left, right)
     _charge_texts(vm, left, right)
@@ -108,6 +130,9 @@ def _charge_texts(vm: Execution, left: object, right: object) -> None:
 
 def _ordered(vm: Execution, left: object, right: object, test: _Test) -> object:
     """Lexicographic order of sequences, item by item; else Python's own."""
+    if type(left) is int and type(right) is int:
+        return test(left, right)
+    vm.charge(costs.OPERATION)
     depth = 0
     while True:
         kind = type(left)

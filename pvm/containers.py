@@ -11,10 +11,13 @@ from pvm import costs
 from pvm.comparison import equal
 from pvm.exceptions import refused
 from pvm.execution import Execution
-from pvm.keys import charge_keys, dict_from_keys, key, new_key
+from pvm.keys import charge_keys, dict_from_keys, key, new_key, note_deletion
 from pvm.sets import FrozenOrderedSet, OrderedSet
 
 _HUGE = 1 << 62
+
+RANGE_BITS_MAX = 62
+"""Bits of the numbers that make a range."""
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 SIZED = frozenset(
@@ -45,12 +48,15 @@ def delete(vm: Execution, container: object, wanted: object) -> None:
     if type(container) is list:
         vm.charge(len(container))
     operator.delitem(container, key(vm, container, wanted))  # type: ignore[call-overload]
+    if type(container) is dict:
+        note_deletion(vm, container)
 
 
 def slice_(
     vm: Execution, container: object, start: object, stop: object, step: object
 ) -> object:
     """`container[start:stop:step]`: the result is paid."""
+    vm.charge(costs.OPERATION)
     result: object = operator.getitem(container, slice(start, stop, step))  # type: ignore[call-overload]
     pay_for_built(vm, result)
     return result
@@ -65,6 +71,15 @@ def pay_for_built(vm: Execution, value: object) -> None:
         vm.text(len(value), is_ascii=True)  # type: ignore[arg-type]
     elif kind is list or kind is tuple:
         vm.sequence(len(value))  # type: ignore[arg-type]
+    elif kind is range:
+        _require_short(value)  # type: ignore[arg-type]
+
+
+def _require_short(value: range) -> None:
+    """A slice of a range multiplies its step: it stays a range of short integers."""
+    longest = max(map(int.bit_length, (value.start, value.stop, value.step)))
+    if longest > RANGE_BITS_MAX + 2:
+        raise refused(OverflowError("a range is of ints of 62 bits"))
 
 
 def set_slice(
@@ -184,20 +199,44 @@ def contains(  # noqa: PLR0911 - a line for each kind of container
 ) -> bool:
     """`item in container`."""
     kind = type(container)
+    if kind is dict and type(item) is not tuple:
+        return item in container  # type: ignore[operator]
+    vm.charge(costs.OPERATION)
     if kind is dict or isinstance(container, OrderedSet) or kind is _VIEWS[0]:
         return key(vm, container, item) in container  # type: ignore[operator]
     if kind is str or kind is bytes:
         vm.charge(len(container) // costs.SEARCH_PER)  # type: ignore[arg-type]
+        charge_search(vm, container, item)  # type: ignore[arg-type]
         return item in container  # type: ignore[operator]
     if kind is list or kind is tuple or kind in _VIEWS:
         return any_equal(vm, item, container)  # type: ignore[arg-type]
     if kind is range:
         if not isinstance(item, int):
             raise refused(TypeError("only an int is searched for in a range"))
+        vm.charge(item.bit_length() // costs.SEARCH_PER)
         return item in container  # type: ignore[operator]
     if hasattr(kind, "__contains__"):
         return item in container  # type: ignore[operator] # an actor's, or storage
     return any_equal(vm, item, snapshot(vm, container))
+
+
+def charge_search(
+    vm: Execution, text: str | bytes, sought: object, *, is_backward: bool = False
+) -> None:
+    """Pay for a search whose needle nearly matches everywhere.
+
+    CPython compares at every place in short texts, for short needles, and always
+    when it searches from the end.
+    """
+    if type(sought) is not type(text):
+        return
+    needle = len(sought)
+    places = len(text) - needle
+    if needle < 2 or places < 1:  # noqa: PLR2004 - one character has no partial match
+        return
+    if not is_backward and len(text) >= costs.SEARCH_NAIVE_BELOW:
+        needle = min(needle, costs.SEARCH_NAIVE_NEEDLE)
+    vm.charge(places * needle // costs.SEARCH_NAIVE_PER)
 
 
 def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:

@@ -7,7 +7,7 @@ from types import GeneratorType
 
 from pvm import costs, language
 from pvm.classes import CLASS_OF, class_value, native_class
-from pvm.containers import SIZED, size_of, snapshot
+from pvm.containers import RANGE_BITS_MAX, SIZED, size_of, snapshot
 from pvm.exceptions import refused
 from pvm.execution import Execution, Helper
 from pvm.keys import charge_keys, dict_from_keys, new_key
@@ -146,6 +146,21 @@ def update(
         vm.charge(3 * len(named))
         vm.mapping(len(named))
         target.update(named)
+
+
+def range_(_vm: Execution, *bounds: object) -> range:
+    """`range(stop)`, `range(start, stop, step)`: of short integers.
+
+    Whatever is asked of a range divides by its step: that is paid by syntax only
+    where every number fits a word.
+    """
+    for bound in bounds:
+        if type(bound) is not int and type(bound) is not bool:
+            raise refused(TypeError("a range is of ints"))
+        if bound.bit_length() > RANGE_BITS_MAX:
+            raise refused(OverflowError("a range is of ints of 62 bits"))
+    made: range = range(*bounds)  # type: ignore[call-overload] # ints
+    return made
 
 
 def set_(vm: Execution, items: object = ()) -> OrderedSet:

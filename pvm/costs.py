@@ -87,11 +87,22 @@ TEXT_FREE = 64
 """Texts and bytes up to this long are paid by syntax alone."""
 INT_FREE_BITS = 256
 """Integers up to this long are paid by syntax alone."""
+OPERATION = 8  # an operator, a slice or a field whose operands are no ints
+SET_OPERATION = 24  # `| & ^ -` of sets and of views, `|` of dicts
+METHOD_BOUND = 8  # `x.method`, not called
+CAUGHT = 12  # an exception that a handler gets to see
 COMPARED_PER = 8  # characters compared for one cycle
 WALK_CONTAINER = 16
 WALK_ITEM = 8
 SEARCH_PER = 4  # characters searched, split, stripped or cased for one cycle
+SEARCH_NAIVE_PER = 64  # pairs of characters that a naive search compares
+SEARCH_NAIVE_BELOW = 2_500  # text in which CPython compares at every place
+SEARCH_NAIVE_NEEDLE = 100  # sought in longer ones: longer needles are searched well
+STRIP_SET_PER = 256  # pairs of a character and one that is stripped
 SPLIT_BYTES = 64  # a piece
+HOLES_MAX = 512
+"""Deletions after which a dict or set is packed."""
+PACK_PER_ITEM = 2
 SORT = 10  # beyond the call: + n · bit_length(n) · (1 + longest item // 64)
 
 # Values and the native modules, in cycles.

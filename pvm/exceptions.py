@@ -61,6 +61,7 @@ def failed(vm: Execution, *message: object) -> Exception:
 
 def caught(vm: Execution, error: Exception) -> Exception:
     """What a handler gets to see; remembers the line of the failure."""
+    vm.charge(costs.CAUGHT)
     line = line_of(error)
     if isinstance(error, UnboundLocalError):
         error = NameError()  # 3.12 raises the subclass in comprehensions

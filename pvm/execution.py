@@ -36,8 +36,8 @@ class Execution:
     """Counters and names of one execution; made for one message."""
 
     __slots__ = (
-        "cycles", "handler", "host", "memory", "message", "meter", "modules", "names",
-        "universe",
+        "cycles", "handler", "holes", "host", "memory", "message", "meter", "modules",
+        "names", "universe",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +58,8 @@ class Execution:
         """Modules that have been imported."""
         self.names: dict[str, object] = {}
         """The builtins of the actor's namespace: universe and helpers."""
+        self.holes: dict[int, tuple[int, dict[object, object]]] = {}
+        """Deletions since a dict was packed, by its address; the dict, to keep it."""
 
     def charge(self, cycles: int) -> None:
         """Pay for work; halts when it is more than is left."""

@@ -142,14 +142,14 @@ class Expressions(Operations):
             return ast.keyword(node.arg, self.rewrite(node.value))
         return ast.keyword(None, call("_keywords", self.rewrite(node.value)))
 
-    def _call_method(
+    def _call_method(  # noqa: PLR0911 - a line for each form of a call
         self,
         function: ast.Attribute,
         arguments: list[ast.expr],
         keywords: list[ast.keyword],
     ) -> ast.expr:
         name = function.attr
-        is_native = name in language.NATIVE_CALLS or (name == "pop" and not arguments)
+        is_native = name in language.NATIVE_CALLS
         if name not in language.GUARDED_ATTRIBUTES:
             return ast.Call(self.rewrite(function), arguments, keywords)
         if name == "get" and arguments and not is_short_key(arguments[0]):
@@ -161,6 +161,8 @@ class Expressions(Operations):
         is_native = is_native or (name in _AFFIXES and is_short_text(arguments))
         if is_native and not keywords:
             return ast.Call(ast.Attribute(value, name, ast.Load()), arguments, [])
+        if name == "pop" and not (arguments or keywords) and syntax.is_atom(value):
+            return _pop(value)
         if name in self.facts.attributes and syntax.is_atom(value):
             found = call("_method", again(value), constant(name))
             return ast.Call(self._of_actor(value, name, found), arguments, keywords)
@@ -330,6 +332,15 @@ class Expressions(Operations):
             test, again(second), call("_new_key", load(name), again(second))
         )
         return ast.Subscript(container, key, ast.Store())
+
+
+def _pop(value: ast.expr) -> ast.expr:
+    """`value.pop()`: native of a list, else priced by what it is."""
+    return syntax.either(
+        syntax.has_class(value, "_list"),
+        ast.Call(ast.Attribute(again(value), "pop", ast.Load()), [], []),
+        call("_m_pop", again(value)),
+    )
 
 
 _AFFIXES = frozenset({"startswith", "endswith"})

@@ -157,6 +157,22 @@ def _own_children(node: ast.AST) -> Iterator[ast.AST]:
         yield from ast.iter_child_nodes(node)
 
 
+_EXITS = (ast.Return, ast.Break, ast.Continue)
+
+
+def copied_nodes(node: ast.Try) -> int:
+    """Nodes that the compiler makes of the `finally` of a `try`, in all its copies."""
+    inside: list[ast.stmt] = [*node.body, *node.orelse]
+    inside += [statement for handler in node.handlers for statement in handler.body]
+    exits = sum(isinstance(part, _EXITS) for part in own_nodes(inside))
+    size = 0
+    for part in own_nodes(node.finalbody):
+        size += 1
+        if isinstance(part, ast.Try) and part.finalbody:
+            size += copied_nodes(part)
+    return size * (exits + 2)
+
+
 def is_generator(node: ast.FunctionDef) -> bool:
     """Whether calling the function makes a generator."""
     return any(

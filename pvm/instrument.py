@@ -232,8 +232,9 @@ class _Statements(Definitions):
                 func=ast.Name(id=("enumerate" | "zip" | "reversed") as name),
                 args=arguments,
                 keywords=[],
-            ) if self.facts.is_universal(name) and not any(
-                isinstance(argument, ast.Starred) for argument in arguments
+            ) if self.facts.is_universal(name) and not (
+                any(isinstance(argument, ast.Starred) for argument in arguments)
+                or (name == "enumerate" and len(arguments) > 1)
             ):
                 size = len(arguments)
                 is_unpacked = isinstance(node.target, ast.Tuple | ast.List)

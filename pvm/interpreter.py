@@ -158,9 +158,13 @@ def _failure(vm: Execution, error: BaseException | None) -> Failure | None:
             kind = ""
     if not kind:
         kind, text = _describe_halt(vm)
-    return Failure(
-        kind, text[:_MESSAGE_LENGTH_MAX], vm.handler, line, _hint(kind, text)
-    )
+    text = _encodable(text[:_MESSAGE_LENGTH_MAX])
+    return Failure(kind, text, vm.handler, line, _hint(kind, text))
+
+
+def _encodable(text: str) -> str:
+    """The text as every receipt can hold it: lone surrogates escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _halted(vm: Execution, halt: Halt, cause: BaseException) -> Halt:

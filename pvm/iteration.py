@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable, Iterable
 
 from pvm import costs, language
-from pvm.containers import iterate, snapshot
+from pvm.containers import RANGE_BITS_MAX, iterate, snapshot
 from pvm.exceptions import refused
 from pvm.execution import Execution, Helper
 from pvm.operators import _INTS, added, checked, floordiv, mod
@@ -164,12 +164,21 @@ def zip_(vm: Execution, *items: object) -> list[tuple[object, ...]]:
     return list(zip(*sources, strict=False))
 
 
+def abs_(vm: Execution, value: object) -> object:
+    """`abs(value)`: of integers."""
+    if not isinstance(value, _INTS):
+        raise refused(TypeError("abs takes an int"))
+    return checked(vm, abs(value))
+
+
 def enumerate_(
     vm: Execution, items: object, start: object = 0
 ) -> list[tuple[int, object]]:
     """`enumerate` as a list."""
     if type(start) is not int:
         raise refused(TypeError("enumerate starts at an int"))
+    if start.bit_length() > RANGE_BITS_MAX:
+        raise refused(OverflowError("enumerate starts at an int of 62 bits"))
     listed = snapshot(vm, items)
     vm.charge(len(listed))
     vm.allocate(len(listed) * (costs.SEQUENCE_BYTES + 24))

@@ -91,6 +91,25 @@ def charge_keys(vm: Execution, keys: Iterable[object], size: int) -> None:
             charge_tuple(vm, one, size)
 
 
+def note_deletion(vm: Execution, container: dict[object, object]) -> None:
+    """Pack a dict that has lost many items.
+
+    CPython leaves a hole where an item was, over which whatever begins to iterate has
+    to step, and which the search for a colliding tuple passes: that is paid by
+    syntax only where the holes are few.
+    """
+    count, _ = vm.holes.get(id(container), (0, container))
+    if count + 1 < costs.HOLES_MAX:
+        vm.holes[id(container)] = (count + 1, container)
+        return
+    vm.holes[id(container)] = (0, container)
+    vm.charge(costs.PACK_PER_ITEM * len(container))
+    charge_keys(vm, container, len(container))
+    packed = container.copy()
+    container.clear()
+    container.update(packed)
+
+
 def dict_from_keys(vm: Execution, items: Iterable[object]) -> dict[object, None]:
     """The items as keys, checked and paid."""
     result: dict[object, None] = {}

@@ -24,6 +24,10 @@ SCOPES_NESTED_MAX = 16
 """Comprehensions, lambdas or functions inside one another: 80 kill the compiler."""
 FUNCTIONS_MAX = 256
 PARAMETERS_MAX = 64
+COPIED_NODES_MAX = 50_000
+"""Nodes of `finally` bodies, as often as the compiler writes each out."""
+MANAGERS_MAX = 512
+"""Managers of all the `with` of a module: each becomes two `try`."""
 HANDLERS_MAX = 16
 """Handlers of a `try`, and classes that one handler names."""
 VARIABLES_MAX = 256
@@ -228,8 +232,8 @@ METHODS: Mapping[str, frozenset[str]] = {
 
 METHOD_NAMES = frozenset().union(*METHODS.values())
 
-NATIVE_CALLS = words("append clear get items keys values popitem bit_length bit_count")
-"""Called as they are: what they cost is in the block (`pop()` too)."""
+NATIVE_CALLS = words("append get items keys values bit_length bit_count")
+"""Called as they are: what they cost is in the block (`pop()` of a list too)."""
 
 UNIVERSAL_ATTRIBUTES = frozenset(
     {"address", "args", "code", "deployer", "digest", "hexdigest", "name", "storage"}

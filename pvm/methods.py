@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from types import FunctionType, MethodType
 
-from pvm import language
+from pvm import costs, language
 from pvm.classes import native_class
 from pvm.exceptions import refused
 from pvm.execution import HEAP_TYPE, Execution, Helper
@@ -56,6 +56,8 @@ def find(vm: Execution, value: object, name: str) -> Helper | None:
 def is_open(value: object) -> bool:
     """Whether attributes are looked up as they are: actors' objects, and ours."""
     kind = type(value)
+    if kind in TABLES:
+        return False  # our sets: theirs are the priced methods
     if kind is type:
         return bool(value.__flags__ & HEAP_TYPE)  # type: ignore[attr-defined] # a class
     return bool(kind.__flags__ & HEAP_TYPE) or kind is FunctionType
@@ -85,6 +87,7 @@ def bind(vm: Execution, value: object, name: str) -> object:
     if is_open(value):
         return getattr(value, name)
     found = find(vm, value, name)
+    vm.charge(costs.METHOD_BOUND)
     vm.allocate(64)
     return _Bound(found)
 

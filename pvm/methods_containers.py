@@ -9,7 +9,15 @@ from pvm.conversions import update
 from pvm.exceptions import refused
 from pvm.execution import Execution, Helper
 from pvm.iteration import sort
-from pvm.keys import charge_keys, dict_from_keys, has_key, key, new_key
+from pvm.keys import (
+    charge_keys,
+    charge_tuple,
+    dict_from_keys,
+    has_key,
+    key,
+    new_key,
+    note_deletion,
+)
 from pvm.sets import OrderedSet
 
 _MISSING = object()
@@ -141,12 +149,21 @@ def pop_dict(
 ) -> object:
     """`d.pop(key)`, `d.pop(key, default)`."""
     found = key(vm, self, wanted)
-    return self.pop(found) if default is _MISSING else self.pop(found, default)
+    count = len(self)
+    value = self.pop(found) if default is _MISSING else self.pop(found, default)
+    if len(self) < count:
+        note_deletion(vm, self)
+    return value
 
 
-def popitem(_vm: Execution, self: _Dict) -> tuple[object, object]:
+def popitem(vm: Execution, self: _Dict) -> tuple[object, object]:
     """`d.popitem()`: the newest."""
-    return self.popitem()
+    newest = next(reversed(self), None)
+    if type(newest) is tuple:
+        charge_tuple(vm, newest, len(self))
+    item = self.popitem()
+    note_deletion(vm, self)
+    return item
 
 
 def setdefault(
@@ -187,10 +204,10 @@ def _others(vm: Execution, others: tuple[object, ...]) -> list[dict[object, None
 
 
 def _distinct(vm: Execution, other: object) -> dict[object, None]:
-    if isinstance(other, OrderedSet):
-        vm.charge(len(other))
-        return dict_from_keys(vm, other)
-    return dict_from_keys(vm, snapshot(vm, other))
+    listed = other if isinstance(other, OrderedSet) else snapshot(vm, other)
+    vm.charge(3 * len(listed))
+    vm.mapping(len(listed))
+    return dict_from_keys(vm, listed)
 
 
 def _built(vm: Execution, self: OrderedSet, chosen: list[object]) -> OrderedSet:
@@ -217,18 +234,23 @@ def copy_set(vm: Execution, self: OrderedSet) -> OrderedSet:
 
 def discard(vm: Execution, self: OrderedSet, item: object) -> None:
     """`s.discard(item)`."""
-    self._items.pop(new_key(vm, len(self), item), None)
+    count = len(self)
+    self._items.pop(new_key(vm, count, item), None)
+    if len(self) < count:
+        note_deletion(vm, self._items)  # type: ignore[arg-type] # its values are None
 
 
 def remove_member(vm: Execution, self: OrderedSet, item: object) -> None:
     """`s.remove(item)`; `KeyError` when absent."""
     del self._items[new_key(vm, len(self), item)]
+    note_deletion(vm, self._items)  # type: ignore[arg-type] # its values are None
 
 
-def pop_member(_vm: Execution, self: OrderedSet) -> object:
+def pop_member(vm: Execution, self: OrderedSet) -> object:
     """`s.pop()`: the oldest."""
     for item in self._items:
-        del self._items[item]
+        del self._items[key(vm, self, item)]
+        note_deletion(vm, self._items)  # type: ignore[arg-type] # its values are None
         return item
     raise refused(KeyError("pop from an empty set"))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from pvm import costs
-from pvm.containers import snapshot
+from pvm.containers import charge_search, snapshot
 from pvm.conversions import decode, encode
 from pvm.exceptions import refused
 from pvm.execution import Execution, Helper
@@ -30,10 +30,14 @@ def _search(vm: Execution, value: _Text) -> None:
 
 def searching(name: str) -> Helper:
     """A method that looks through the text: `find`, and `startswith`."""
+    is_affix = name in {"startswith", "endswith"}
+    is_backward = name == "rfind"
 
     def method(vm: Execution, self: _Text, *arguments: object) -> object:
         _search(vm, self)
         _refuse_many(vm, arguments)
+        if arguments and not is_affix:
+            charge_search(vm, self, arguments[0], is_backward=is_backward)
         result: object = getattr(self, name)(*arguments)
         return result
 
@@ -53,10 +57,13 @@ def _refuse_many(vm: Execution, arguments: tuple[object, ...]) -> None:
 
 def building(name: str) -> Helper:
     """A method whose result is at most as long as the text, as of `strip`."""
+    is_strip = name.endswith("strip")
 
     def method(vm: Execution, self: _Text, *arguments: object) -> object:
         _search(vm, self)
         _refuse_many(vm, arguments)
+        if is_strip and arguments and isinstance(arguments[0], str | bytes):
+            vm.charge(len(self) * len(arguments[0]) // costs.STRIP_SET_PER)
         result: object = getattr(self, name)(*arguments)
         _text(vm, result)
         return result
@@ -106,6 +113,7 @@ def splitting(name: str) -> Helper:
         if set(named) - {"sep", "maxsplit", "keepends"}:
             raise refused(TypeError(f"{name} has no such argument"))
         _search(vm, self)
+        charge_search(vm, self, separator, is_backward=name == "rsplit")
         if isinstance(separator, str | bytes) and separator:
             pieces = self.count(separator) + 1  # type: ignore[arg-type] # or TypeError
         else:
@@ -126,6 +134,7 @@ def partitioning(name: str) -> Helper:
 
     def method(vm: Execution, self: str, separator: object) -> tuple[object, ...]:
         _search(vm, self)
+        charge_search(vm, self, separator, is_backward=name == "rpartition")
         vm.allocate(3 * costs.SPLIT_BYTES)
         _text(vm, self)
         result: tuple[object, ...] = getattr(self, name)(separator)
@@ -158,6 +167,7 @@ def replace(
     assert isinstance(old, str | bytes)
     assert isinstance(new, str | bytes)
     _search(vm, self)
+    charge_search(vm, self, old)
     found = self.count(old)  # type: ignore[arg-type] # same type
     if 0 <= count < found:
         found = count

@@ -44,7 +44,17 @@ class Operations(Writer):
     """Arithmetic, comparisons and what decides between expressions."""
 
     def _write_unaryop(self, node: ast.UnaryOp) -> ast.expr:
-        return ast.UnaryOp(node.op, self.rewrite(node.operand))
+        operand = self.rewrite(node.operand)
+        if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant):
+            return ast.UnaryOp(node.op, operand)
+        if not self.scope.allows_walrus:
+            return call("_added", ast.UnaryOp(node.op, operand))
+        result = self.temporary()
+        bound = bind(result, ast.UnaryOp(node.op, operand))
+        test = syntax.conjunction(
+            syntax.has_class(bound, "_int"), syntax.is_short_int(load(result))
+        )
+        return syntax.either(test, load(result), call("_added", load(result)))
 
     def _write_boolop(self, node: ast.BoolOp) -> ast.expr:
         return ast.BoolOp(node.op, self.rewrite_all(node.values))
@@ -239,7 +249,7 @@ def _is_int(node: ast.expr) -> bool:
 
 def _is_literal_display(node: ast.expr) -> bool:
     return isinstance(node, ast.Tuple | ast.List) and all(
-        syntax.is_scalar(element) for element in node.elts
+        _is_short_scalar(element) for element in node.elts
     )
 
 

@@ -78,6 +78,7 @@ def _charge_product(vm: Execution, left: int, right: int) -> None:
 
 
 def _charge_repetition(vm: Execution, items: object, times: int) -> None:
+    vm.charge(costs.OPERATION)
     length = len(items) * max(0, times)  # type: ignore[arg-type] # a sequence
     if isinstance(items, str | bytes):
         vm.text(length, is_ascii=isinstance(items, bytes) or items.isascii())
@@ -144,7 +145,7 @@ def or_(vm: Execution, left: object, right: object) -> object:
         return _combine(vm, left, right, "or")
     if type(left) is dict and type(right) is dict:
         size = len(left) + len(right)
-        vm.charge(3 * size)
+        vm.charge(costs.SET_OPERATION + 3 * size)
         vm.mapping(size)
         charge_keys(vm, [*left, *right], size)
     return _bits(vm, operator.or_(left, right))
@@ -174,7 +175,7 @@ def _combine(vm: Execution, left: object, right: object, operation: str) -> Orde
     """A set operation in the order of insertion: left items, then right ones."""
     if not isinstance(left, SET_LIKE) or not isinstance(right, SET_LIKE):
         raise refused(TypeError("a set combines with a set"))
-    vm.charge(3 * (len(left) + len(right)))
+    vm.charge(costs.SET_OPERATION + 3 * (len(left) + len(right)))
     vm.mapping(len(left) + len(right))
     kind = type(left) if isinstance(left, OrderedSet) else OrderedSet
     if operation == "or":

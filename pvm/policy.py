@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pvm import language
 from pvm.errors import CompileError
-from pvm.facts import gather, is_generator
+from pvm.facts import copied_nodes, gather, is_generator
 from pvm.policy_expressions import PolicyOfExpressions
 from pvm.policy_values import (
     check_import,
@@ -99,6 +99,10 @@ class _Policy(PolicyOfExpressions):
         for item in node.items:
             if item.optional_vars is not None:
                 self.check_no_star(item.optional_vars)
+        before, self.managers = self.managers, self.managers + len(node.items)
+        if before <= language.MANAGERS_MAX < self.managers:
+            reason = f"more than {language.MANAGERS_MAX} managers of `with`"
+            self.refuse(node, reason, "a function that has the `with`")
         blocks = place.blocks + 4 * len(node.items)
         self._check_block(node, replace(place, blocks=blocks, in_protected=True))
 
@@ -121,6 +125,16 @@ class _Policy(PolicyOfExpressions):
         self.check_body(node.finalbody, replace(inner, in_handler=False))
         for statement in node.finalbody:
             self._check_leaves_finally(statement, in_loop=False)
+        if node.finalbody and not self.copies_over:
+            self._count_copies(node)
+
+    def _count_copies(self, node: ast.Try) -> None:
+        """The compiler writes a `finally` out again at each way that leaves it."""
+        self.copied += copied_nodes(node)
+        if self.copied > language.COPIED_NODES_MAX:
+            self.copies_over = True
+            reason = "a finally that is left in too many ways, or too long"
+            self.refuse(node, reason, "a function that the finally calls")
 
     def _check_handler(self, node: ast.ExceptHandler, place: Place) -> None:
         if node.name is not None:

@@ -148,10 +148,11 @@ class PolicyOfExpressions(PolicyWalk):
             ):
                 self.refuse(node, "`is` compares with None, True, False, a class", "==")
         has_is = any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
+        is_type_call = self._is_type_call(node)  # once: a chain may be long
         for side in sides:
             if has_is and self.is_host_error(side):
                 self.refuse(node, "`is` with an exception of pvm_host", "isinstance")
-            elif has_is or (self._is_type_call(node) and isinstance(side, ast.Name)):
+            elif has_is or (is_type_call and isinstance(side, ast.Name)):
                 self.check_class_name(side, place)
             else:
                 self.check(side, place)

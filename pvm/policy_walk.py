@@ -42,6 +42,10 @@ class PolicyWalk:
         self.exports = exports
         self.refusals: list[Refusal] = []
         self.functions = 0
+        self.managers = 0
+        self.copied = 0
+        """Nodes that the compiler writes out more than once."""
+        self.copies_over = False
         self.classes_seen: set[str] = set()
         imported = (exports.get(name, frozenset()) for name in facts.modules.values())
         self.attributes = facts.attributes.union(

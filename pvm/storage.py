@@ -45,6 +45,8 @@ def storage_key(key: str) -> bytes:
     Raises:
         HostError: `StorageError`, for a key that is too long or not UTF-8.
     """
+    if len(key) > STORAGE_KEY_BYTES_MAX:  # before the work of encoding it
+        raise _error(f"key must be at most {STORAGE_KEY_BYTES_MAX} bytes")
     try:
         encoded = key.encode()
     except UnicodeEncodeError:

@@ -197,7 +197,7 @@ def exception_text(vm: Execution, error: Exception) -> str:
     return to_str(vm, error.args[0])
 
 
-def format_field(
+def format_field(  # noqa: C901 - a line for each form of a field
     vm: Execution, value: object, conversion: str, specification: str
 ) -> str:
     """One field of an f-string."""
@@ -206,6 +206,8 @@ def format_field(
     elif conversion == "s" or type(value) not in (int, bool, str):
         if specification and not isinstance(value, Exception) and conversion != "s":
             raise refused(TypeError("only int, str and bool have a format"))
+        if type(value) is not int and type(value) is not str:
+            vm.charge(costs.OPERATION)
         value = to_str(vm, value)
     if not specification:
         text = to_str(vm, value)

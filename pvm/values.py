@@ -17,6 +17,7 @@ Rules (sandbox.md §4, §5):
 * decoded values cost 20 bytes of memory a byte, before they are decoded.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from pvm import costs
@@ -49,6 +50,8 @@ INT_BITS_MAX: Final = 4_096
 
 KEY_LENGTH_MAX: Final = 1_024
 """Characters of a str that is a key of a dict (sandbox.md §5)."""
+
+_SCALARS: Final = frozenset({int, bool, str, bytes, type(None)})
 
 _Container: TypeAlias = "list[object] | tuple[object, ...] | dict[object, object]"
 
@@ -132,15 +135,17 @@ def _charge_walk(value: object, meter: Meter) -> int:
     Depth first, each container paid before it is looked into, each item's bytes
     before the next item.
     """
-    size = _scalar_bytes(value, meter)
-    stack: list[tuple[_Container, int]] = []
-    if size < 0:
-        size = 0
-        stack.append((_container(value), 1))
+    size = max(0, _scalar_bytes(value, meter))
     meter.charge_cycles(size)
-    while stack:
-        container, depth = stack.pop()
-        if depth > DEPTH_MAX:
+    # Iterators wait, not items: what shares structure would take room for each.
+    waiting = [nested_in([value])]
+    while waiting:
+        item = next(waiting[-1], None)
+        if item is None:
+            waiting.pop()
+            continue
+        container = _container(item)
+        if len(waiting) > DEPTH_MAX:
             raise UnencodableValue(f"nested more than {DEPTH_MAX} deep")
         count = len(container)
         items = MAP_PAIR_ITEMS * count if type(container) is dict else count
@@ -150,14 +155,16 @@ def _charge_walk(value: object, meter: Meter) -> int:
             bytes_here += _keys_bytes(container, meter)
             container = tuple(container.values())
         for item in container:
-            scalar = _scalar_bytes(item, meter)
-            if scalar >= 0:
-                bytes_here += scalar
-            else:
-                stack.append((_container(item), depth + 1))
+            bytes_here += max(0, _scalar_bytes(item, meter))
         meter.charge_cycles(bytes_here)
         size += bytes_here
+        waiting.append(nested_in(container))
     return size
+
+
+def nested_in(items: Iterable[object]) -> Iterator[object]:
+    """Those of the items that are no scalars."""
+    return (item for item in items if type(item) not in _SCALARS)
 
 
 def _container(value: object) -> _Container:

@@ -13,7 +13,7 @@ Rules (sandbox.md §3, §4):
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from json.encoder import encode_basestring_ascii
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
@@ -23,7 +23,7 @@ from pvm.meter import Meter
 from pvm.modules.arguments import require_bool, require_int, require_str
 from pvm.modules.base64 import charge_text
 from pvm.modules.context import ModuleContext
-from pvm.values import INT_BITS_MAX, is_key
+from pvm.values import INT_BITS_MAX, is_key, nested_in
 
 EXPORTS: Final = frozenset({"dumps", "loads"})
 
@@ -187,23 +187,29 @@ def _layout(indent: object, separators: object) -> _Layout:
 class _Walk:
     """The walk of one value before it is written: charges, and foresees the size."""
 
-    __slots__ = ("_is_sorted", "_layout", "_meter", "_stack")
+    __slots__ = ("_is_sorted", "_layout", "_meter", "_waiting")
 
     def __init__(self, meter: Meter, layout: _Layout, *, is_sorted: bool) -> None:
         self._meter = meter
         self._layout = layout
         self._is_sorted = is_sorted
-        self._stack: list[tuple[_Container, int]] = []
+        self._waiting: list[Iterator[object]] = []
 
     def size_of(self, value: object) -> int:
         """Characters of the text of `value`; everything is charged when it returns."""
-        size = self._size_of_item(value, 1)
+        size = self._size_of_item(value)
         self._meter.charge_cycles(size)
-        while self._stack:
-            container, depth = self._stack.pop()
+        self._waiting.append(nested_in([value]))
+        while self._waiting:
+            item = next(self._waiting[-1], None)
+            if item is None:
+                self._waiting.pop()
+                continue
+            depth = len(self._waiting)
             if depth > DEPTH_MAX:
                 raise refused(ValueError("nested more than 64 deep"))
-            size += self._size_of_container(container, depth)
+            if type(item) is list or type(item) is tuple or type(item) is dict:
+                size += self._size_of_container(item, depth)
         return size
 
     def _size_of_container(self, container: _Container, depth: int) -> int:
@@ -222,8 +228,9 @@ class _Walk:
             size += sum(map(self._size_of_key, container))
             container = tuple(container.values())
         for item in container:
-            size += self._size_of_item(item, depth + 1)
+            size += self._size_of_item(item)
         self._meter.charge_cycles(size)
+        self._waiting.append(nested_in(container))
         return size
 
     def _charge_items(self, count: int, *, is_dict: bool) -> None:
@@ -235,7 +242,8 @@ class _Walk:
             cycles += count * count.bit_length()
         self._meter.charge_cycles(cycles)
 
-    def _size_of_item(self, item: object, depth: int) -> int:
+    def _size_of_item(self, item: object) -> int:
+        """Of a scalar; 0 of a container, whose turn comes."""
         if type(item) is str:
             return self._size_of_text(item)
         if type(item) is int:
@@ -243,14 +251,13 @@ class _Walk:
         if item is None or type(item) is bool:
             return 5 if item is False else 4
         if type(item) is list or type(item) is tuple or type(item) is dict:
-            self._stack.append((item, depth))
             return 0
         raise refused(TypeError("a value of this type has no form in JSON"))
 
     def _size_of_key(self, key: object) -> int:
         if not is_key(key):
             raise refused(TypeError("a key must be str or int"))
-        return self._size_of_item(key, 0) + (2 if type(key) is int else 0)
+        return self._size_of_item(key) + (2 if type(key) is int else 0)
 
     def _size_of_text(self, text: str) -> int:
         if text.isascii() and text.isprintable() and not ('"' in text or "\\" in text):

@@ -23,6 +23,9 @@ EXPORTS: Final = frozenset({"calcsize", "pack", "unpack"})
 
 COUNT_MAX: Final = 4_096
 
+FORMAT_LENGTH_MAX: Final = 256
+"""Characters of a format: the standard library makes and keeps an object of each."""
+
 _COUNT_DIGITS_MAX = 4
 _ORDERS = "<>!="
 _SIZES: Final = MappingProxyType(
@@ -87,6 +90,8 @@ class _Struct:
         self._meter.charge_cycles(costs.TRANSCODE)
         text = require_str(fmt)
         self._meter.charge_cycles(costs.STRUCT_FORMAT_PER_CHARACTER * len(text))
+        if len(text) > FORMAT_LENGTH_MAX:
+            raise refused(ValueError("a format of more than 256 characters"))
         if not text or text[0] not in _ORDERS:
             raise refused(ValueError("a format must begin with its byte order"))
         fields = []

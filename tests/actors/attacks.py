@@ -357,7 +357,7 @@ def run():
 ---
 # expect: OutOfCycles
 def run():
-    return list(range(10**30))
+    return list(range(10**18))
 ---
 # expect: returns [None]
 def run():
@@ -613,7 +613,7 @@ def run():
 # expect: returns 1
 def run():
     e = ValueError("a")
-    for i in range(100000):
+    for i in range(50000):
         try:
             raise e
         except ValueError as f:

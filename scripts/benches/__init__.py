@@ -1,0 +1,1 @@
+"""Measurements of `scripts/bench.py`, one module for each kind."""

@@ -1,0 +1,256 @@
+"""The chain in this process: a new `Devnet`, empty blocks, fires; and the bare VM."""
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+
+from benches.report import Row, Section, interleave, median, median_ratio
+from node.testing import Actor, Devnet
+from pvm import Meter, execute
+from pvm.testing import World
+
+DEVNETS = 60
+EMPTY_BLOCKS = 500
+ROUNDS = 5
+ACTORS = 4
+TIMERS_PER_ACTOR = 1_000
+PER_HEIGHT = 100
+GAS_LIMIT = 2_000
+MESSAGES = 2_000
+
+NEW_DEVNET_MS_MAX = 10
+EMPTY_BLOCK_MS_MAX = 0.3
+FIRES_PER_SECOND_MIN = 4_000
+
+_MICRO = 1_000_000
+_CALL_CYCLES = 19_000_000
+_CALL_CELLS = 3_000_000
+_HORIZON = 20
+"""Blocks until the first timer is due: time to schedule them all."""
+
+_ACTOR = f"""
+import pvm_host
+
+def arm(payload):
+    first = int.from_bytes(payload, "big")
+    for i in range({TIMERS_PER_ACTOR}):
+        height = first + i // {PER_HEIGHT // ACTORS}
+        pvm_host.schedule_timer(height, b"", gas_limit={GAS_LIMIT})
+
+def handle_timer(payload):
+    pass
+"""
+
+_WORKLOADS = {
+    "sum of a loop": """
+def main(payload):
+    total = 0
+    for i in range(20000):
+        total += i * 3 % 7
+    return total
+""",
+    "calls of a function": """
+def step(a, b):
+    return a + b
+
+def main(payload):
+    total = 0
+    for i in range(5000):
+        total = step(total, i)
+    return total
+""",
+    "lists and dicts": """
+def main(payload):
+    table = {}
+    for i in range(5000):
+        table[str(i)] = [i, i + 1]
+    return sum([pair[1] for pair in table.values()])
+""",
+}
+
+
+def measure_devnet() -> Section:
+    """A new chain, from the preset's file to block 0."""
+
+    def new_devnet() -> float:
+        began = time.perf_counter()
+        chain = Devnet()
+        spent = time.perf_counter() - began
+        chain.close()
+        return spent
+
+    devnets, threads = interleave(DEVNETS, new_devnet, _thread)
+    milliseconds = median(devnets) * 1_000
+    row = Row(
+        "new `Devnet`",
+        f"{milliseconds:.2f} ms (greatest {max(devnets) * 1_000:.2f})",
+        f"a thread started and joined: {median(threads) * 1_000:.2f} ms",
+        f"< {NEW_DEVNET_MS_MAX} ms",
+        milliseconds < NEW_DEVNET_MS_MAX,
+    )
+    method = f"`Devnet()` {DEVNETS} times: thread, genesis and block 0 included."
+    return Section("In-process chain: start", method, (row,))
+
+
+def _thread() -> float:
+    began = time.perf_counter()
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+    return time.perf_counter() - began
+
+
+def measure_empty_blocks() -> Section:
+    """`Devnet.mine()` with nothing to do."""
+    with Devnet() as chain:
+        header = chain.head
+
+        def blocks() -> float:
+            began = time.perf_counter()
+            for _ in range(EMPTY_BLOCKS):
+                chain.mine()
+            return (time.perf_counter() - began) / EMPTY_BLOCKS
+
+        def hashes() -> float:
+            began = time.perf_counter()
+            for _ in range(EMPTY_BLOCKS):
+                header.hash()
+            return (time.perf_counter() - began) / EMPTY_BLOCKS
+
+        spent, baselines = interleave(ROUNDS, blocks, hashes)
+    milliseconds = median(spent) * 1_000
+    row = Row(
+        "empty block",
+        f"{milliseconds:.3f} ms",
+        f"a header encoded and hashed: {median(baselines) * 1_000:.3f} ms",
+        f"< {EMPTY_BLOCK_MS_MAX} ms",
+        milliseconds < EMPTY_BLOCK_MS_MAX,
+    )
+    method = (
+        f"`Devnet.mine()`, {ROUNDS} x {EMPTY_BLOCKS} blocks one by one: over the "
+        "worker thread, committed to the store in memory."
+    )
+    return Section("In-process chain: empty blocks", method, (row,))
+
+
+def measure_fires() -> Section:
+    """Fires of a handler that does nothing, in blocks as the node makes them."""
+    fires, messages = interleave(ROUNDS, _fires_per_second, _messages_per_second)
+    rate = median(fires)
+    row = Row(
+        "fires of a trivial handler",
+        f"{rate:,.0f}/s",
+        "the bare VM executing the same handler: "
+        f"{median(messages):,.0f}/s; ratio {median_ratio(fires, messages):.2f}",
+        f"> {FIRES_PER_SECOND_MIN:,}/s",
+        rate > FIRES_PER_SECOND_MIN,
+    )
+    heights = ACTORS * TIMERS_PER_ACTOR // PER_HEIGHT
+    method = (
+        f"{ACTORS} actors with {TIMERS_PER_ACTOR:,} timers each, {PER_HEIGHT} due in "
+        f"each of {heights} heights, `gas_limit` {GAS_LIMIT:,}, `pass` as handler, in "
+        "a chain with the parameters of preset `devnet`. The time is that of the "
+        f"{heights} blocks: pre-charge, fire, settlement, receipts, timer trace, "
+        "trees, roots, header, commit in memory."
+    )
+    return Section("In-process chain: fires", method, (row,))
+
+
+def _fires_per_second() -> float:
+    with Devnet() as chain:
+        actors = [chain.deploy(_ACTOR, value="1000 CBY") for _ in range(ACTORS)]
+        first = chain.height + _HORIZON
+        for actor in actors:
+            _arm(actor, first)
+        chain.mine_until(first - 1)
+        heights = ACTORS * TIMERS_PER_ACTOR // PER_HEIGHT
+        gc.collect()
+        began = time.perf_counter()
+        chain.mine(heights)
+        spent = time.perf_counter() - began
+        receipts = [r for result in chain.results[first:] for r in result.receipts]
+        assert len(receipts) == ACTORS * TIMERS_PER_ACTOR
+        assert all(receipt.is_success for receipt in receipts)
+    return len(receipts) / spent
+
+
+def _arm(actor: Actor, first: int) -> None:
+    actor.call(
+        "arm",
+        first.to_bytes(8, "big"),
+        cycles_limit=_CALL_CYCLES,
+        cells_limit=_CALL_CELLS,
+    )
+
+
+def _messages_per_second() -> float:
+    """The virtual machine alone: no chain, no journal, no receipt."""
+    world = World()
+    address = world.add(_ACTOR)
+    code = world.codes[address]
+    message = world.message(address, ("handle_timer",), b"")
+
+    def run() -> float:
+        began = time.perf_counter()
+        for _ in range(MESSAGES):
+            meter = Meter(GAS_LIMIT, GAS_LIMIT)
+            # A handler that does nothing asks its host for nothing.
+            outcome = execute(code, message, world, meter)  # type: ignore[arg-type]
+            assert outcome.is_success
+        return MESSAGES / (time.perf_counter() - began)
+
+    try:
+        return world.worker.run(run)
+    finally:
+        world.worker.close()
+
+
+def measure_vm() -> Section:
+    """Metered actor code against the same lines in plain Python."""
+    rows = []
+    for name, source in _WORKLOADS.items():
+        metered, plain = interleave(ROUNDS, _metered(source), _plain(source))
+        ratio = median([m / p for m, p in zip(metered, plain, strict=True)])
+        rows.append(
+            Row(
+                name,
+                f"{median(metered) * _MICRO:,.0f} µs",
+                f"plain Python: {median(plain) * _MICRO:,.0f} µs; ratio {ratio:.1f}",
+                "",
+                None,
+            )
+        )
+    method = (
+        "One message that runs the lines, with cycles, memory and depth metered, "
+        "against the same function in plain Python."
+    )
+    return Section("Virtual machine", method, tuple(rows))
+
+
+def _metered(source: str) -> Callable[[], float]:
+    world = World()
+    address = world.add(source)
+
+    def sample() -> float:
+        began = time.perf_counter()
+        result = world.call(address, "main")
+        spent = time.perf_counter() - began
+        assert not result.error, result.error
+        return spent
+
+    return sample
+
+
+def _plain(source: str) -> Callable[[], float]:
+    namespace: dict[str, object] = {}
+    exec(source, namespace)  # noqa: S102 - the lines above
+    main = namespace["main"]
+    assert callable(main)
+
+    def sample() -> float:
+        began = time.perf_counter()
+        main(b"")
+        return time.perf_counter() - began
+
+    return sample
