@@ -71,8 +71,8 @@ test: $(STAMP) ## what a person runs, under three minutes
 	"$(BIN)/python" -m pytest -q -m "not slow and not e2e" $(ARGS)
 
 .PHONY: test-long
-test-long: export HYPOTHESIS_PROFILE = ci
-test-long: $(STAMP) ## every test, property tests at length, branch coverage
+test-long: $(STAMP) ## property tests at length, then every test with branch coverage
+	HYPOTHESIS_PROFILE=ci "$(BIN)/python" -m pytest -q tests/property tests/differential
 	"$(BIN)/coverage" erase
 	"$(BIN)/coverage" run -m pytest -q -m "not e2e" $(ARGS)
 	"$(BIN)/coverage" combine --quiet
