@@ -11,6 +11,7 @@ exit code 1. A second signal exits at once.
 """
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -43,6 +44,10 @@ EXIT_USAGE = 2
 LOG_DELAY_SECONDS = 0.5
 """After the node serves, until its log opens: the first callers are not kept
 waiting while its library is imported."""
+
+_GARBAGE_THRESHOLD = 20_000
+"""Container objects made and not freed before the interpreter looks for cycles: its
+own 700 are those of a few transactions, which pay for each look."""
 
 _STOP_GRACE_MS = 500
 """Until calls that are still open when the node stops are cut off: it has two seconds,
@@ -151,12 +156,19 @@ async def _serve(
                 stopper = tasks.create_task(_stop_when(stop, engine), name="stop")
                 await server.announce()
                 announce(ready)
+                _spare_collector()
                 _log_start(ready, log)
                 await engine_task
                 stopper.cancel()
         finally:
             await server.stop()  # a server that is left alone keeps the process
         log.info("node_stopped", height=engine.state.head.height)
+
+
+def _spare_collector() -> None:
+    """Let no collection look at what was imported, which lives as long as the node."""
+    gc.freeze()
+    gc.set_threshold(_GARBAGE_THRESHOLD)
 
 
 def _open_store(config: NodeConfig) -> Store:

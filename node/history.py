@@ -30,7 +30,7 @@ from node.chain.transaction import (
 )
 from node.chain.transition import BlockResult
 from node.primitives import codec
-from node.primitives.crypto import keccak256
+from node.primitives.crypto import blake2b256, keccak256
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
 from node.state import keys
 from node.state.store import Snapshot, WriteSet
@@ -93,7 +93,7 @@ def record(result: BlockResult) -> WriteSet:
     changes: dict[bytes, bytes | None] = {
         keys.HEAD: keys.height8(header.height),
         keys.header(header.height): encoded_header,
-        keys.block_by_hash(header.hash()): keys.height8(header.height),
+        keys.block_by_hash(blake2b256(encoded_header)): keys.height8(header.height),
     }
     if result.block.transactions:
         _record_transactions(changes, header.height, result.block.transactions)

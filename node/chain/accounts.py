@@ -1,6 +1,7 @@
 """Accounts: one record each, absent while it is empty (D38)."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from node.chain.reading import Reader
 from node.primitives import codec
@@ -29,6 +30,8 @@ class Account:
 
 
 EMPTY_ACCOUNT = Account()
+DECODED_MAX = 256
+"""Records whose accounts are remembered, the latest."""
 
 
 class InsufficientBalance(Exception):  # noqa: N818 - a refusal, not a defect
@@ -41,8 +44,13 @@ class InsufficientBalance(Exception):  # noqa: N818 - a refusal, not a defect
         self.available = available
 
 
+@lru_cache(maxsize=DECODED_MAX)
 def decode_account(record: bytes) -> Account:
-    """The account that `encode_account` wrote; trusts its bytes."""
+    """The account that `encode_account` wrote; trusts its bytes.
+
+    A block reads the same few records again and again; remembering what they say
+    changes no outcome, for an account is frozen and a function of its bytes.
+    """
     return Account(*codec.decode(record))  # type: ignore[misc]
 
 

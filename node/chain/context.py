@@ -16,7 +16,7 @@ from node.chain.timers.ruleset import RuleSet
 from node.chain.timers.timer import Timer, TimerDecision
 from node.primitives import codec
 from node.primitives.crypto import keccak256
-from node.primitives.types import ZERO_HASH, Address, Amount, Hash32
+from node.primitives.types import Address, Amount, Hash32
 from node.state.journal import Checkpoint, Journal
 from node.state.keys import height8
 from pvm import CodeCache, Environment
@@ -148,7 +148,6 @@ class Execution:
     signer: Address | None
     """The transaction's; None in fires and messages: consent is per signature."""
     nonce: int = 0
-    msg_id: Hash32 = ZERO_HASH
     handler: str = ""
     """The one that runs, of those it may call; "" while none was found."""
     events: list[Event] = field(default_factory=list)
@@ -165,15 +164,16 @@ class Execution:
     undo_log: list[Callable[[], None]] = field(default_factory=list)
     """For effects outside of the journal: a queued fire's cancellation."""
 
-    def __post_init__(self) -> None:
-        """Name the execution by its kind, height and index in the block (D13)."""
-        place = height8(self.block.height) + height8(self.receipt_index)
-        self.msg_id = Hash32(keccak256(bytes([self.kind]) + place))
-
     @property
     def receipt_index(self) -> int:
         """Index that this execution's receipt will have in its block."""
         return len(self.block.receipts)
+
+    @property
+    def msg_id(self) -> Hash32:
+        """The execution's name: its kind, height and index in the block (D13)."""
+        place = height8(self.block.height) + height8(self.receipt_index)
+        return Hash32(keccak256(bytes([self.kind]) + place))
 
     def emit_system(self, topic: str, **numbers: codec.Value) -> None:
         """Record a system event of this execution; undone with it (D17)."""

@@ -172,8 +172,10 @@ def _execute(
     run_part(block, ReceiptKind.MAILBOX_MESSAGE)
     after = _advance_globals(block)
     save_globals(block.journal, after)
-    state_root, tree_writes = seal(block.journal, state.snapshot, state.caches.trees)
     writes = block.journal.write_set()
+    state_root, tree_writes = seal(
+        block.journal, state.snapshot, state.caches.trees, writes
+    )
     check_supply(state.snapshot, writes, block.before, after)
     header = _header(state, block, included, state_root)
     return BlockResult(

@@ -4,8 +4,6 @@ Amounts are decimal strings of base units, hashes, addresses and payloads are by
 `requests` goes the other way; no protobuf message passes these two.
 """
 
-from dataclasses import astuple
-
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.timers.tiers import Tier
@@ -221,7 +219,7 @@ def show_failure(failure: Failure | None) -> types_pb2.ExecutionError | None:
 
 
 def _show_price(price: Price) -> types_pb2.Price:
-    cycle_burn, cycle_tip, cell_burn, cell_tip, lane_burn = map(str, astuple(price))
+    cycle_burn, cycle_tip, cell_burn, cell_tip, lane_burn = map(str, price.fields())
     return types_pb2.Price(
         cycle_burn=cycle_burn,
         cycle_tip=cycle_tip,

@@ -83,14 +83,18 @@ def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
 
 
 def seal(
-    journal: Journal, snapshot: Snapshot, caches: TreeCaches | None = None
+    journal: Journal,
+    snapshot: Snapshot,
+    caches: TreeCaches | None = None,
+    changes: WriteSet | None = None,
 ) -> tuple[Hash32, WriteSet]:
     """State root of what `journal` made of `snapshot`, and the writes of the trees.
 
     The writes, pages and the record of both roots, belong into the same batch as the
-    journal's own. Called once, at the end of a block, after the globals were put.
+    journal's own, which are `changes` if the caller has them already. Called once, at
+    the end of a block, after the globals were put.
     """
-    state_changes, calendar_changes = _tree_changes(journal)
+    state_changes, calendar_changes = _tree_changes(changes or journal.write_set())
     roots = state_root, calendar_root = _load_roots(snapshot)
     state = _update(
         STATE, snapshot, state_root, state_changes, caches.state if caches else None
@@ -113,11 +117,11 @@ def seal(
     return root, WriteSet(writes)
 
 
-def _tree_changes(journal: Journal) -> tuple[list[Change], list[Change]]:
+def _tree_changes(writes: WriteSet) -> tuple[list[Change], list[Change]]:
     """Ascending changes of the state tree and of the calendar tree."""
     state: list[Change] = []
     calendar: list[Change] = []
-    for key, record in journal.write_set().changes.items():
+    for key, record in writes.changes.items():
         leaf = None if record is None else blake2b256(record)
         if key[:1] == STATE.record_prefix:
             state.append((tree_key(key), leaf))

@@ -89,8 +89,10 @@ class LevelSnapshot:
 
     def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop, ascending by key."""
-        with _errors_explained(self._folder):
+        try:
             yield from self._view.iterator(start=start, stop=stop)
+        except (plyvel.Error, RuntimeError) as error:
+            raise _explained(error, self._folder) from error
 
     def close(self) -> None:
         """Release the view; further calls raise `StoreClosed`."""
