@@ -23,8 +23,7 @@ from node.chain.genesis import override as override_genesis
 from node.chain.params import U128_MAX
 from node.mempool import PoolLimits
 from node.primitives.types import Amount
-from node.runtime.feed import FeedLimits
-from node.runtime.types import MiningMode
+from node.runtime.choices import FeedLimits, MiningMode
 
 __all__ = [
     "DEFAULT_GENESIS",

@@ -152,12 +152,14 @@ def committed_in(
     receipts: tuple[Receipt, ...],
     events: tuple[Event, ...],
     indexes: Iterable[int],
+    block_hash: Hash32 | None = None,
 ) -> Iterator[Committed]:
     """Some of a block's transactions, by index, as committed.
 
-    Transactions run first (D2): receipt i is transaction i's.
+    Transactions run first (D2): receipt i is transaction i's. Who has the block's hash
+    already gives it.
     """
-    block_hash = block.header.hash()
+    block_hash = block_hash or block.header.hash()
     places: dict[int | None, list[int]] = {}
     for place, event in enumerate(events):
         places.setdefault(event.receipt_index, []).append(place)

@@ -444,11 +444,12 @@ class Engine:
         self._feed.publish(
             BlockNotice(result.block, made.block_hash, result.receipts, result.events)
         )
-        self._settle(result)
+        self._settle(made)
         self._ledger.settle_displaced()
 
-    def _settle(self, result: BlockResult) -> None:
+    def _settle(self, made: Made) -> None:
         """Tell those who wait for transactions of this block."""
+        result = made.result
         waited: list[int] = []
         for index, transaction in enumerate(result.block.transactions):
             self._ledger.note_committed(transaction)
@@ -456,7 +457,7 @@ class Engine:
                 waited.append(index)
         if waited:
             for committed in committed_in(
-                result.block, result.receipts, result.events, waited
+                result.block, result.receipts, result.events, waited, made.block_hash
             ):
                 self._ledger.tell_committed(committed)
 

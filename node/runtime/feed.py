@@ -9,11 +9,11 @@ readers, not copied.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from node.primitives.types import Height
+from node.runtime.choices import FeedLimits
 from node.runtime.types import (
     BlockNotice,
     NodeStopping,
@@ -23,16 +23,6 @@ from node.runtime.types import (
 )
 
 __all__ = ["Feed", "FeedLimits", "FeedSubscription"]
-
-
-@dataclass(frozen=True, slots=True)
-class FeedLimits:
-    """What bounds a feed."""
-
-    buffered_max: int = 1_024
-    """Notices that wait for one reader: a quarter of an hour of blocks at 1 s."""
-    subscriptions_max: int = 256
-    """Readers at a time."""
 
 
 class FeedSubscription:

@@ -9,7 +9,6 @@ Rules: everything here is called on the event loop's thread. What is visible in
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
@@ -19,6 +18,7 @@ from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query import Committed
+from node.runtime.choices import MiningMode
 
 __all__ = [
     "READS_WAITING_MAX",
@@ -44,17 +44,6 @@ Result = TypeVar("Result")
 
 READS_WAITING_MAX = 32
 """Reads that may wait for the worker thread; one more is refused."""
-
-
-class MiningMode(StrEnum):
-    """What makes the next block."""
-
-    INTERVAL = "interval"
-    """Wall time: a block every pace."""
-    INSTANT = "instant"
-    """An admitted transaction: one a block, then until no message is pending."""
-    MANUAL = "manual"
-    """`Mine` alone."""
 
 
 @dataclass(frozen=True, slots=True)

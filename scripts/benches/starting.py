@@ -30,6 +30,10 @@ FORBIDDEN = {
 }
 """What `start` must not import before it is ready; structlog brings `rich`."""
 
+BUDGET_US_MIN = 500
+"""Packages below it are shown together."""
+_OTHERS = "all others"
+
 _IMPORT_LINE = re.compile(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)")
 
 _TIME_IMPORT = """
@@ -61,7 +65,7 @@ def measure_start() -> Section:
         Row(
             "imported before it is ready: " + ", ".join(FORBIDDEN),
             ", ".join(sorted(forbidden)) or "none",
-            f"{len(budget)} top-level packages in all",
+            f"{sum(own for _, own, _ in budget) / 1_000:.0f} ms of imports in all",
             "none",
             not forbidden,
         ),
@@ -95,6 +99,9 @@ def import_budget() -> tuple[list[tuple[str, int, str]], set[str]]:
         group = "standard library" if top in sys.stdlib_module_names else top
         spent[group] = spent.get(group, 0) + int(match[1])
         modules[group] = modules.get(group, 0) + 1
+    for group in [name for name, own in spent.items() if own < BUDGET_US_MIN]:
+        spent[_OTHERS] = spent.get(_OTHERS, 0) + spent.pop(group)
+        modules[_OTHERS] = modules.get(_OTHERS, 0) + modules.pop(group)
     budget = [
         (group, spent[group], f"{modules[group]} modules")
         for group in sorted(spent, key=lambda group: -spent[group])

@@ -156,9 +156,9 @@ def measure_in_flight() -> Section:
     with running_node(*flags) as node, running_ceiling() as address:
         rates, each, grouped = uvloop.run(_in_flight(node.address, address))
     rows = []
-    for name, ceilings, target in (
-        ("a synced batch a call", each, FLIGHT_SHARE_MIN),
-        ("one synced batch for all in hand", grouped, None),
+    for name, ceilings in (
+        ("a synced batch a call", each),
+        ("one synced batch for all in hand", grouped),
     ):
         share = median_ratio(rates, ceilings)
         rows.append(
@@ -167,8 +167,8 @@ def measure_in_flight() -> Section:
                 "until committed",
                 f"{median(rates):,.0f}/s = {share:.0%} of the ceiling",
                 f"ceiling, {name}: {median(ceilings):,.0f}/s",
-                "" if target is None else f"≥ {target:.0%}",
-                None if target is None else share >= target,
+                f"≥ {FLIGHT_SHARE_MIN:.0%}",
+                share >= FLIGHT_SHARE_MIN,
             )
         )
     method = (
@@ -176,7 +176,8 @@ def measure_in_flight() -> Section:
         "transfers each, one call of each in flight; the last of each sender is a "
         "`SubmitAndWait`, so that the clock stops when all are committed. A round of "
         "each ceiling after each: the same server, once with a synced batch for every "
-        "call, once with one for all calls that are in hand."
+        "call, once, which is harder to reach, with one on a thread of its own for all "
+        "calls that came while it wrote the last."
     )
     return Section(f"Transactions, {IN_FLIGHT} in flight", method, tuple(rows))
 

@@ -1,0 +1,30 @@
+"""What an operator chooses of the running node; `node.config` puts it together.
+
+Rules: this module imports nothing of the node, so that a config costs no event loop.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["FeedLimits", "MiningMode"]
+
+
+class MiningMode(StrEnum):
+    """What makes the next block."""
+
+    INTERVAL = "interval"
+    """Wall time: a block every pace."""
+    INSTANT = "instant"
+    """An admitted transaction: one a block, then until no message is pending."""
+    MANUAL = "manual"
+    """`Mine` alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedLimits:
+    """What bounds a feed."""
+
+    buffered_max: int = 1_024
+    """Notices that wait for one reader: a quarter of an hour of blocks at 1 s."""
+    subscriptions_max: int = 256
+    """Readers at a time."""
