@@ -32,7 +32,6 @@ FLIGHT_ROUNDS = 7
 IN_FLIGHT = 32
 CALLS_PER_SENDER = 60
 PACE_MS = 100
-WARM_UP = 50
 DEADLINE_SECONDS = 10
 
 SERIAL_SHARE_MIN = 0.60
@@ -92,35 +91,43 @@ def running_ceiling() -> Iterator[str]:
 def measure_serial() -> Section:
     """`SubmitAndWait`, one after another, a synced block for each."""
     with running_node("--mining", "instant") as node, running_ceiling() as address:
-        rates, ceilings = uvloop.run(_serial(node.address, address))
-    share = median_ratio(rates, ceilings)
-    row = Row(
-        "serial `SubmitAndWait` of transfers, mode `instant`",
-        f"{median(rates):,.0f}/s = {share:.0%} of the ceiling",
-        f"ceiling: {median(ceilings):,.0f}/s",
-        f"≥ {SERIAL_SHARE_MIN:.0%}",
-        share >= SERIAL_SHARE_MIN,
-    )
+        rates, each, grouped = uvloop.run(_serial(node.address, address))
+    rows = []
+    for name, ceilings, target in (
+        ("synced on the event loop", each, SERIAL_SHARE_MIN),
+        ("synced on a thread of its own", grouped, None),
+    ):
+        share = median_ratio(rates, ceilings)
+        rows.append(
+            Row(
+                "serial `SubmitAndWait` of transfers, mode `instant`",
+                f"{median(rates):,.0f}/s = {share:.0%} of the ceiling",
+                f"ceiling, {name}: {median(ceilings):,.0f}/s",
+                "" if target is None else f"≥ {target:.0%}",
+                None if target is None else share >= target,
+            )
+        )
     method = (
         f"{SERIAL_ROUNDS} rounds of {SERIAL_CALLS} transfers, each sent when the one "
-        "before was answered; a round of the ceiling after each. The ceiling is a bare "
-        "grpc.aio server on uvloop that recovers the signer, writes the bytes to "
-        "LevelDB in a synced batch and echoes them (`scripts/benches/ceiling.py`). "
-        "Shares are medians of the rounds' ratios."
+        "before was answered; a round of each ceiling after each. The ceiling is a "
+        "bare grpc.aio server on uvloop that recovers the signer, writes the bytes to "
+        "LevelDB in a synced batch and echoes them (`scripts/benches/ceiling.py`): "
+        "once on its event loop, which stands still meanwhile, once on a thread, as "
+        "the node does, whose loop must answer others. Shares are medians of the "
+        "rounds' ratios."
     )
-    return Section("Transactions, serial", method, (row,))
+    return Section("Transactions, serial", method, tuple(rows))
 
 
 async def _serial(
     node_address: str, ceiling_address: str
-) -> tuple[list[float], list[float]]:
+) -> tuple[list[float], list[float], list[float]]:
     sender = Sender(Wallet.dev(1))
     async with (
         grpc.aio.insecure_channel(node_address) as node,
         grpc.aio.insecure_channel(ceiling_address) as other,
     ):
         submit_and_wait = TransactionServiceStub(node).SubmitAndWait
-        echo = other.unary_unary(ceiling.EACH)
 
         async def send(raw: bytes) -> None:
             answer = await submit_and_wait(
@@ -128,15 +135,19 @@ async def _serial(
             )
             assert answer.HasField("committed"), answer
 
-        warm = sender.transfers(WARM_UP)
-        await _one_by_one(send, warm)
-        await _one_by_one(echo, warm)
-        rates, ceilings = [], []
-        for _ in range(SERIAL_ROUNDS):
+        sends = (
+            send,
+            other.unary_unary(ceiling.EACH),
+            other.unary_unary(ceiling.GROUPED),
+        )
+        samples: tuple[list[float], ...] = ([], [], [])
+        for index in range(1 + SERIAL_ROUNDS):  # the first is to warm up
             signed = sender.transfers(SERIAL_CALLS)
-            rates.append(await _one_by_one(send, signed))
-            ceilings.append(await _one_by_one(echo, signed))
-    return rates, ceilings
+            for one, taken in zip(sends, samples, strict=True):
+                rate = await _one_by_one(one, signed)
+                if index:
+                    taken.append(rate)
+    return samples[0], samples[1], samples[2]
 
 
 async def _one_by_one(send: Send, signed: Sequence[bytes]) -> float:
