@@ -18,7 +18,7 @@ from typing_extensions import override
 
 import node
 from node.chain.errors import InvalidGenesis
-from node.chain.genesis import Genesis, parse_genesis
+from node.chain.genesis import ACCOUNTS_MAX, Genesis, parse_genesis
 from node.chain.genesis import override as override_genesis
 from node.chain.params import U128_MAX
 from node.mempool import PoolLimits
@@ -44,9 +44,6 @@ __all__ = [
 DEFAULT_GENESIS = "devnet"
 CBY_DECIMALS = 9
 BASE_UNITS_PER_CBY = 10**CBY_DECIMALS
-
-ACCOUNTS_MAX = 1_000
-"""Dev accounts of a genesis: each is derived, funded and printed at every start."""
 
 GENESIS_BYTES_MAX = 16 << 20
 """Of a genesis file: some hundred thousand balances."""

@@ -14,7 +14,6 @@ from node.chain.fees import settle, transaction_price
 from node.chain.messages import Call, process_message
 from node.chain.system import InstructionRefused, perform_dev, perform_system
 from node.chain.transaction import (
-    NUMBERS,
     DeployActor,
     ExecuteActor,
     Fund,
@@ -238,10 +237,3 @@ def add_receipt(
     block.events.extend(execution.events)
     block.trace.extend(effects.decisions)
     return receipt
-
-
-def instruction_name(transaction: Transaction) -> str:
-    """The instruction's name, for people."""
-    kind = type(transaction.instruction)
-    assert kind in NUMBERS
-    return kind.__name__

@@ -11,7 +11,6 @@ from node.primitives.types import Address
 
 # --- encoding and admission --------------------------------------------------------
 BODY_BYTES_MAX = 1_200_000  # a transaction's body (D5): a 1 MiB payload and room
-CODE_BYTES_MAX = 65_536  # an actor's source (sandbox.md §1)
 HANDLER_BYTES_MAX = 256  # CIP-5 §3.1
 TIMER_ID_BYTES_MAX = 256  # CIP-5 §3.1; ours are 32 long
 PAYLOAD_BYTES_MAX = 1_048_576  # a timer's payload, 1 MiB (CIP-5 §4.2)

@@ -22,11 +22,10 @@ from node.chain.transaction import (
 )
 from node.chain.transition import State, begin_block
 from node.chain.validation import max_cost
-from node.primitives.types import NOTHING, Address, Amount, Hash32
+from node.primitives.types import NOTHING, ZERO_HASH, Address, Amount
 from pvm import Environment, Failure, Meter
 
 LIMIT_MARGIN_DIVISOR = 8  # an estimate adds an eighth to what was used
-_ORIGIN = Hash32(bytes(32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,7 @@ def call_read_only(
     execution = Execution(
         block=block,
         kind=ReceiptKind.AGENT,
-        origin=_ORIGIN,
+        origin=ZERO_HASH,
         payer=sender,
         price=Price(zero, zero, zero, zero),
         signer=None,

@@ -17,7 +17,7 @@ from typing import Self, TypeVar
 
 from typing_extensions import override
 
-from node.chain.accounts import Account, load_account
+from node.chain.accounts import Account, decode_account, load_account
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
@@ -46,7 +46,6 @@ from node.chain.transition import (
     open_state,
 )
 from node.config import genesis_folder
-from node.primitives import codec
 from node.primitives.crypto import dev_private_key
 from node.primitives.types import Address, Amount, Hash32
 from node.state import keys
@@ -232,7 +231,7 @@ class Devnet:
         snapshot = self.state.snapshot
         start = keys.account(Address(b""))
         balances = sum(
-            Account(*codec.decode(record)).balance  # type: ignore[misc]
+            decode_account(record).balance
             for _, record in snapshot.range(start, keys.prefix_stop(start))
         )
         globals_ = load_globals(snapshot)

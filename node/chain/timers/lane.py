@@ -14,13 +14,11 @@ from node.chain.messages import Call, process_entered
 from node.chain.params import GC_CYCLES_PER_REMOVAL, WRITES_BEFORE_DEFERRED_STOP
 from node.chain.timers import calendar
 from node.chain.timers.timer import Decision, Timer, TimerDecision, route_payload
-from node.primitives.types import Amount, Hash32
+from node.primitives.types import ZERO_HASH, Amount
 from pvm import Meter
 
 DEFAULT_HANDLERS = ("handle_timer", "on_timer")
 """The second only where the first is absent (D12)."""
-NO_ORIGIN = Hash32(bytes(32))
-"""A fire has no parent transaction (CIP-5 §5.2)."""
 
 
 def fire_limit(block: BlockContext, timer: Timer) -> int:
@@ -150,7 +148,7 @@ def fire(block: BlockContext, queued: QueuedFire) -> None:
     execution = Execution(
         block=block,
         kind=ReceiptKind.FIRE,
-        origin=NO_ORIGIN,
+        origin=ZERO_HASH,  # no parent transaction (CIP-5 §5.2)
         payer=timer.fee_payer,
         price=queued.price,
         signer=None,
