@@ -81,9 +81,9 @@ def running(tmp_path: Path, *flags: str, folder: Path | str | None = None):
             os.sched_yield()
         yield Node(process, ready)
     finally:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+        process.kill()
+        with process:  # closes its pipes, however it ended
+            pass
 
 
 def refused(tmp_path: Path, *flags: str) -> str:
