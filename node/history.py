@@ -48,6 +48,7 @@ __all__ = [
     "load_trace",
     "load_transaction_location",
     "record",
+    "undo",
 ]
 
 _HEIGHT_MAX = 2**64 - 1
@@ -104,6 +105,15 @@ def record(result: BlockResult) -> WriteSet:
     if result.trace:
         _record_trace(changes, header.height, result.trace)
     return WriteSet(changes)
+
+
+def undo(recorded: WriteSet, parent: Header) -> WriteSet:
+    """What takes back what `record` wrote of a block above `parent`.
+
+    All of its keys are new, by the block's height, its hash or an id, but the head's.
+    """
+    head = {keys.HEAD: keys.height8(parent.height)}
+    return WriteSet(dict.fromkeys(recorded.changes)) | WriteSet(head)
 
 
 def _record_transactions(

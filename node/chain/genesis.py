@@ -35,6 +35,7 @@ from node.state import keys
 from node.state.commitment import seal
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
+from node.state.store import WriteSet
 
 ACCOUNTS_MAX = 1_000
 """Dev accounts of a genesis: each is derived, funded and printed at every start."""
@@ -177,7 +178,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
         timer_sequence=0,
     )
     save_globals(journal, globals_)
-    state_root, tree_writes = seal(journal, snapshot)
+    state_root, tree_writes, _ = seal(journal, snapshot)
     header = Header(
         height=Height(0),
         parent_hash=blake2b256(genesis.encode()),
@@ -201,6 +202,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
         trace=(),
         rejected=(),
         writes=journal.write_set() | tree_writes,
+        undo=WriteSet(),  # nothing was before it
         use=LaneUse(0, 0, 0, 0, 0, 0, 0),
         floor=keys.TIMER_PREFIX,
     )

@@ -99,6 +99,8 @@ class BlockResult:
     rejected: tuple[tuple[Transaction, InvalidTransaction], ...]
     """Candidates that were left out; those that `may_wait` stay in the pool."""
     writes: WriteSet
+    undo: WriteSet
+    """What turns the state after this block into the one before it."""
     use: LaneUse
     floor: bytes
     """A key below which no timer lives in the state after this block."""
@@ -173,7 +175,7 @@ def _execute(
     after = _advance_globals(block)
     save_globals(block.journal, after)
     writes = block.journal.write_set()
-    state_root, tree_writes = seal(
+    state_root, tree_writes, tree_undo = seal(
         block.journal, state.snapshot, state.caches.trees, writes
     )
     check_supply(state.snapshot, writes, block.before, after)
@@ -185,6 +187,7 @@ def _execute(
         trace=tuple(block.trace),
         rejected=tuple(rejected),
         writes=writes | tree_writes,
+        undo=block.journal.undo(writes.changes) | tree_undo,
         use=_use(block),
         floor=_floor(block),
     )

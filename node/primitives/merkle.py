@@ -81,6 +81,8 @@ class TreeUpdate:
     root: Hash32
     pages: dict[str, bytes | None]
     """Pages to write under their paths, None to delete: only what differs."""
+    replaced: dict[str, bytes | None]
+    """What lies under the paths of `pages` before they are written."""
 
 
 class Tree:
@@ -110,11 +112,13 @@ class Tree:
     def apply(self, changes: Sequence[Change]) -> TreeUpdate:
         """The tree after `changes`, which ascend by key and name each key once."""
         if not changes:
-            return TreeUpdate(self.root(), {})
+            return TreeUpdate(self.root(), {}, {})
         known = b"" if self._known_root == EMPTY_ROOT else self._known_root
         update = _Update(self._load_page, self._key_bytes)
         root, _ = update.subtree("", known, changes)
-        return TreeUpdate(Hash32(root) if root else EMPTY_ROOT, update.pages)
+        # A page that was not read is a new one: nothing lay in its place.
+        replaced = {path: update.loaded.get(path) for path in update.pages}
+        return TreeUpdate(Hash32(root) if root else EMPTY_ROOT, update.pages, replaced)
 
     def first(self, low: bytes) -> bytes | None:
         """The least key that is not below `low`, or None.
@@ -293,7 +297,7 @@ class _Update:
     where nobody knows it, so that a subtree without changes need not be hashed.
     """
 
-    __slots__ = ("_key_bytes", "_load_page", "pages")
+    __slots__ = ("_key_bytes", "_load_page", "loaded", "pages")
 
     def __init__(
         self, load_page: Callable[[str], bytes | None], key_bytes: int
@@ -301,6 +305,7 @@ class _Update:
         self._load_page = load_page
         self._key_bytes = key_bytes
         self.pages: dict[str, bytes | None] = {}
+        self.loaded: dict[str, bytes | None] = {}
 
     def subtree(
         self, path: str, known: bytes | None, changes: Sequence[Change]
@@ -320,7 +325,8 @@ class _Update:
         try:
             return self.pages[path]
         except KeyError:
-            return self._load_page(path)
+            page = self.loaded[path] = self._load_page(path)
+            return page
 
     def _bucket(
         self, path: str, page: bytes, known: bytes | None, changes: Sequence[Change]

@@ -42,6 +42,7 @@ from node.mempool import Pool, PoolLimits
 from node.primitives.types import Address, Amount, Hash32
 from node.query import committed_in, find_transaction
 from node.runtime import ledger
+from node.runtime.chainstore import ChainStore
 from node.runtime.feed import Feed, FeedLimits, FeedSubscription
 from node.runtime.ledger import Ledger
 from node.runtime.pacing import Pacer
@@ -119,6 +120,7 @@ class Engine:
         settings: EngineSettings,
     ) -> None:
         self._parts = parts
+        self._chain = ChainStore(parts.store)
         self._genesis = genesis
         self._state = state
         self._mode = settings.mode
@@ -396,6 +398,7 @@ class Engine:
             self._parts.worker, lambda: ledger.list_committed(before.snapshot)
         )
         state = await on_worker(self._parts.worker, lambda: reset_chain(store, genesis))
+        self._chain = ChainStore(store)
         waiting = [transaction.id for transaction in self._pool.clear()]
         self._state = state
         for transaction_id in (*reverted, *waiting):
@@ -409,12 +412,12 @@ class Engine:
         self, candidates: tuple[Transaction, ...], *, is_empty_wanted: bool = True
     ) -> None:
         """Durable, visible, announced: see the top of this module."""
-        state, parts = self._state, self._parts
+        state, parts, chain = self._state, self._parts, self._chain
         self._in_block = frozenset(transaction.id for transaction in candidates)
         made = await on_worker(
             parts.worker,
             lambda: make_block(
-                state, candidates, parts, is_empty_wanted=is_empty_wanted
+                state, candidates, parts, chain, is_empty_wanted=is_empty_wanted
             ),
         )
         if isinstance(made, BlockResult):

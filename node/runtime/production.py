@@ -7,10 +7,10 @@ job, so that a transaction costs one way to the worker and one back.
 from dataclasses import dataclass
 from typing import Protocol
 
-from node import history
 from node.chain.transaction import Body, DevInstruction, Transaction, impersonate
 from node.chain.transition import BlockResult, State, build_block, next_state
 from node.primitives.types import Amount, Hash32
+from node.runtime.chainstore import ChainStore
 from node.runtime.clock import Clock
 from node.state.store import Store
 from pvm.worker import Worker
@@ -57,6 +57,7 @@ def make_block(
     state: State,
     candidates: tuple[Transaction, ...],
     parts: EngineParts,
+    chain: ChainStore,
     *,
     is_empty_wanted: bool,
 ) -> Made | BlockResult:
@@ -69,9 +70,8 @@ def make_block(
     result = build_block(state, candidates)
     if not result.block.transactions and not is_empty_wanted:
         return result
-    writes = result.writes | history.record(result)
-    parts.store.commit(writes, sync=not result.is_empty)
-    following = next_state(state, result, parts.store.snapshot())
+    snapshot = chain.commit(state.snapshot, state.head, result)
+    following = next_state(state, result, snapshot)
     seconds = parts.clock.monotonic() - began
     return Made(result, following, result.block.header.hash(), seconds)
 

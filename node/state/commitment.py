@@ -78,7 +78,7 @@ def tree_key(key: bytes) -> bytes:
 
 def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
     """One of the two trees as a snapshot holds it: its root, `first`, proofs."""
-    root = _load_roots(snapshot)[family is CALENDAR]
+    root = _decode_roots(snapshot.get(keys.TREE_ROOTS))[family is CALENDAR]
     return Tree(_page_loader(snapshot, family), family.key_bytes, root)
 
 
@@ -87,15 +87,16 @@ def seal(
     snapshot: Snapshot,
     caches: TreeCaches | None = None,
     changes: WriteSet | None = None,
-) -> tuple[Hash32, WriteSet]:
+) -> tuple[Hash32, WriteSet, WriteSet]:
     """State root of what `journal` made of `snapshot`, and the writes of the trees.
 
     The writes, pages and the record of both roots, belong into the same batch as the
-    journal's own, which are `changes` if the caller has them already. Called once, at
-    the end of a block, after the globals were put.
+    journal's own, which are `changes` if the caller has them already; what takes them
+    back comes third. Called once, at the end of a block, after the globals were put.
     """
     state_changes, calendar_changes = _tree_changes(changes or journal.write_set())
-    roots = state_root, calendar_root = _load_roots(snapshot)
+    roots_record = snapshot.get(keys.TREE_ROOTS)
+    roots = state_root, calendar_root = _decode_roots(roots_record)
     state = _update(
         STATE, snapshot, state_root, state_changes, caches.state if caches else None
     )
@@ -106,15 +107,18 @@ def seal(
         calendar_changes,
         caches.calendar if caches else None,
     )
-    writes: dict[bytes, bytes | None] = {
-        family.page_prefix + path.encode(): page
-        for family, update in ((STATE, state), (CALENDAR, calendar))
-        for path, page in update.pages.items()
-    }
+    writes: dict[bytes, bytes | None] = {}
+    undo: dict[bytes, bytes | None] = {}
+    for family, update in ((STATE, state), (CALENDAR, calendar)):
+        prefix = family.page_prefix
+        for path, page in update.pages.items():
+            key = prefix + path.encode()
+            writes[key], undo[key] = page, update.replaced[path]
     if (state.root, calendar.root) != roots:
         writes[keys.TREE_ROOTS] = state.root + calendar.root
+        undo[keys.TREE_ROOTS] = roots_record
     root = _combine(journal.get(keys.GLOBALS), state.root, calendar.root)
-    return root, WriteSet(writes)
+    return root, WriteSet(writes), WriteSet(undo)
 
 
 def _tree_changes(writes: WriteSet) -> tuple[list[Change], list[Change]]:
@@ -142,7 +146,7 @@ def _update(
 ) -> TreeUpdate:
     """One tree after `changes`; without changes nothing is read."""
     if not changes:
-        return TreeUpdate(root, {})
+        return TreeUpdate(root, {}, {})
     load_page = _page_loader(snapshot, family)
     if cache is None:
         return Tree(load_page, family.key_bytes, root).apply(changes)
@@ -173,9 +177,8 @@ def _through(
     return load
 
 
-def _load_roots(snapshot: Snapshot) -> tuple[Hash32, Hash32]:
+def _decode_roots(record: bytes | None) -> tuple[Hash32, Hash32]:
     """Roots of the state tree and of the calendar tree."""
-    record = snapshot.get(keys.TREE_ROOTS)
     if record is None:
         return EMPTY_ROOT, EMPTY_ROOT
     return Hash32(record[:_ROOT_BYTES]), Hash32(record[_ROOT_BYTES:])

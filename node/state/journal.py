@@ -9,7 +9,7 @@ Rules: a journal belongs to one block, or one read-only execution, and is thrown
 with it. It caches what it reads, which is right because its snapshot is frozen.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import Final, NewType
@@ -136,4 +136,16 @@ class Journal:
                 before = self._snapshot.get(key)  # noqa: PLW2901 - now it is read
             if value != before:
                 changes[key] = value
+        return WriteSet(changes)
+
+    def undo(self, written: Iterable[bytes]) -> WriteSet:
+        """What takes back the writes under `written`, which are keys of this journal.
+
+        The snapshot is asked only for what nobody has read of it yet.
+        """
+        before, snapshot = self._before, self._snapshot
+        changes = dict[bytes, bytes | None]()
+        for key in written:
+            value = before[key]
+            changes[key] = snapshot.get(key) if value is _UNREAD else value
         return WriteSet(changes)

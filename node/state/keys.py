@@ -1,6 +1,6 @@
 """Every key of the database on one page.
 
-Three families, told apart by their first byte:
+Four families, told apart by their first byte:
 
 * committed: what the state root speaks of. State keys (`s…`) hang in the state tree
   under blake2b-256 of the key; timer records (`t…`) hang in the calendar tree under
@@ -9,6 +9,8 @@ Three families, told apart by their first byte:
   committed records by whoever doubts them.
 * history: blocks, receipts and what happened to timers (`h…`); no root of the state
   speaks of them.
+* the way back: how blocks are undone (`u…`), named snapshots (`y…`) and a rewind that
+  is not finished (`z`). It tells of the other families, never of itself.
 
 All integers in keys are big-endian, so that byte order is numeric order.
 """
@@ -155,6 +157,23 @@ def timer_history(timer_id: bytes, height: int = 0, index: int = 0) -> bytes:
 def timer_trace(height: int) -> bytes:
     """→ every decision about timers in a block, in order."""
     return b"hd" + height8(height)
+
+
+# --- the way back ----------------------------------------------------------------
+
+
+def undo(height: int) -> bytes:
+    """→ what takes back the block at a height; absent when it is kept no more."""
+    return b"u" + height8(height)
+
+
+def named_snapshot(name: str = "") -> bytes:
+    """→ a named snapshot; with no name, their common prefix."""
+    return b"y" + name.encode()
+
+
+UNFINISHED = b"z"
+"""→ a rewind or reset that takes several batches; absent when none is in hand."""
 
 
 # --- ranges ----------------------------------------------------------------------

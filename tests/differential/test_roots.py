@@ -41,7 +41,7 @@ def build(
             journal.delete(key)
         else:
             journal.put(key, value)
-    root, pages = seal(journal, snapshot, caches)
+    root, pages, _ = seal(journal, snapshot, caches)
     return root, journal.write_set() | pages
 
 

@@ -43,7 +43,7 @@ def commit_block(store: MemoryStore, changes: dict, caches=None) -> bytes:
             journal.delete(key)
         else:
             journal.put(key, value)
-    root, pages = seal(journal, snapshot, caches)
+    root, pages, _ = seal(journal, snapshot, caches)
     store.commit(journal.write_set() | pages)
     return root
 
@@ -106,7 +106,7 @@ def test_an_empty_block_reads_no_page_and_writes_none(store):
     snapshot = CountingSnapshot(store.snapshot())
     journal = Journal(snapshot)
     journal.put(keys.GLOBALS, b"one block later")
-    root, pages = seal(journal, snapshot)
+    root, pages, _ = seal(journal, snapshot)
     assert snapshot.asked == [keys.TREE_ROOTS]
     assert pages == WriteSet()
     assert root != recompute(store.snapshot())
@@ -117,7 +117,7 @@ def test_what_came_and_went_within_the_block_reads_no_page(store):
     journal = Journal(snapshot)
     journal.put(keys.timer(9, 9), b"scheduled")
     journal.delete(keys.timer(9, 9))
-    _, pages = seal(journal, snapshot)
+    _, pages, _ = seal(journal, snapshot)
     assert pages == WriteSet()
     assert not [key for key in snapshot.asked if key[:1] in (b"m", b"n")]
 

@@ -112,7 +112,7 @@ def test_a_torn_log_loses_whole_commits_only(folder):
 
 def test_format_names_program_and_version(folder):
     fill(folder)
-    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 1\n"
+    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 2\n"
 
 
 @pytest.mark.parametrize("name", ["lost+found", ".DS_Store"])
@@ -127,7 +127,7 @@ def test_a_start_that_was_killed_before_it_wrote_the_line_does_no_harm(folder):
     folder.mkdir(parents=True)
     (folder / "FORMAT").touch()
     fill(folder, a=b"1")
-    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 1\n"
+    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 2\n"
 
 
 def test_a_folder_of_other_things_is_refused_untouched(folder):
@@ -153,7 +153,7 @@ def test_another_programs_database_is_refused_untouched(folder):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"cowboy-devnet-store 2\n", "has format 2, and .* only 1: use the version"),
+        (b"cowboy-devnet-store 3\n", "has format 3, and .* only 2: use the version"),
         (b"cowboy-devnet-store 0\n", "has format 0"),
         (b"cowboy-devnet-store\n", "does not name a database of cowboy-devnet"),
         (b"cowboy-devnet-store one\n", "does not name"),

@@ -1,0 +1,123 @@
+"""Undo records: back to any height within reach is back to what the store held then."""
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from node.chain.transaction import decode_transaction
+from node.chain.transition import build_block, next_state, open_state
+from node.runtime import chainstore
+from node.runtime.chainstore import ChainStore
+from node.state import keys, undo
+from node.state.commitment import TreeCaches, recompute, state_root_of_pages
+from node.state.leveldb import LevelStore
+from node.state.memory import MemoryStore
+from pvm import Worker
+from tests.worlds import World
+
+BLOCKS = 8
+BLOCKS_KEPT = 5
+"""Fewer than there are blocks, so that records are dropped."""
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as worker:
+        yield worker
+
+
+class Chain(World):
+    """A world whose blocks are committed as the node commits them."""
+
+    def __init__(self, store, pick, worker):
+        self.chain = ChainStore(store)
+        self.caches = None
+        super().__init__(store, pick, worker)
+
+    def mine(self, raws):
+        if self.caches is None:
+            self.caches = self.state.caches
+            self.caches.trees = TreeCaches()
+        candidates = [decode_transaction(raw) for raw in raws]
+        parent = self.state
+        result = self.worker.run(lambda: build_block(parent, candidates))
+        snapshot = self.chain.commit(parent.snapshot, parent.head, result)
+        self.state = next_state(parent, result, snapshot)
+        self.blocks.append(result.block)
+        return result
+
+    def rewind(self, header):
+        """Caches stay as they are: they must know by themselves what is void."""
+        snapshot = self.chain.rewind(self.state.head.height, header.height)
+        self.state = open_state(self.genesis.params, header, snapshot, self.caches)
+
+
+def content(store):
+    """(all but undo records, undo records)."""
+    pairs = dict(store.snapshot().range(b"", b"\xff"))
+    records = {key for key in pairs if key[:1] == b"u"}
+    return (
+        {key: pairs[key] for key in pairs.keys() - records},
+        {key: pairs[key] for key in records},
+    )
+
+
+@settings(
+    suppress_health_check=list(HealthCheck),
+    max_examples=max(6, settings.default.max_examples // 8),
+)
+@given(crowd=st.randoms(use_true_random=False), is_on_disk=st.booleans())
+def test_rewinding_gives_back_what_was_and_the_chain_goes_on(worker, crowd, is_on_disk):
+    """To any height within reach; then the same blocks have the same hashes."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(undo, "BLOCKS_KEPT", BLOCKS_KEPT))
+        batch = crowd.choice([1, 4_000, 1 << 20])
+        stack.enter_context(patch.object(chainstore.rewind, "__defaults__", (batch,)))
+        store = MemoryStore()
+        if is_on_disk:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            store = LevelStore(Path(folder))
+            stack.callback(store.close)
+        rewind_and_go_on(Chain(store, crowd.randrange, worker), crowd)
+
+
+def rewind_and_go_on(world, crowd):
+    held, sent = {}, []
+    for _ in range(BLOCKS):
+        held[world.state.head] = content(world.store)
+        world._nonces = {}
+        sent.append([world._transaction() for _ in range(crowd.randrange(5))])
+        world.mine(sent[-1])
+        require_whole(world, held[world.blocks[-2].header])
+    head, last = world.state.head.height, content(world.store)
+    lowest = world.chain.lowest_reachable(head)
+    assert lowest == head - BLOCKS_KEPT
+    header = crowd.choice([one for one in held if one.height >= lowest])
+    world.rewind(header)
+    rest, records = content(world.store)
+    rest_then, records_then = held[header]
+    assert rest == rest_then
+    assert records.items() <= records_then.items(), "dropped records alone are missing"
+    snapshot = world.state.snapshot
+    assert recompute(snapshot) == state_root_of_pages(snapshot) == header.state_root
+    hashes = [block.header.hash() for block in world.blocks]
+    del world.blocks[header.height :]
+    for raws in sent[header.height - head :]:
+        world.mine(raws)
+    assert [block.header.hash() for block in world.blocks] == hashes
+    assert content(world.store)[0] == last[0]
+
+
+def require_whole(world, before):
+    """The record tells the old value of every key of its batch, read by it or not."""
+    after, records = content(world.store)
+    old = before[0]
+    record = undo.decode_record(records[keys.undo(world.state.head.height)])
+    assert all(old.get(key) == value for key, value in record.changes.items())
+    changed = {key for key in old | after if old.get(key) != after.get(key)}
+    assert changed <= record.changes.keys()
