@@ -6,7 +6,7 @@ a block adds, the readers answer from a snapshot. Both are pure.
 Rules: an empty block costs three small keys. What a decision about a timer adds of
 its own is bounded too: a put-off, of which one block can have 10,000, is only in the
 block's trace, every other decision is also found under its timer. A failure's text,
-line and hint are kept here, and only here.
+line, hint and call stack are kept here, and only here.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from node.primitives.crypto import blake2b256, keccak256
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
 from node.state import keys
 from node.state.store import Snapshot, WriteSet
-from pvm import Failure
+from pvm import Failure, Frame
 
 __all__ = [
     "decisions_between",
@@ -56,7 +56,8 @@ _INDEX_BYTES = 4
 
 # What `record` encoded, as the readers find it: arrays, which Python decodes as lists.
 _StoredTransaction: TypeAlias = tuple[Address, bytes]
-_StoredFailure: TypeAlias = tuple[str, str, str, int | None, str]
+_StoredFrame: TypeAlias = tuple[str, int]
+_StoredFailure: TypeAlias = tuple[str, str, str, int | None, str, list[_StoredFrame]]
 _StoredReceipt: TypeAlias = tuple[bytes, _StoredFailure | None]
 _StoredResults: TypeAlias = tuple[list[_StoredReceipt], list[bytes]]
 _StoredEvent: TypeAlias = tuple[Address, str, bytes, int | None]
@@ -147,7 +148,14 @@ def _encode_failure(failure: Failure | None) -> list[codec.Value] | None:
         failure.handler,
         failure.line,
         failure.hint,
+        [[frame.function, frame.line] for frame in failure.stack],
     ]
+
+
+def _decode_failure(failure: _StoredFailure) -> Failure:
+    kind, message, handler, line, hint, stack = failure
+    frames = tuple(Frame(*frame) for frame in stack)
+    return Failure(kind, message, handler, line, hint, frames)
 
 
 def _record_trace(
@@ -300,7 +308,7 @@ def _decode_receipt(
         cycles_held,
         cells_held,
         value,
-        None if failure is None else Failure(*failure),
+        None if failure is None else _decode_failure(failure),
         tuple(scheduled),
     )
 

@@ -9,40 +9,19 @@ import inspect
 from types import FunctionType, MethodType
 
 from pvm.builtins import PRICED
-from pvm.cbor import UnencodableValue
-from pvm.classes import name_of_class
 from pvm.compiler import ActorCode
-from pvm.errors import (
-    Halt,
-    OutOfCells,
-    OutOfCycles,
-    OutOfMemory,
-    OutOfWrites,
-    ReadOnlyViolation,
-    TooDeepRecursion,
-)
-from pvm.exceptions import caught, line_of
+from pvm.errors import Halt
 from pvm.execution import ACTOR_MODULE, Execution
+from pvm.failures import failure_of, handler_not_found
 from pvm.guards import open_module
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.storage import StorageView
-from pvm.text import exception_text
-from pvm.types import Entry, Failure, Message, Outcome
+from pvm.types import Entry, Message, Outcome
 from pvm.values import encode_return
 
 _CONSTRUCTORS = frozenset({"deploy", "init"})
-_MESSAGE_LENGTH_MAX = 1_000
 _PAYLOAD_ONLY = 1
-
-_HALT_TEXTS = {
-    OutOfCycles: "the cycle limit is used up",
-    OutOfCells: "the cell limit is used up",
-    OutOfMemory: "more memory than an execution may allocate",
-    OutOfWrites: "more state keys changed than an execution may",
-    TooDeepRecursion: "functions call each other too deep",
-    ReadOnlyViolation: "a read-only execution changes nothing",
-}
 
 
 def execute(code: ActorCode, message: Message, host: Host, meter: Meter) -> Outcome:
@@ -54,9 +33,7 @@ def execute(code: ActorCode, message: Message, host: Host, meter: Meter) -> Outc
     """
     handler = find_handler(code, message)
     if handler is None and message.entry is Entry.CALL:
-        names = " or ".join(message.handlers)
-        failure = Failure("HandlerNotFound", f"no handler {names}", names, None)
-        return Outcome(b"", failure)
+        return Outcome(b"", handler_not_found(message.handlers, code.handlers))
     vm = Execution(meter, host, message, PRICED)
     vm.handler = handler or ""
     failed: BaseException | None = None
@@ -67,8 +44,8 @@ def execute(code: ActorCode, message: Message, host: Host, meter: Meter) -> Outc
         failed = error
     except Exception as error:  # noqa: BLE001 - whatever the actor raised
         failed = error
-    failure_found = _failure(vm, failed)
-    return Outcome(b"" if failure_found else value, failure_found)
+    failure = failure_of(vm, failed)
+    return Outcome(b"" if failure else value, failure)
 
 
 def find_handler(code: ActorCode, message: Message) -> str | None:
@@ -139,76 +116,3 @@ def _call(vm: Execution, function: object) -> object:
     if positional > 0 or bound.__code__.co_flags & inspect.CO_VARARGS:
         return function(vm.message.payload)
     return function()
-
-
-def _failure(vm: Execution, error: BaseException | None) -> Failure | None:
-    """Why the execution failed; None if it did not. The meter goes first."""
-    meter = vm.meter
-    if isinstance(error, RecursionError | MemoryError):
-        is_deep = isinstance(error, RecursionError)
-        error = _halted(vm, TooDeepRecursion() if is_deep else OutOfMemory(), error)
-    line = None if error is None else line_of(error)
-    if error is None and meter.halted is None and meter.cycles.cell_contents >= 0:
-        return None
-    kind, text = "", ""
-    if isinstance(error, Exception) and meter.cycles.cell_contents >= 0:
-        try:
-            kind, text = _describe(vm, error)
-        except Halt:
-            kind = ""
-    if not kind:
-        kind, text = _describe_halt(vm)
-    text = _encodable(text[:_MESSAGE_LENGTH_MAX])
-    return Failure(kind, text, vm.handler, line, _hint(kind, text))
-
-
-def _encodable(text: str) -> str:
-    """The text as every receipt can hold it: lone surrogates escaped."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _halted(vm: Execution, halt: Halt, cause: BaseException) -> Halt:
-    """A halt in place of the interpreter's own limit (sandbox.md §5)."""
-    halt.__traceback__ = cause.__traceback__
-    try:
-        vm.meter.halt(halt)
-    except Halt as error:
-        return error
-
-
-def _describe(vm: Execution, error: Exception) -> tuple[str, str]:
-    if isinstance(error, UnencodableValue):
-        return "ReturnValue", str(error)
-    kind = name_of_class(type(error))
-    text = _safe_text(vm, error)
-    return kind, "" if text == kind else text
-
-
-def _safe_text(vm: Execution, error: Exception) -> str:
-    """The text of an exception; that of the interpreter is not repeated."""
-    try:
-        return exception_text(vm, caught(vm, error))
-    except Exception:  # noqa: BLE001 - an actor's `__str__` that fails
-        return ""
-
-
-def _describe_halt(vm: Execution) -> tuple[str, str]:
-    halt = vm.meter.halted
-    if halt is None:
-        try:
-            vm.meter.halt_by_counters()
-        except Halt as error:
-            halt = error
-    assert halt is not None
-    return type(halt).__name__, _HALT_TEXTS.get(type(halt)) or str(halt)
-
-
-def _hint(kind: str, text: str) -> str:
-    """What to try, for frequent first mistakes."""
-    if kind == "OutOfCycles":
-        return "give the call more cycles, or do less in one message"
-    if kind == "ReturnValue":
-        return "return None, bytes, str, int, bool, list or dict"
-    if kind == "TypeError" and not text:
-        return "check the number and the types of arguments"
-    return ""

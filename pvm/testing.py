@@ -17,6 +17,7 @@ from pvm.host import address_of
 from pvm.interpreter import execute
 from pvm.meter import Meter
 from pvm.types import Address, Entry, Environment, Limits, Message, Outcome
+from pvm.values import type_name
 from pvm.worker import Worker
 
 DEPLOYER: Final = Address(b"\xdd" * 20)
@@ -359,7 +360,9 @@ def call_once(
 
 def _bytes(value: object, name: str) -> bytes:
     if type(value) is not bytes:
-        raise HostError(HostErrorCode.InvalidInput, f"{name} must be bytes")
+        raise HostError(
+            HostErrorCode.InvalidInput, f"{name} must be bytes, not {type_name(value)}"
+        )
     return value
 
 

@@ -72,17 +72,30 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """One function of the actor's that a failure went through."""
+
+    function: str
+    """`name` or `Class.name`; `<module>` for the module's body."""
+    line: int
+    """1-based line of the actor's source."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Why an execution failed; the same text on every interpreter."""
 
     kind: str
-    """Name of the exception or halt, `HandlerNotFound` or `ReturnValue`."""
+    """A halt, an exception of the language, `HandlerNotFound` or `ReturnValue` by its
+    bare name; `HostError.NAME`; `actor.NAME` for a class of the actor's own."""
     message: str
     handler: str
     line: int | None
     """1-based line of the actor's source, where one is to blame."""
     hint: str = ""
     """What to try, for frequent first mistakes; never part of consensus."""
+    stack: tuple[Frame, ...] = ()
+    """The actor's own calls, outermost first, the innermost ones of a deep one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,8 +108,7 @@ def call_actor(
     failure = outcome.failure
     if failure is None:
         return outcome.value
-    # An exception of the actor's may have that name, but comes from a line of it.
-    if failure.kind == HostErrorCode.HandlerNotFound.name and failure.line is None:
+    if failure.kind == HostErrorCode.HandlerNotFound.name:
         raise HostError(HostErrorCode.HandlerNotFound, failure.message)
     raise RevertError(f"{failure.kind}: {failure.message}")
 

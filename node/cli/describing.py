@@ -26,6 +26,8 @@ __all__ = [
 EVENT_COLUMNS = ("height", "index", "emitter", "topic", "data")
 RECEIPT_COLUMNS = ("index", "kind", "actor", "handler", "status", "cycles", "fee", "id")
 
+_REFUSED_SOURCE = "CompileError"
+
 _KINDS: Mapping[int, str] = {
     types_pb2.RECEIPT_KIND_TRANSACTION: "transaction",
     types_pb2.RECEIPT_KIND_FIRE: "fire",
@@ -36,12 +38,28 @@ _KINDS: Mapping[int, str] = {
 
 
 def failure_text(error: types_pb2.ExecutionError) -> str:
-    """Kind, message, place and hint of a failed execution."""
+    """Kind, message, place and hint of a failed execution.
+
+    A refused source names its places itself, one a line.
+    """
     place = f" in {error.handler}" if error.handler else ""
-    if error.HasField("line"):
+    if error.HasField("line") and error.kind != _REFUSED_SOURCE:
         place += f", line {error.line}"
+    message = f": {error.message}" if error.message else ""
     hint = f" ({error.hint})" if error.hint else ""
-    return f"{error.kind}: {error.message}{place}{hint}"
+    return f"{error.kind}{message}{place}{hint}"
+
+
+def _stack_text(error: types_pb2.ExecutionError) -> str:
+    """The calls that led to the failure, outermost first; nothing for a single one."""
+    if len(error.stack) < 2:  # noqa: PLR2004 - the place says as much
+        return ""
+    return " > ".join(f"{frame.function}:{frame.line}" for frame in error.stack)
+
+
+def _address(address: bytes) -> str:
+    """An address; a deployment that was refused has none."""
+    return hexadecimal(address) if address else ""
 
 
 def dropped_text(dropped: types_pb2.DroppedTransaction) -> str:
@@ -62,7 +80,7 @@ def receipt_fields(receipt: types_pb2.Receipt) -> dict[str, str]:
         "kind": _KINDS[receipt.kind],
         "id": hexadecimal(receipt.id),
         "sender": hexadecimal(receipt.sender),
-        "actor" if receipt.handler else "target": hexadecimal(receipt.actor),
+        "actor" if receipt.handler else "target": _address(receipt.actor),
         "handler": receipt.handler,
         "value": returned_text(receipt.value) if receipt.value else "",
         "cycles": f"{receipt.cycles_used:,} of {receipt.cycles_limit:,}",
@@ -72,10 +90,11 @@ def receipt_fields(receipt: types_pb2.Receipt) -> dict[str, str]:
     }
     if not is_success(receipt):
         fields["error"] = failure_text(receipt.error)
+        fields["calls"] = _stack_text(receipt.error)
     for number, timer_id in enumerate(receipt.scheduled_timer_ids, 1):
         fields[f"timer {number}"] = hexadecimal(timer_id)
-    for warning in receipt.warnings:
-        fields["warning"] = types_pb2.Warning.Name(warning)
+    names = (types_pb2.Warning.Name(warning) for warning in receipt.warnings)
+    fields["warning"] = ", ".join(names)
     return {name: text for name, text in fields.items() if text}
 
 
@@ -84,7 +103,7 @@ def receipt_row(receipt: types_pb2.Receipt) -> tuple[str, ...]:
     return (
         str(receipt.index),
         _KINDS[receipt.kind],
-        hexadecimal(receipt.actor),
+        _address(receipt.actor),
         receipt.handler,
         "succeeded" if is_success(receipt) else failure_text(receipt.error),
         f"{receipt.cycles_used:,}",

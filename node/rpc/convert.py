@@ -215,6 +215,10 @@ def show_failure(failure: Failure | None) -> types_pb2.ExecutionError | None:
         handler=failure.handler,
         line=failure.line,
         hint=failure.hint,
+        stack=[
+            types_pb2.StackFrame(function=frame.function, line=frame.line)
+            for frame in failure.stack
+        ],
     )
 
 

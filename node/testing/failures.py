@@ -38,6 +38,9 @@ def _explain(receipt: Receipt, source: str | None) -> str:
             lines.append(f"    {rows[failure.line - 1].strip()}")
     elif failure.handler:
         lines.append(f"  in {failure.handler}")
+    if len(failure.stack) > 1:
+        calls = " > ".join(f"{frame.function}:{frame.line}" for frame in failure.stack)
+        lines.append(f"  calls: {calls}")
     if failure.hint:
         lines.append(f"  hint: {failure.hint}")
     lines.append(f"  {receipt.cycles_used} cycles, {receipt.cells_used} cells used")

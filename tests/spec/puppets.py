@@ -82,8 +82,8 @@ def refusal(actor: Actor, height: object, payload: object = b"", **options) -> s
 
 def refused(receipt: Receipt) -> str:
     """The name of the `HostError` that an actor did not catch."""
-    assert receipt.failure.kind == "HostError"
-    name, _, _ = receipt.failure.message.partition(":")
+    kind, _, name = receipt.failure.kind.partition(".")
+    assert kind == "HostError"
     return name
 
 

@@ -195,10 +195,10 @@ def test_the_signer_may_pay_only_in_its_own_transaction(chain, witness, other):
         receipt = witness.call(
             "schedule_paid_by", stranger, expect_failure=True, **ROOMY
         )
-        assert "InvalidInput: fee_payer" in receipt.failure.message
+        assert "fee_payer: " in receipt.failure.message
     witness.call("schedule_paid_by_in_a_message", signer, **ROOMY)
     (receipt,) = chain.mine().receipts
-    assert "InvalidInput: fee_payer" in receipt.failure.message
+    assert "fee_payer: " in receipt.failure.message
     witness.call("schedule_paid_by_in_a_message", witness.address, **ROOMY)
     chain.mine()
     assert [t.fee_payer for t in witness.timers] == [signer, witness.address]

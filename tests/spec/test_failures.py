@@ -105,7 +105,7 @@ def failing(chain):
     [
         ("reverts", "Reverted", ""),
         ("raises", "ValueError", ""),
-        ("refused", "HostError", ""),
+        ("refused", "HostError.InvalidInput", ""),
         ("swallows", "Reverted", ""),
         ("too_deep", "TooDeepRecursion", ""),
         ("bad_answer", "ReturnValue", ""),

@@ -47,6 +47,6 @@ def routed():
         actor = chain.deploy(source)
         actor.call("run")
         receipt = actor.call("routed", expect_failure=True)
-        assert receipt.failure.kind == "HostError"
+        assert receipt.failure.kind == "HostError.InvalidInput"
         assert "_handler has at most" in receipt.failure.message
         assert not chain.timers(actor)

@@ -169,9 +169,13 @@ def run():
         ("int('x')", "ValueError", ""),
         ("later", "NameError", ""),
         ("[later for i in [1]]", "NameError", ""),
-        ("raise_it()", "Mine", "text"),
+        ("raise_it()", "actor.Mine", "text"),
         ("pvm_host.revert('reason')", "Reverted", "reason"),
-        ("pvm_host.get_state(5)", "HostError", "InvalidInput: key must be bytes"),
+        (
+            "pvm_host.get_state(5)",
+            "HostError.InvalidInput",
+            "key must be bytes, not int",
+        ),
     ],
 )
 def test_texts_of_the_interpreter_are_not_repeated(statement, kind, message):
@@ -201,7 +205,7 @@ def run():
     raise Mine
 """
     failure = call_once(source).outcome.failure
-    assert (failure.kind, failure.message) == ("Mine", "")
+    assert (failure.kind, failure.message) == ("actor.Mine", "")
 
 
 def test_a_text_that_never_ends_is_the_halt_it_causes():

@@ -727,14 +727,21 @@ class ExecutionError(_message.Message):
     HANDLER_FIELD_NUMBER: _builtins.int
     LINE_FIELD_NUMBER: _builtins.int
     HINT_FIELD_NUMBER: _builtins.int
+    STACK_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
-    """Name of the exception or halt."""
+    """A halt, an exception of the language or a refusal of the chain by its bare name;
+    `HostError.NAME` for a refused host call; `actor.NAME` for a class of the actor's.
+    """
     message: _builtins.str
     handler: _builtins.str
     line: _builtins.int
     """Line of the actor's source, from 1, where one is to blame."""
     hint: _builtins.str
     """What to try, for frequent first mistakes."""
+    @_builtins.property
+    def stack(self) -> _containers.RepeatedCompositeFieldContainer[Global___StackFrame]:
+        """The actor's own calls, outermost first; the innermost ones of a deep stack."""
+
     def __init__(
         self,
         *,
@@ -743,16 +750,42 @@ class ExecutionError(_message.Message):
         handler: _builtins.str = ...,
         line: _builtins.int | None = ...,
         hint: _builtins.str = ...,
+        stack: _abc.Iterable[Global___StackFrame] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "line", b"line"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "handler", b"handler", "hint", b"hint", "kind", b"kind", "line", b"line", "message", b"message"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "handler", b"handler", "hint", b"hint", "kind", b"kind", "line", b"line", "message", b"message", "stack", b"stack"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__line: _TypeAlias = _typing.Literal["line"]  # noqa: Y015
     _WhichOneofArgType__line: _TypeAlias = _typing.Literal["_line", b"_line"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__line) -> _WhichOneofReturnType__line | None: ...
 
 Global___ExecutionError: _TypeAlias = ExecutionError  # noqa: Y015
+
+@_typing.final
+class StackFrame(_message.Message):
+    """One function of the actor's source that a failure went through."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FUNCTION_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    function: _builtins.str
+    """`name` or `Class.name`; `<module>` for the body of the module."""
+    line: _builtins.int
+    def __init__(
+        self,
+        *,
+        function: _builtins.str = ...,
+        line: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["function", b"function", "line", b"line"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StackFrame: _TypeAlias = StackFrame  # noqa: Y015
 
 @_typing.final
 class Price(_message.Message):

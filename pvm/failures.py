@@ -1,0 +1,184 @@
+"""Why an execution failed, in words that help (host.md §2).
+
+Rules: the meter goes first, whatever was raised or returned; the same failure reads
+the same on every interpreter, so nothing of the interpreter's own texts is shown; a
+kind says who defined it, so that no class of an actor's passes for one of ours:
+
+* a bare name is a halt, an exception of the language, or a refusal of the chain;
+* `HostError.NAME` is a host call that was refused;
+* `actor.NAME` is an exception class of the actor's source.
+
+Kind is part of consensus. Message, place, call stack and hint are for people.
+"""
+
+from types import TracebackType
+from typing import Final
+
+from pvm import desugar, language
+from pvm.cbor import UnencodableValue
+from pvm.classes import is_actor_class, name_of_class
+from pvm.errors import (
+    Halt,
+    HostError,
+    OutOfCells,
+    OutOfCycles,
+    OutOfMemory,
+    OutOfWrites,
+    ReadOnlyViolation,
+    TooDeepRecursion,
+)
+from pvm.exceptions import caught, line_of
+from pvm.execution import Execution
+from pvm.instrument import MODULE_FUNCTION
+from pvm.text import exception_text
+from pvm.types import Failure, Frame
+
+STACK_FRAMES_MAX: Final = 16
+"""Frames of a failure's call stack: the innermost ones."""
+
+_MESSAGE_LENGTH_MAX = 1_000
+
+_COMPREHENSIONS = frozenset({"<listcomp>", "<dictcomp>"})
+
+_INSERTED = frozenset({"<locals>", "_outer", MODULE_FUNCTION, "_generator"})
+"""Parts of qualified names that no actor wrote."""
+
+_HALT_TEXTS = {
+    OutOfCycles: "the cycle limit is used up",
+    OutOfCells: "the cell limit is used up",
+    OutOfMemory: "more memory than an execution may allocate",
+    OutOfWrites: "more state keys changed than an execution may",
+    TooDeepRecursion: "functions call each other too deep",
+    ReadOnlyViolation: "a read-only execution changes nothing",
+}
+
+_HINTS = {
+    "OutOfCycles": "give the call more cycles, or do less in one message",
+    "OutOfCells": "give the call more cells, or store, send and return less",
+    "ReturnValue": "return None, bytes, str, int, bool, list or dict",
+    "ReadOnlyViolation": "call it in a transaction: a query changes nothing",
+    "KeyError": "x.get(key, default) reads what may be absent",
+    "HostError.InsufficientBalance": "send the actor base units, as a call's value",
+    "HostError.PermissionDenied": "@public lets everybody call a method",
+    "HostError.PurityViolation": "@deferred lets a method send and schedule",
+}
+
+
+def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
+    """Why the execution failed; None if it did not.
+
+    Args:
+        vm: the execution, over.
+        error: what left the handler, if anything did.
+    """
+    meter = vm.meter
+    if isinstance(error, RecursionError | MemoryError):
+        is_deep = isinstance(error, RecursionError)
+        error = _halted(vm, TooDeepRecursion() if is_deep else OutOfMemory(), error)
+    if error is None and meter.halted is None and meter.cycles.cell_contents >= 0:
+        return None
+    line = None if error is None else line_of(error)
+    stack = () if error is None else _stack_of(error.__traceback__)
+    kind, text = "", ""
+    if isinstance(error, Exception) and meter.cycles.cell_contents >= 0:
+        try:
+            kind, text = _describe(vm, error)
+        except Halt:
+            kind = ""
+    if not kind:
+        kind, text = _describe_halt(vm)
+    text = _encodable(text[:_MESSAGE_LENGTH_MAX])
+    return Failure(kind, text, vm.handler, line, _hint(kind, text), stack)
+
+
+def handler_not_found(names: tuple[str, ...], handlers: tuple[str, ...]) -> Failure:
+    """The failure of a message that reaches no handler.
+
+    Args:
+        names: handlers that were asked for.
+        handlers: those that the actor has.
+    """
+    wanted = " or ".join(names)
+    known = ", ".join(handlers)[:_MESSAGE_LENGTH_MAX]
+    hint = f"this actor has {known}" if known else "this actor has no handlers"
+    return Failure("HandlerNotFound", f"no handler {wanted}", wanted, None, hint)
+
+
+def _stack_of(trace: TracebackType | None) -> tuple[Frame, ...]:
+    """Functions of the actor's that the failure went through, outermost first.
+
+    A comprehension is a frame on one interpreter and none on the other: it counts as
+    the function that it stands in.
+    """
+    frames: list[Frame] = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == language.ACTOR_FILE:
+            name = _function_name(code.co_qualname)
+            if code.co_name in _COMPREHENSIONS and frames:
+                name = frames.pop().function
+            frames.append(Frame(name, trace.tb_lineno))
+        trace = trace.tb_next
+    return tuple(frames[-STACK_FRAMES_MAX:])
+
+
+def _function_name(qualified: str) -> str:
+    """`Class.method` or `outer.inner`, as the actor wrote it."""
+    own = (part for part in qualified.split(".") if part not in _INSERTED)
+    return ".".join(map(desugar.public_name, own)) or "<module>"
+
+
+def _halted(vm: Execution, halt: Halt, cause: BaseException) -> Halt:
+    """A halt in place of the interpreter's own limit (sandbox.md §5)."""
+    halt.__traceback__ = cause.__traceback__
+    try:
+        vm.meter.halt(halt)
+    except Halt as error:
+        return error
+
+
+def _describe(vm: Execution, error: Exception) -> tuple[str, str]:
+    if isinstance(error, UnencodableValue):
+        return "ReturnValue", str(error)
+    text = _safe_text(vm, error)
+    if isinstance(error, HostError):
+        return f"HostError.{error.name}", text.removeprefix(f"{error.name}: ")
+    name = name_of_class(type(error))
+    kind = f"actor.{name}" if is_actor_class(type(error)) else name
+    return kind, "" if text == name else text
+
+
+def _safe_text(vm: Execution, error: Exception) -> str:
+    """The text of an exception; that of the interpreter is not repeated."""
+    try:
+        return exception_text(vm, caught(vm, error))
+    except Exception:  # noqa: BLE001 - an actor's `__str__` that fails
+        return ""
+
+
+def _describe_halt(vm: Execution) -> tuple[str, str]:
+    halt = vm.meter.halted
+    if halt is None:
+        try:
+            vm.meter.halt_by_counters()
+        except Halt as error:
+            halt = error
+    assert halt is not None
+    return type(halt).__name__, _HALT_TEXTS.get(type(halt)) or str(halt)
+
+
+def _encodable(text: str) -> str:
+    """The text as every receipt can hold it: lone surrogates escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _hint(kind: str, text: str) -> str:
+    """What to try, for frequent first mistakes."""
+    if kind.startswith("HostError.") and "bytes" in text and "not str" in text:
+        return 'text.encode() makes bytes of a str; b"…" is a literal'
+    if kind == "TypeError" and not text:
+        return (
+            "check the number and the types of arguments; a payload is bytes, "
+            "payload.decode() its text"
+        )
+    return _HINTS.get(kind, "")

@@ -1,0 +1,139 @@
+"""Why an execution failed: kind, message, call stack and hint (host.md §2)."""
+
+import pytest
+
+from pvm.failures import STACK_FRAMES_MAX
+from pvm.testing import World, call_once
+from pvm.types import Frame
+
+NAMES = """
+import json
+
+class OutOfCycles(Exception):
+    pass
+
+class HandlerNotFound(Exception):
+    pass
+
+def run(payload):
+    if payload == b"halt":
+        raise OutOfCycles("not really")
+    if payload == b"handler":
+        raise HandlerNotFound("nor this")
+    raise ValueError(payload.decode())
+"""
+
+
+@pytest.mark.parametrize(
+    ("payload", "kind"),
+    [
+        (b"halt", "actor.OutOfCycles"),
+        (b"handler", "actor.HandlerNotFound"),
+        (b"x", "ValueError"),
+    ],
+)
+def test_a_class_of_the_actors_never_passes_for_one_of_ours(payload, kind):
+    assert call_once(NAMES, payload=payload).outcome.failure.kind == kind
+
+
+def test_a_caller_is_told_of_a_handler_that_only_claims_to_be_missing():
+    world = World()
+    callee = world.add(NAMES)
+    source = f"""
+def run(payload):
+    try:
+        pvm_host.call_actor({callee!r}, "run", payload, 10_000)
+    except pvm_host.RevertError as error:
+        return str(error)
+"""
+    value = world.call(world.add(source), "run", b"handler").value
+    assert value == b"actor.HandlerNotFound: nor this"
+
+
+STACKED = """
+class Book:
+    def total(self, payload):
+        return self._sum([1, 2])
+
+    def _sum(self, items):
+        return [self._item(item) for item in items]
+
+    def _item(self, item):
+        def inner():
+            return {}[item]
+        return inner()
+
+    def lambda_(self, payload):
+        return sorted([2, 1], key=lambda item: [][item])
+
+    def lazy(self, payload):
+        return [item for item in self._each()]
+
+    def _each(self):
+        yield 1 // 0
+
+def deep(payload):
+    return deep(payload) if pvm_host.charge_gas(1) else deeper(30)
+
+def deeper(n):
+    return deeper(n - 1) if n else {}[n]
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "stack"),
+    [
+        (
+            "total",
+            [
+                ("Book.total", 4),
+                ("Book._sum", 7),
+                ("Book._item", 12),
+                ("Book._item.inner", 11),
+            ],
+        ),
+        ("lambda_", [("Book.lambda_", 15), ("Book.lambda_.<lambda>", 15)]),
+        ("lazy", [("Book.lazy", 18), ("Book._each", 21)]),
+        ("deep", [("deeper", 27)] * STACK_FRAMES_MAX),
+    ],
+)
+def test_the_stack_is_the_actors_own_on_every_interpreter(handler, stack):
+    """A comprehension is a frame on 3.11 only; helpers are none anywhere."""
+    failure = call_once(STACKED, handler).outcome.failure
+    assert failure.stack == tuple(Frame(*frame) for frame in stack)
+    assert failure.line == stack[-1][1]
+
+
+def test_the_body_of_a_module_is_a_frame():
+    failure = call_once("x = {}['k']\ndef run(): pass").outcome.failure
+    assert failure.stack == (Frame("<module>", 1),)
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("pvm_host.set_state('k', b'')", "text.encode()"),
+        ("pvm_host.sha256('text')", "text.encode()"),
+        ("payload + 'text'", "payload.decode()"),
+        ("self.storage['absent']", "get(key, default)"),
+        ("pvm_host.transfer(self.address, 1)", "send the actor base units"),
+        ("pvm_host.charge_gas(10**9)", "more cycles"),
+        ("pvm_host.set_state(b'k', b'v' * 60_000)", "more cells"),
+        ("return {1, 2}", "return None, bytes"),
+    ],
+)
+def test_frequent_first_mistakes_get_a_hint(statement, hint):
+    """host.md §2: what to try, in the receipt."""
+    source = f"class Actor:\n    def run(self, payload):\n        {statement}\n"
+    world = World()
+    failure = world.call(world.add(source), "run", cells=50_000).outcome.failure
+    assert hint in failure.hint
+
+
+def test_a_missing_handler_names_those_that_there_are():
+    failure = call_once("def one(): pass\ndef two(): pass", "too").outcome.failure
+    assert (failure.message, failure.hint) == (
+        "no handler too",
+        "this actor has one, two",
+    )
+    assert call_once("x = 1").outcome.failure.hint == "this actor has no handlers"
