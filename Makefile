@@ -2,6 +2,8 @@
 #
 # VENV    where the virtual environment is made           (.venv)
 # PYTHON  interpreters to try for it, in this order       (python3.11 python3.12 python3)
+# SEED    of the first simulated world                    (1)
+# WORLDS  how many worlds are simulated                   (500)
 # ARGS    passed on to the command that the target runs   (make test ARGS="-k fifo")
 
 .DEFAULT_GOAL := help
@@ -11,6 +13,8 @@ SHELL := /bin/sh
 VENV ?= .venv
 PYTHON ?= python3.11 python3.12 python3
 ARGS ?=
+SEED ?= 1
+WORLDS ?= 500
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
@@ -71,7 +75,8 @@ test: $(STAMP) ## what a person runs, under three minutes
 	"$(BIN)/python" -m pytest -q -m "not slow and not e2e" $(ARGS)
 
 .PHONY: test-long
-test-long: $(STAMP) ## property tests at length, then every test with branch coverage
+test-long: $(STAMP) ## properties and worlds at length, then every test with coverage
+	"$(BIN)/python" -m tests.simulation --quiet --seed 1000000 --worlds 1200
 	HYPOTHESIS_PROFILE=ci "$(BIN)/python" -m pytest -q tests/property tests/differential
 	"$(BIN)/coverage" erase
 	"$(BIN)/coverage" run -m pytest -q -m "not e2e" $(ARGS)
@@ -82,6 +87,10 @@ test-long: $(STAMP) ## property tests at length, then every test with branch cov
 fuzz: export HYPOTHESIS_PROFILE = nightly
 fuzz: $(STAMP) ## the property tests alone, ten thousand examples each
 	"$(BIN)/python" -m pytest -q tests/property $(ARGS)
+
+.PHONY: simulate
+simulate: $(STAMP) ## small worlds that crash, checked after each block (SEED=7 WORLDS=1)
+	@"$(BIN)/python" -m tests.simulation --seed $(SEED) --worlds $(WORLDS) $(ARGS)
 
 .PHONY: bench
 bench: $(STAMP) ## measure, and write docs/performance.md

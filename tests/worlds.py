@@ -119,53 +119,30 @@ ACTORS = 3
 NOBODY = b"\x77" * 20
 
 
-class World:
-    """A chain over a store, and a crowd that acts on it."""
+class Crowd:
+    """Accounts and actors, and what they send; the driver shows it the state."""
 
-    def __init__(self, store, pick, worker):
-        self.genesis = parse_genesis(GENESIS)
-        self.store = store
+    def __init__(self, genesis, pick):
+        self.genesis = genesis
         self.pick = pick
-        self.worker = worker
-        self.blocks = []
-        first = worker.run(lambda: build_genesis(self.genesis))
-        store.commit(first.writes, sync=False)
-        self.state = open_state(self.genesis.params, first.header, store.snapshot())
+        self.state = None
         self.accounts = [dev_account(i) for i in range(5)]
         code_hash = keccak256(PUPPET)
         self.actors = [
             derive_actor_address(self.accounts[0], bytes([i]) * 32, code_hash)
             for i in range(ACTORS)
         ]
-        self.mine(self._deployments())
+        self._nonces = {}
 
     def choose(self, items):
         return items[self.pick(len(items))]
 
-    # --- blocks ------------------------------------------------------------------
+    def next_nonce(self, address):
+        """Of what the crowd sends next, unless it sent more for this block."""
+        return load_account(self.state.snapshot, address).nonce
 
-    def mine(self, raws):
-        """Build, commit, go on; the candidates are raw."""
-        candidates = [decode_transaction(raw) for raw in raws]
-        parent = self.state
-        result = self.worker.run(lambda: build_block(parent, candidates))
-        self.store.commit(result.writes, sync=False)
-        self.state = next_state(parent, result, self.store.snapshot())
-        self.blocks.append(result.block)
-        return result
-
-    def reopen(self):
-        """Forget all that is not in the store, as a restart does."""
-        self.state = open_state(
-            self.genesis.params, self.state.head, self.store.snapshot()
-        )
-
-    def step(self):
-        """One block of a random crowd."""
-        self._nonces = {}
-        return self.mine([self._transaction() for _ in range(self.pick(5))])
-
-    def _deployments(self):
+    def deployments(self):
+        """Three puppets, with a balance each."""
         self._nonces = {}
         raws = []
         for i, actor in enumerate(self.actors):
@@ -174,12 +151,18 @@ class World:
             raws.append(self._raw(0, Fund(actor, (i + 1) * 10**9)))
         return raws
 
+    def transactions(self, count):
+        """What a random crowd sends for one block."""
+        self._nonces = {}
+        return [self._transaction() for _ in range(count)]
+
     # --- transactions ---------------------------------------------------------------
 
     def _raw(self, account, instruction, cycles=400_000, cells=60_000, **fields):
         address = self.accounts[account]
-        known = load_account(self.state.snapshot, address).nonce
-        nonce = self._nonces.get(address, known)
+        if address not in self._nonces:
+            self._nonces[address] = self.next_nonce(address)
+        nonce = self._nonces[address]
         self._nonces[address] = nonce + 1
         numbers = {
             "chain_id": 100,
@@ -287,6 +270,40 @@ class World:
             self.choose([None, 20_000, 40_000]),
             self.choose([None, None, self.pick(9)]),
         ]
+
+
+class World(Crowd):
+    """A chain over a store, and a crowd that acts on it."""
+
+    def __init__(self, store, pick, worker):
+        super().__init__(parse_genesis(GENESIS), pick)
+        self.store = store
+        self.worker = worker
+        self.blocks = []
+        first = worker.run(lambda: build_genesis(self.genesis))
+        store.commit(first.writes, sync=False)
+        self.state = open_state(self.genesis.params, first.header, store.snapshot())
+        self.mine(self.deployments())
+
+    def mine(self, raws):
+        """Build, commit, go on; the candidates are raw."""
+        candidates = [decode_transaction(raw) for raw in raws]
+        parent = self.state
+        result = self.worker.run(lambda: build_block(parent, candidates))
+        self.store.commit(result.writes, sync=False)
+        self.state = next_state(parent, result, self.store.snapshot())
+        self.blocks.append(result.block)
+        return result
+
+    def reopen(self):
+        """Forget all that is not in the store, as a restart does."""
+        self.state = open_state(
+            self.genesis.params, self.state.head, self.store.snapshot()
+        )
+
+    def step(self):
+        """One block of a random crowd."""
+        return self.mine(self.transactions(self.pick(5)))
 
 
 def fixed_pick(seed):

@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis
-from node.chain.params import WRITES_PER_EXECUTION_MAX
 from node.chain.transaction import Transaction
 from node.chain.transition import apply_block, build_block, next_state, open_state
-from node.state.commitment import recompute, state_root_of_pages
 from node.state.leveldb import LevelStore
 from node.state.memory import MemoryStore
 from pvm import Worker
-from tests.worlds import World, decodes, recount
+from tests.replica import require_budgets, require_sound_state
+from tests.worlds import World, decodes
 
 BLOCKS = 8
 LOOSE = settings(suppress_health_check=list(HealthCheck))
@@ -69,12 +68,8 @@ def test_after_every_block(worker, crowd):
         follower.follow(world.blocks[0])
         for _ in range(BLOCKS):
             built = world.step()
-            snapshot = world.state.snapshot
-            minted, counted = recount(snapshot)
-            assert minted == counted
-            assert recompute(snapshot) == built.header.state_root
-            assert state_root_of_pages(snapshot) == built.header.state_root
-            require_budgets(world, built)
+            require_sound_state(world.state)
+            require_budgets(world.genesis.params, built)
             # The same block on another store gives the same result, all of it.
             if crowd.randrange(8) == 0:
                 follower.restart()
@@ -86,28 +81,6 @@ def test_after_every_block(worker, crowd):
             assert applied.writes == built.writes
             assert applied.use == built.use
         follower.store.close()
-
-
-def require_budgets(world, result):
-    """D8, D14, D43: no lane is exceeded; what was paid is what the receipts say."""
-    params, use = world.genesis.params, result.use
-    assert use.user_cycles <= params.lane_user_cycles
-    assert use.timer_cycles <= params.timer_config.lane_timer_cycles
-    assert use.deferred_cycles <= params.lane_deferred_cycles
-    assert use.gc_cycles <= params.timer_config.gc_cycles_per_block
-    assert use.cells <= params.block_cells
-    assert use.cycles == sum(r.cycles_used for r in result.receipts)
-    assert use.cells == sum(r.cells_used for r in result.receipts)
-    assert use.writes <= WRITES_PER_EXECUTION_MAX * len(result.receipts)
-    for receipt in result.receipts:
-        assert 0 <= receipt.cycles_used + receipt.cycles_held <= receipt.cycles_limit
-        assert 0 <= receipt.cells_used + receipt.cells_held <= receipt.cells_limit
-        assert receipt.is_success or receipt.cycles_held == receipt.cells_held == 0
-        paid = receipt.burned_cycle + receipt.burned_lane + receipt.burned_cell
-        assert receipt.fee == paid + receipt.tip
-    assert [r.index for r in result.receipts] == list(range(len(result.receipts)))
-    failed = {r.index for r in result.receipts if not r.is_success}
-    assert all(event.receipt_index not in failed for event in result.events)
 
 
 @WORLDS
