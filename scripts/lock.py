@@ -1,10 +1,10 @@
 """Write the lock files: every dependency at one version, with the hashes of its files.
 
 `requirements/runtime.lock` is what the node needs, `requirements/dev.lock` that and the
-tools of this checkout. Both hold for CPython 3.11 and 3.12 and name no address, so that
-they install from whichever index or mirror the machine is set up with. Versions that a
-lock already names are kept while pyproject.toml allows them; `--upgrade` takes the
-newest.
+tools of this checkout, `requirements/build.lock` what makes the wheel. They hold for
+CPython 3.11 and 3.12 and name no address, so that they install from whichever index or
+mirror the machine is set up with. Versions that a lock already names are kept while
+pyproject.toml allows them; `--upgrade` takes the newest.
 
     .venv/bin/python scripts/lock.py [--upgrade]
 """
@@ -17,8 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 LOCKS = {
-    "requirements/dev.lock": ("--group", "dev"),
-    "requirements/runtime.lock": (),
+    "requirements/dev.lock": ("pyproject.toml", "--group", "dev"),
+    "requirements/runtime.lock": ("pyproject.toml",),
+    "requirements/build.lock": ("--group", "build", "-c", "requirements/dev.lock"),
 }
 
 OPTIONS = (
@@ -41,7 +42,7 @@ dependency of this project: put it into an environment of its own and try again,
 
 
 def main(arguments: list[str]) -> int:
-    """Write both locks; return the exit code of the process."""
+    """Write the locks; return the exit code of the process."""
     if unknown := [item for item in arguments if item != "--upgrade"]:
         print(f"unknown argument {unknown[0]}; only --upgrade is known")
         return 2
@@ -49,8 +50,8 @@ def main(arguments: list[str]) -> int:
     if uv is None:
         print(NO_UV)
         return 2
-    for lock, group in LOCKS.items():
-        command = [uv, "pip", "compile", "pyproject.toml", *group, *OPTIONS]
+    for lock, sources in LOCKS.items():
+        command = [uv, "pip", "compile", *sources, *OPTIONS]
         command += [*arguments, f"--output-file={lock}"]
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
         if code != 0:
