@@ -83,6 +83,10 @@ test-long: $(STAMP) ## properties and worlds at length, then every test with cov
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report
 
+.PHONY: e2e
+e2e: $(STAMP) ## the devnet in containers, from outside; needs Docker
+	"$(BIN)/python" -m pytest -q -m e2e tests/e2e $(ARGS)
+
 .PHONY: fuzz
 fuzz: export HYPOTHESIS_PROFILE = nightly
 fuzz: $(STAMP) ## the property tests alone, ten thousand examples each

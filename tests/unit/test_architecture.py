@@ -28,6 +28,7 @@ PACKAGES = ("node", "pvm")
 ENTRY_POINTS = (
     "node.__main__",
     "node.cli",
+    "node.cli.health",  # the container's health check
     "node.client",
     "node.primitives.proof",  # for whoever holds a state root and a proof
     "node.testing",
@@ -42,7 +43,13 @@ FOLDERS_NOT_READ = {
     "dist",
     "node_modules",
 }
-HIDDEN_READ = {".ci", ".editorconfig", ".gitignore", ".pre-commit-config.yaml"}
+HIDDEN_READ = {
+    ".ci",
+    ".dockerignore",
+    ".editorconfig",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+}
 
 
 def unsplit(text: str) -> str:

@@ -1,6 +1,6 @@
 """The README is true: its code runs, its commands answer what it prints.
 
-In a printed answer `…` stands for anything, and a line of it alone for any lines.
+What it shows of Docker is tried by `make e2e`.
 """
 
 import json
@@ -15,33 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.consoles import blocks, is_what_came, sessions
+
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks(TEXT)
 ACTOR, PYTEST = (code for language, code in BLOCKS if language == "python")
-CONSOLES = [code for language, code in BLOCKS if language == "console"]
+DOCKER, MAKE_RUN = [code for language, code in BLOCKS if language == "console"]
 DEADLINE_SECONDS = 60
-
-
-def sessions(block):
-    """(command without its comment, printed answer) of a console block."""
-    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command, _, answer = part.partition("\n")
-        yield command.split("  #")[0].strip(), answer
-
-
-def pattern(answer):
-    lines = [
-        r"(?:.*\n)*?"
-        if line == "…"
-        else ".*".join(map(re.escape, line.split("…"))) + r"\n"
-        for line in answer.splitlines()
-    ]
-    return re.compile("".join(lines))
-
-
-def is_what_came(answer, output):
-    return pattern(answer).fullmatch(output) is not None
 
 
 def environment(**more):
@@ -66,6 +47,12 @@ def test_every_block_of_the_readme_is_tested_here():
     assert len(TEXT.splitlines()) < 80
 
 
+def test_docker_comes_first_and_needs_nothing_else():
+    assert DOCKER
+    for command, _ in sessions(DOCKER):
+        assert command.startswith("docker compose ")
+
+
 @pytest.mark.parametrize(
     ("answer", "output", "is_true"),
     [
@@ -80,22 +67,6 @@ def test_every_block_of_the_readme_is_tested_here():
 )
 def test_an_answer_is_compared_line_by_line(answer, output, is_true):
     assert is_what_came(answer, output) is is_true
-
-
-def test_make_demo_prints_what_the_readme_says():
-    ((command, answer),) = sessions(CONSOLES[0])
-    assert command == "make demo"
-    assert recipe("demo") == '@"$(BIN)/python" scripts/demo.py $(ARGS)'
-    done = subprocess.run(
-        [sys.executable, "scripts/demo.py"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=DEADLINE_SECONDS,
-    )
-    assert is_what_came(answer, done.stdout), done.stdout
 
 
 def test_the_actor_has_twelve_lines():
@@ -126,7 +97,7 @@ def test_the_test_passes_as_printed(folder):
 @pytest.fixture
 def run(folder):
     """`cowboy-devnet …` as it is typed, against the node that `make run` starts."""
-    (make, banner), *_ = sessions(CONSOLES[1])
+    (make, banner), *_ = sessions(MAKE_RUN)
     words = shlex.split(make)
     assert words[:2] == ["make", "run"]
     assert recipe("run") == '@"$(BIN)/cowboy-devnet" start $(ARGS)'
@@ -169,7 +140,7 @@ def run(folder):
 
 def test_the_commands_answer_what_the_readme_prints(run):
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    _, (activate, _), *typed = sessions(CONSOLES[1])
+    _, (activate, _), *typed = sessions(MAKE_RUN)
     assert activate == ". .venv/bin/activate"
     actor = ""
     for command, answer in typed:

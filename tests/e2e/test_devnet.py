@@ -1,0 +1,177 @@
+"""The devnet from outside: deployed to, killed, stopped, taken down and brought back.
+
+What the node told a client counts: a receipt that was acknowledged, a block that a
+stream carried. A kill is no power cut, so empty blocks are never built again either.
+"""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pytest
+
+from node.chain.transaction import Transfer
+from node.client import NodeError, NodeUnreachable, TransactionDropped, Wallet
+from node.primitives.types import Amount
+from node.rpc.v1 import types_pb2
+from tests.consoles import blocks, is_what_came, sessions
+from tests.e2e.project import DEADLINE_SECONDS, ROOT, wait_until
+
+pytestmark = pytest.mark.e2e
+
+README = (ROOT / "README.md").read_text()
+SENDERS = range(1, 9)  # account 0 deploys
+KILLS = 3
+ACKNOWLEDGED_BEFORE_THE_END = 60
+FIRES = 3
+BLOCKS_PER_FIRE = 10
+
+
+@dataclass
+class Told:
+    """What clients were told while there was load."""
+
+    receipts: list[types_pb2.CommittedTransaction] = field(default_factory=list)
+    headers: list[types_pb2.Header] = field(default_factory=list)
+
+
+def send_until_the_end(node, wallet: Wallet, told: Told) -> None:
+    with node.client() as client:
+        transfer = Transfer(Wallet.dev(0).address, Amount(1))
+        try:
+            while True:
+                told.receipts.append(client.execute(wallet, transfer))
+        except (NodeUnreachable, NodeError, TransactionDropped):
+            return
+
+
+def follow_until_the_end(node, told: Told, begun: threading.Event) -> None:
+    with node.client() as client:
+        try:
+            for message in client.stream_blocks():
+                told.headers.append(message.block.header)
+                begun.set()
+        except (NodeUnreachable, NodeError):
+            return
+
+
+@contextmanager
+def load(node) -> Iterator[Told]:
+    """Eight senders and a stream, until the node ends; nothing is told after that."""
+    told, begun = Told(), threading.Event()
+    threads = [
+        threading.Thread(target=send_until_the_end, args=(node, Wallet.dev(i), told))
+        for i in SENDERS
+    ]
+    threads.append(
+        threading.Thread(target=follow_until_the_end, args=(node, told, begun))
+    )
+    with ExitStack() as joined:
+        for thread in threads:
+            thread.start()
+            joined.callback(thread.join)
+        assert begun.wait(DEADLINE_SECONDS)
+        yield told
+
+
+def require_kept(node, told: Told) -> None:
+    """The node has everything it ever told."""
+    assert len(told.receipts) >= ACKNOWLEDGED_BEFORE_THE_END
+    assert told.headers
+    with node.client() as client:
+        for acknowledged in told.receipts:
+            kept = client.transaction(acknowledged.receipt.id).committed
+            assert kept.block == acknowledged.block
+            assert kept.receipt == acknowledged.receipt
+        for header in told.headers:
+            assert client.block(header.height).header == header
+
+
+def deploy_heartbeat(node, folder) -> bytes:
+    """Under an address of its own: other tests deploy the same source."""
+    wish = ("deploy", "heartbeat.py", "--value", "5 CBY", "--salt", uuid4().hex)
+    told = node.cli(*wish, cwd=folder)
+    (address,) = re.findall(r"^actor +0x(\w{40})$", told, re.MULTILINE)
+    return bytes.fromhex(address)
+
+
+def wait_for_acknowledgements(told: Told) -> None:
+    wait_until(
+        lambda: len(told.receipts) >= ACKNOWLEDGED_BEFORE_THE_END,
+        "transactions are acknowledged",
+    )
+
+
+# --- using it ----------------------------------------------------------------------
+
+
+def test_a_deployed_actors_timers_fire_and_are_seen_from_outside(node, folder):
+    actor = deploy_heartbeat(node, folder)
+    fired = []
+    with node.client() as client:
+        for message in client.stream_blocks(view=types_pb2.BLOCK_VIEW_FULL):
+            fired += [
+                message.block.header.height
+                for receipt in message.block.receipts
+                if receipt.kind == types_pb2.RECEIPT_KIND_FIRE
+                and receipt.actor == actor
+            ]
+            if len(fired) == FIRES:
+                break
+    first = fired[0]
+    assert fired == [first + BLOCKS_PER_FIRE * i for i in range(FIRES)]
+
+
+def test_docker_does_what_the_readme_shows(devnet, folder):
+    (first,) = [code for name, code in blocks(README) if "docker compose up" in code]
+    for command, answer in sessions(first):
+        done = devnet.run("sh", "-c", command, cwd=folder)
+        assert is_what_came(answer, done.stdout + done.stderr), (command, done)
+
+
+# --- ending it ---------------------------------------------------------------------
+
+
+def test_a_node_killed_under_load_is_back_with_all_it_told(node):
+    for _ in range(KILLS):
+        with load(node) as told:
+            wait_for_acknowledgements(told)
+            node.kill()
+        require_kept(node, told)
+
+
+def test_a_node_told_to_stop_under_load_exits_with_0_within_two_seconds(node):
+    """`docker stop` kills after the time it gives, and the code would be 137."""
+    with load(node) as told:
+        wait_for_acknowledgements(told)
+        node.run("docker", "stop", "--time", "2", node.container()["Id"])
+    state = node.container()["State"]
+    assert (state["Status"], state["ExitCode"]) == ("exited", 0)
+    node.up()
+    require_kept(node, told)
+
+
+def test_down_and_up_keep_the_chain(node, folder):
+    actor = deploy_heartbeat(node, folder)
+    with load(node) as told:
+        wait_for_acknowledgements(told)
+        node.compose("down")
+    node.up()
+    require_kept(node, told)
+    with node.client() as client:
+        assert client.actor(actor).address == actor
+
+
+def test_down_with_its_volume_forgets_the_chain(node, folder):
+    actor = deploy_heartbeat(node, folder)
+    node.compose("down", "--volumes")
+    of_project = f"label=com.docker.compose.project={node.project}"
+    left = node.run("docker", "volume", "ls", "--quiet", "--filter", of_project)
+    assert left.stdout == ""
+    node.up()
+    with node.client() as client, pytest.raises(NodeError) as refused:
+        client.actor(actor)
+    assert refused.value.code == "NOT_FOUND"
