@@ -7,7 +7,7 @@ from pvm import syntax
 from pvm.expressions import Expressions
 from pvm.facts import Facts
 from pvm.pricing import FREE, Price
-from pvm.syntax import assign, call, constant, load
+from pvm.syntax import assign, call, constant, load, store
 
 ENTRY_DEPTH = "_e"
 """Local of a function that counts depth: the depth it found."""
@@ -24,14 +24,12 @@ class Blocks(Expressions):
         """Variables of the handlers around, innermost last; "" without one."""
         self.unique = 0
 
-    def charge(self, price: Price, also: ast.expr | None = None) -> list[ast.stmt]:
-        """Pay for a block; `also` is a further reason to halt."""
+    def charge(self, price: Price) -> list[ast.stmt]:
+        """Pay for a block."""
         tests: list[ast.expr] = []
-        if price.cycles or also is not None:
+        if price.cycles:
             self.used.add("_cycles")
             tests.append(_below_zero("_cycles", price.cycles))
-        if also is not None:
-            tests.append(also)
         if price.bytes:
             self.used.add("_memory")
             tests.append(_below_zero("_memory", price.bytes))
@@ -72,10 +70,20 @@ class Blocks(Expressions):
         if not self.scope.has_depth:
             return body
         self.used.add("_depth")
-        own: ast.expr = load(ENTRY_DEPTH)
-        if not self.scope.is_module:
-            own = ast.BinOp(own, ast.Sub(), constant(1))
-        return [assign("_depth", own), *body]
+        if self.scope.is_module:
+            return [assign("_depth", load(ENTRY_DEPTH)), *body]
+        return [ast.Assign([one_deeper()], load(ENTRY_DEPTH)), *body]
+
+    def enter(self, price: Price) -> list[ast.stmt]:
+        """Pay for a block that counts depth, and take one of it (`pvm.depth`)."""
+        self.used.add("_depth")
+        taken = ast.Assign([store(ENTRY_DEPTH), one_deeper()], load("_depth"))
+        return [*self.charge(price), taken]
+
+
+def one_deeper() -> ast.List:
+    """The target that takes the next link of the chain."""
+    return ast.List([store("_depth")], ast.Store())
 
 
 def _below_zero(cell: str, amount: int) -> ast.Compare:

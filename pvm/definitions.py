@@ -46,9 +46,7 @@ class Definitions(Protection):
         if not is_counted:
             body = self.charge(price) + self.statements(node.body)
             return self._declared(body)
-        self.used.add("_depth")
-        head: list[ast.stmt] = [assign(ENTRY_DEPTH, load("_depth"))]
-        head += self.charge(price, _one_deeper())
+        head = self.enter(price)
         body = self.statements(node.body) or [ast.Pass()]
         restore = assign("_depth", load(ENTRY_DEPTH))
         return self._declared([*head, ast.Try(body, [], [], [restore])])
@@ -57,9 +55,7 @@ class Definitions(Protection):
         """Pay for the generator, then make it: `_generator(…)` has the body."""
         self.scope = Scope(has_depth=True)
         price = self.pricing.block(node.body).plus(Price(costs.RESUME, 0))
-        self.used.add("_depth")
-        head: list[ast.stmt] = [assign(ENTRY_DEPTH, load("_depth"))]
-        head += self.charge(price, _one_deeper())
+        head = self.enter(price)
         body = self.statements(node.body)
         restore = ast.If(
             syntax.compare(load(ENTRY_DEPTH), ast.IsNot(), constant(None)),
@@ -126,14 +122,8 @@ class Definitions(Protection):
             assign("_depth", load(ENTRY_DEPTH)),
             assign(ENTRY_DEPTH, constant(None)),
             ast.Expr(ast.Yield(load(name))),
-            assign(ENTRY_DEPTH, load("_depth")),
-            *self.charge(Price(costs.RESUME, 0), _one_deeper()),
+            *self.enter(Price(costs.RESUME, 0)),
         ]
-
-
-def _one_deeper() -> ast.Compare:
-    deeper = ast.BinOp(load(ENTRY_DEPTH), ast.Sub(), constant(1))
-    return syntax.compare(syntax.bind("_depth", deeper), ast.Lt(), constant(0))
 
 
 def _parameter_names(node: ast.arguments) -> list[str]:

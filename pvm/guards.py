@@ -19,6 +19,7 @@ from pvm import (
     text,
 )
 from pvm.classes import CLASS_OF, class_name
+from pvm.depth import END
 from pvm.errors import TooDeepRecursion
 from pvm.execution import ACTOR_MODULE, Execution, Helper, SealedModule
 from pvm.modules import NATIVE
@@ -37,19 +38,20 @@ def pay(vm: Execution, cycles: int, bytes_: int) -> None:
         vm.allocate(bytes_)
 
 
-def enter(vm: Execution, cycles: int, bytes_: int) -> int:
+def enter(vm: Execution, cycles: int, bytes_: int) -> object:
     """Enter a lambda that may call: pay, and take one of depth."""
     vm.charge(cycles)
     if bytes_:
         vm.allocate(bytes_)
-    depth: int = vm.meter.depth.cell_contents
-    if depth < 1:
+    cell = vm.meter.depth
+    depth: object = cell.cell_contents
+    if depth is END:
         vm.meter.halt(TooDeepRecursion())
-    vm.meter.depth.cell_contents = depth - 1
+    (cell.cell_contents,) = depth  # type: ignore[misc] # a link of the chain
     return depth
 
 
-def leave(vm: Execution, depth: int, result: object) -> object:
+def leave(vm: Execution, depth: object, result: object) -> object:
     """Leave a lambda: give the depth back."""
     vm.meter.depth.cell_contents = depth
     return result

@@ -11,6 +11,7 @@ counter below zero (sandbox.md §7).
 from types import CellType
 from typing import NoReturn
 
+from pvm.depth import LINKS
 from pvm.errors import (
     Halt,
     OutOfCells,
@@ -70,7 +71,7 @@ class Meter:
         self.cells_reserved = 0
         if caller is None:
             self.memory = CellType(limits.memory_bytes)
-            self.depth = CellType(limits.depth)
+            self.depth = CellType(LINKS[limits.depth])
             self.read_only = read_only
         else:
             self.memory = caller.memory

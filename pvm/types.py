@@ -17,6 +17,9 @@ Cycles = NewType("Cycles", int)
 Cells = NewType("Cells", int)
 """Bytes of data (D4)."""
 
+DEPTH_MAX = 256
+"""Frames of actors' functions that call anything, inside one another."""
+
 
 class Entry(Enum):
     """How a message enters an actor; decides which handlers it may reach."""
@@ -67,8 +70,9 @@ class Limits:
 
     memory_bytes: int = 10 * 1024 * 1024
     """The allocation account: charged, never given back."""
-    depth: int = 256
-    """Frames of actor functions that call anything, over a whole chain of calls."""
+    depth: int = DEPTH_MAX
+    """Frames of actor functions that call anything, over a whole chain of calls; at
+    most `DEPTH_MAX`."""
 
 
 @dataclass(frozen=True, slots=True)
