@@ -64,6 +64,9 @@ _OTHER_NAMES: Mapping[type, str] = {
     UnicodeTranslateError: "UnicodeError",
 }
 
+OTHER_TYPES: tuple[type, ...] = tuple(_OTHER_NAMES)
+"""Types that have no name in an actor's source."""
+
 
 def is_actor_class(class_: type) -> bool:
     """Whether an actor's source defined the class."""

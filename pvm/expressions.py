@@ -9,11 +9,11 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pvm import costs, desugar, language, leaves, policy_values, syntax
+from pvm import costs, desugar, language, leaves, methods, policy_values, syntax
 from pvm.errors import CompileError, Refusal
 from pvm.operations import Operations
 from pvm.pricing import Price
-from pvm.syntax import again, call, constant, load
+from pvm.syntax import again, bind, call, constant, load
 from pvm.writer import Scope
 
 KEY_LENGTH_MAX = 1_024
@@ -46,17 +46,9 @@ class Expressions(Operations):
             helper = call("_bind", value, constant(node.attr))
             if not syntax.is_atom(value):
                 return helper
-            return self._of_actor(again(value), node.attr, helper)
+            plain = ast.Attribute(again(value), node.attr, ast.Load())
+            return _unless_native(value, node.attr, helper, plain)
         return ast.Attribute(value, node.attr, ast.Load())
-
-    def _of_actor(self, value: ast.expr, name: str, helper: ast.expr) -> ast.expr:
-        """An attribute of an actor's object as it is; `helper` for all else."""
-        module = ast.Attribute(value, "__class__", ast.Load())
-        module = ast.Attribute(module, "__module__", ast.Load())
-        test = syntax.compare(module, ast.Is(), load("_actor"))
-        return syntax.either(
-            test, ast.Attribute(again(value), name, ast.Load()), helper
-        )
 
     def _write_subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice):
@@ -163,10 +155,25 @@ class Expressions(Operations):
             return ast.Call(ast.Attribute(value, name, ast.Load()), arguments, [])
         if name == "pop" and not (arguments or keywords) and syntax.is_atom(value):
             return _pop(value)
-        if name in self.facts.attributes and syntax.is_atom(value):
-            found = call("_method", again(value), constant(name))
-            return ast.Call(self._of_actor(value, name, found), arguments, keywords)
+        if name in self.facts.attributes:
+            function = ast.Attribute(self._receiver(value, name), name, ast.Load())
+            return ast.Call(function, arguments, keywords)
         return ast.Call(load(f"_m_{name}"), [value, *arguments], keywords)
+
+    def _receiver(self, value: ast.expr, name: str) -> ast.expr:
+        """The object on which a method is called that an actor's class may have.
+
+        It stays an object with a method, which is faster than calling what a choice
+        between two methods gave.
+        """
+        if syntax.is_atom(value):
+            first, second = value, again(value)
+        elif self.scope.allows_walrus:
+            held = self.temporary()
+            first, second = bind(held, value), load(held)
+        else:
+            return call("_receiver", value, constant(name))
+        return _unless_native(first, name, call("_native", again(second)), second)
 
     def _call_get(self, node: ast.expr, arguments: list[ast.expr]) -> ast.expr:
         """`d.get(k)`: native, a tuple as key pays."""
@@ -366,6 +373,17 @@ def is_short_key(node: ast.expr) -> bool:
             return True
         case _:
             return False
+
+
+def _unless_native(
+    value: ast.expr, name: str, native: ast.expr, plain: ast.expr
+) -> ast.expr:
+    """`native` if `value` has an attribute by being native, else `plain`."""
+    owners = methods.OWNERS[name]
+    kind = ast.Attribute(value, "__class__", ast.Load())
+    operator = ast.Is() if len(owners) == 1 else ast.In()
+    test = syntax.compare(kind, operator, load(f"_owners_{name}"))
+    return syntax.either(test, native, plain)
 
 
 def _is_no_tuple(node: ast.expr) -> ast.Compare:

@@ -33,6 +33,8 @@ class Facts:
     is_simple: bool
     """No dunder method but `__init__` and no decorator: operators and attribute
     access run nothing of the actor's."""
+    can_negate: bool
+    """`x - 1` is `x + -1`: no class that could be met has `__add__` or `__sub__`."""
 
     def is_universal(self, name: str) -> bool:
         """Whether `name` means the builtin wherever it stands."""
@@ -43,7 +45,7 @@ def gather(tree: ast.Module) -> Facts:
     """Walk the tree once and collect."""
     bindings: dict[str, int] = {}
     attributes: set[str] = set()
-    is_simple = True
+    is_simple = can_negate = True
     for node in ast.walk(tree):
         for name in _bound_by(node):
             bindings[name] = bindings.get(name, 0) + 1
@@ -54,6 +56,9 @@ def gather(tree: ast.Module) -> Facts:
         elif isinstance(node, ast.FunctionDef):
             is_dunder = node.name.startswith("__") and node.name != "__init__"
             is_simple = is_simple and not is_dunder and not node.decorator_list
+            can_negate = can_negate and node.name not in _ADDING
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            can_negate = can_negate and _imported_names(node) <= _WITHOUT_OPERATORS
     classes = {
         node.name: node
         for node in tree.body
@@ -71,7 +76,23 @@ def gather(tree: ast.Module) -> Facts:
         modules,
         frozenset(attributes),
         is_simple,
+        can_negate,
     )
+
+
+_ADDING = frozenset({"__add__", "__sub__"})
+
+_WITHOUT_OPERATORS = language.INERT_MODULES | language.words(
+    "base64 binascii hashlib hmac json math pvm_host struct"
+)
+"""Modules whose objects, if there are any, neither add nor subtract."""
+
+
+def _imported_names(node: ast.Import | ast.ImportFrom) -> frozenset[str]:
+    """The modules that an import names."""
+    if isinstance(node, ast.ImportFrom):
+        return frozenset({node.module or ""})
+    return frozenset(alias.name for alias in node.names)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:  # noqa: C901 - a case for each form

@@ -21,7 +21,7 @@ from pvm import (
 from pvm.classes import CLASS_OF, class_name
 from pvm.depth import END
 from pvm.errors import TooDeepRecursion
-from pvm.execution import ACTOR_MODULE, Execution, Helper, SealedModule
+from pvm.execution import Execution, Helper, SealedModule
 from pvm.modules import NATIVE
 from pvm.modules.context import ModuleContext
 
@@ -120,7 +120,8 @@ HELPERS: Mapping[str, Helper] = {
     "_format": text.format_field,
     "_class_name": class_name,
     "_bind": methods.bind,
-    "_method": methods.method,
+    "_native": methods.native,
+    "_receiver": methods.receiver,
     "_getattr": methods.get_attribute,
     "_hasattr": methods.has_attribute,
     "_said": exceptions.said,
@@ -141,7 +142,6 @@ HELPERS: Mapping[str, Helper] = {
 
 NATIVES: Mapping[str, object] = {
     "_len": len,
-    "_actor": ACTOR_MODULE,
     "_isinstance": isinstance,
     "_enumerate": enumerate,
     "_zip": zip,
@@ -151,5 +151,9 @@ NATIVES: Mapping[str, object] = {
     **{
         f"_{name}": CLASS_OF[name]
         for name in language.CLASSES | language.CLASSES_NEVER | language.EXCEPTIONS
+    },
+    **{
+        f"_owners_{name}": next(iter(owners)) if len(owners) == 1 else owners
+        for name, owners in methods.OWNERS.items()
     },
 }

@@ -9,7 +9,7 @@ from functools import partial
 from types import FunctionType, MethodType
 
 from pvm import costs, language
-from pvm.classes import native_class
+from pvm.classes import CLASS_OF, OTHER_TYPES, native_class
 from pvm.exceptions import refused
 from pvm.execution import HEAP_TYPE, Execution, Helper
 from pvm.methods_containers import DICT, FROZENSET, LIST, SET, TUPLE, fromkeys
@@ -33,6 +33,14 @@ CLASS_METHODS: Mapping[tuple[type, str], Helper] = {
     (bytes, "fromhex"): from_hex,
     (dict, "fromkeys"): fromkeys,
 }
+
+
+TYPES: tuple[type, ...] = (
+    *(set(CLASS_OF.values()) - {object}),
+    *OTHER_TYPES,
+    property,
+)
+"""Every type whose objects an actor can meet and has not defined itself."""
 
 
 def find(vm: Execution, value: object, name: str) -> Helper | None:
@@ -84,7 +92,7 @@ def caller(name: str) -> Helper:
 
 def bind(vm: Execution, value: object, name: str) -> object:
     """`value.name`, not called: a priced method, or an actor's attribute."""
-    if is_open(value):
+    if type(value) not in OWNERS[name]:
         return getattr(value, name)
     found = find(vm, value, name)
     vm.charge(costs.METHOD_BOUND)
@@ -92,11 +100,46 @@ def bind(vm: Execution, value: object, name: str) -> object:
     return _Bound(found)
 
 
-def method(vm: Execution, value: object, name: str) -> object:
-    """`value.name` that is called at once, where the module has such a name too."""
-    if is_open(value):
-        return getattr(value, name)
-    return find(vm, value, name)
+def _owners(name: str) -> frozenset[type]:
+    """Native types whose objects have a public attribute `name`."""
+    closed = {kind for kind in TYPES if not kind.__flags__ & HEAP_TYPE}
+    found = {kind for kind in closed if hasattr(kind, name)}
+    found.update(kind for kind, table in TABLES.items() if name in table)
+    if name == "is_integer":
+        found |= {int, bool}  # from 3.12
+    if any(name == method for _, method in CLASS_METHODS):
+        found.add(MethodType)  # native classes, as values
+    return frozenset(found)
+
+
+OWNERS: Mapping[str, frozenset[type]] = {
+    name: _owners(name) for name in language.GUARDED_ATTRIBUTES
+}
+"""Every other object has the attribute by its actor's doing, or not at all."""
+
+
+class _Native:
+    """A native object whose methods, called at once, are the priced ones."""
+
+    __slots__ = ("_value", "_vm")
+
+    def __init__(self, vm: Execution, value: object) -> None:
+        self._vm = vm
+        self._value = value
+
+    def __getattr__(self, name: str) -> Helper | None:
+        """The priced method."""
+        return find(self._vm, self._value, name)
+
+
+def native(vm: Execution, value: object) -> object:
+    """What stands for a native object whose method inserted code calls by name."""
+    return _Native(vm, value)
+
+
+def receiver(vm: Execution, value: object, name: str) -> object:
+    """The object on which `name` is called: itself, or what stands for a native."""
+    return _Native(vm, value) if type(value) in OWNERS[name] else value
 
 
 class _Bound:

@@ -146,7 +146,7 @@ def partitioning(name: str) -> Helper:
 def join(vm: Execution, self: _Text, items: object) -> _Text:
     """`separator.join(items)`."""
     parts = snapshot(vm, items)
-    if not all(type(part) is type(self) for part in parts):
+    if not {type(self)}.issuperset(map(type, parts)):
         raise refused(TypeError("join takes texts of the separator's type"))
     length = sum(map(len, parts)) + len(self) * max(0, len(parts) - 1)  # type: ignore[arg-type]
     vm.charge(length)

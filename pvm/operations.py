@@ -6,6 +6,7 @@ are the same (sandbox.md, rule 6).
 
 import ast
 from collections.abc import Mapping
+from typing import cast
 
 from pvm import costs, syntax
 from pvm.errors import CompileError, Refusal
@@ -75,7 +76,12 @@ class Operations(Writer):
         if name == "_add" and _is_step(node):
             left, right = self.rewrite(node.left), self.rewrite(node.right)
             return ast.BinOp(left, node.op, right)
-        if name == "_sub" and _is_step(node) and self.scope.allows_walrus:
+        if name == "_sub" and _is_step(node):
+            if self.facts.can_negate:
+                step = constant(-cast("int", syntax.literal_int(node.right)))
+                return ast.BinOp(self.rewrite(node.left), ast.Add(), step)
+            if not self.scope.allows_walrus:
+                return call(name, self.rewrite(node.left), node.right)
             first, second = self.twice(node.left)
             is_int = syntax.has_class(first, "_int")
             plain = ast.BinOp(second, node.op, node.right)
