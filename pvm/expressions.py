@@ -13,12 +13,14 @@ from pvm import costs, desugar, language, leaves, methods, policy_values, syntax
 from pvm.errors import CompileError, Refusal
 from pvm.operations import Operations
 from pvm.pricing import Price
-from pvm.syntax import again, bind, call, constant, load
+from pvm.syntax import again, call, constant, load
 from pvm.writer import Scope
 
 KEY_LENGTH_MAX = 1_024
 
 KEY_BITS = 60
+
+_WORD_BITS = 64
 
 HELPERS: Mapping[str, str] = {
     desugar.SET: "_set_of",
@@ -110,14 +112,25 @@ class Expressions(Operations):
             if part.format_spec is not None:
                 specification = policy_values.literal_format(part.format_spec) or ""
             conversion = chr(part.conversion) if part.conversion > 0 else ""
-            text = call(
-                "_format",
-                self.rewrite(part.value),
-                constant(conversion),
-                constant(specification),
-            )
+            text = self._field(part.value, conversion, specification)
             parts.append(ast.FormattedValue(text, -1))
         return ast.JoinedStr(parts)
+
+    def _field(self, node: ast.expr, *form: str) -> ast.expr:
+        """A field of an f-string: an int of a word or a short text as it is."""
+        value = self.rewrite(node)
+        rest = [constant(part) for part in form]
+        if any(form) or not (syntax.is_atom(value) or self.scope.allows_walrus):
+            return call("_format", value, *rest)
+        first, second = self.held(value)
+        is_text = syntax.conjunction(
+            syntax.has_class(again(second), "_str"),
+            syntax.compare(
+                call("_len", again(second)), ast.Lt(), constant(costs.TEXT_FREE + 1)
+            ),
+        )
+        test = ast.BoolOp(ast.Or(), [_is_word(first, second), is_text])
+        return syntax.either(test, second, call("_format", again(second), *rest))
 
     def _write_call(self, node: ast.Call) -> ast.expr:
         arguments = [self.element(argument) for argument in node.args]
@@ -166,13 +179,9 @@ class Expressions(Operations):
         It stays an object with a method, which is faster than calling what a choice
         between two methods gave.
         """
-        if syntax.is_atom(value):
-            first, second = value, again(value)
-        elif self.scope.allows_walrus:
-            held = self.temporary()
-            first, second = bind(held, value), load(held)
-        else:
+        if not (syntax.is_atom(value) or self.scope.allows_walrus):
             return call("_receiver", value, constant(name))
+        first, second = self.held(value)
         return _unless_native(first, name, call("_native", again(second)), second)
 
     def _call_get(self, node: ast.expr, arguments: list[ast.expr]) -> ast.expr:
@@ -201,7 +210,20 @@ class Expressions(Operations):
             return ast.Call(load(helper), [arguments[0], classes or arguments[1]], [])
         if name in language.EXCEPTIONS:
             return ast.Call(load(f"_{name}"), arguments, keywords)
+        if name == "str" and len(arguments) == 1 and not keywords:
+            return self._call_str(arguments[0])
         return ast.Call(load(HELPERS.get(name, name)), arguments, keywords)
+
+    def _call_str(self, value: ast.expr) -> ast.expr:
+        """`str(value)`: native of an int of a word."""
+        if isinstance(value, ast.Starred) or not (
+            syntax.is_atom(value) or self.scope.allows_walrus
+        ):
+            return call("str", value)
+        first, second = self.held(value)
+        return syntax.either(
+            _is_word(first, second), call("_str", second), call("str", again(second))
+        )
 
     def _classes(self, node: ast.expr) -> ast.expr | None:
         """Native classes for `isinstance`, if their names prove what they are."""
@@ -373,6 +395,15 @@ def is_short_key(node: ast.expr) -> bool:
             return True
         case _:
             return False
+
+
+def _is_word(first: ast.expr, second: ast.expr) -> ast.expr:
+    """Whether a value is an int of at most 64 bits."""
+    bits = ast.Call(ast.Attribute(again(second), "bit_length", ast.Load()), [], [])
+    return syntax.conjunction(
+        syntax.has_class(first, "_int"),
+        syntax.compare(bits, ast.Lt(), constant(_WORD_BITS + 1)),
+    )
 
 
 def _unless_native(

@@ -36,7 +36,7 @@ CLASS_METHODS: Mapping[tuple[type, str], Helper] = {
 
 
 TYPES: tuple[type, ...] = (
-    *(set(CLASS_OF.values()) - {object}),
+    *(kind for kind in dict.fromkeys(CLASS_OF.values()) if kind is not object),
     *OTHER_TYPES,
     property,
 )

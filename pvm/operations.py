@@ -77,20 +77,24 @@ class Operations(Writer):
             left, right = self.rewrite(node.left), self.rewrite(node.right)
             return ast.BinOp(left, node.op, right)
         if name == "_sub" and _is_step(node):
-            if self.facts.can_negate:
-                step = constant(-cast("int", syntax.literal_int(node.right)))
-                return ast.BinOp(self.rewrite(node.left), ast.Add(), step)
-            if not self.scope.allows_walrus:
-                return call(name, self.rewrite(node.left), node.right)
-            first, second = self.twice(node.left)
-            is_int = syntax.has_class(first, "_int")
-            plain = ast.BinOp(second, node.op, node.right)
-            return syntax.either(is_int, plain, call("_sub", again(second), node.right))
+            return self._step_down(node)
         inline = getattr(self, f"_inline{name}", None)
         if inline is None or not self.scope.allows_walrus:
             return call(name, self.rewrite(node.left), self.rewrite(node.right))
         written: ast.expr = inline(node)
         return written
+
+    def _step_down(self, node: ast.BinOp) -> ast.expr:
+        """`x - literal`: a view of a dict would subtract, unpaid; it does not add."""
+        if self.facts.can_negate:
+            step = constant(-cast("int", syntax.literal_int(node.right)))
+            return ast.BinOp(self.rewrite(node.left), ast.Add(), step)
+        if not self.scope.allows_walrus:
+            return call("_sub", self.rewrite(node.left), node.right)
+        first, second = self.twice(node.left)
+        is_int = syntax.has_class(first, "_int")
+        plain = ast.BinOp(second, node.op, node.right)
+        return syntax.either(is_int, plain, call("_sub", again(second), node.right))
 
     def _inline_add(self, node: ast.BinOp) -> ast.expr:
         plain = ast.BinOp(self.rewrite(node.left), node.op, self.rewrite(node.right))

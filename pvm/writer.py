@@ -67,7 +67,10 @@ class Writer:
 
     def twice(self, node: ast.expr) -> tuple[ast.expr, ast.expr]:
         """An expression for the first use of a value and one for the next."""
-        value = self.rewrite(node)
+        return self.held(self.rewrite(node))
+
+    def held(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """As `twice`, of what is rewritten already."""
         if is_atom(value):
             return value, again(value)
         name = self.temporary()

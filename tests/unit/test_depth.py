@@ -1,0 +1,81 @@
+"""The depth of actors' calls: 256 frames, then a halt (sandbox.md §5)."""
+
+import pytest
+
+from pvm.depth import END, LINKS
+from pvm.testing import call_once
+from pvm.types import DEPTH_MAX
+
+RECURSION = """
+def down(n):
+    return down(n - 1) + 1 if n else 0
+def run():
+    return str(down({}))
+"""
+
+
+def test_the_chain_has_a_link_for_each_frame():
+    assert len(LINKS) == DEPTH_MAX + 1
+    assert all(link == (LINKS[n],) for n, link in enumerate(LINKS[1:]))
+    assert LINKS[0] is END
+
+
+def test_256_frames_are_reached_and_257_are_not():
+    """`run` is the first, `down(n)` makes n + 1."""
+    assert call_once(RECURSION.format(DEPTH_MAX - 2)).value == b"254"
+    error = call_once(RECURSION.format(DEPTH_MAX - 1)).error
+    assert error.startswith("TooDeepRecursion")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return run()",
+        "return (lambda: run())()",
+        "return sorted([1], key=lambda x: run())",
+        "return [run() for i in range(1)]",
+        "return next(again())",
+    ],
+)
+def test_every_way_to_call_is_counted(body):
+    source = f"def run():\n    {body}\ndef again():\n    yield run()\n"
+    assert call_once(source).error.startswith("TooDeepRecursion")
+
+
+def test_a_halt_for_depth_is_final():
+    """No `finally` and no handler runs after it (sandbox.md §7)."""
+    source = """
+import pvm_host
+def deep():
+    try:
+        deep()
+    except Exception:
+        pvm_host.emit_event("caught", b"")
+    finally:
+        pvm_host.emit_event("finally", b"")
+def run():
+    deep()
+"""
+    result = call_once(source)
+    assert result.error.startswith("TooDeepRecursion")
+    assert result.effects == ()
+
+
+def test_the_depth_is_given_back_by_whatever_leaves_a_function():
+    source = """
+def fails():
+    len(1)
+    return fails()
+def gives():
+    yield fails
+def run():
+    for i in range(600):
+        try:
+            fails()
+        except TypeError:
+            pass
+        for f in gives():
+            (lambda: f)()
+    return "done"
+"""
+    assert call_once(source).value == b"done"
