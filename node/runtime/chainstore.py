@@ -1,29 +1,53 @@
 """ChainStore: blocks are added to a store here, and taken back.
 
 A block's batch is put together in one place: the state's writes, the history, and the
-record that takes both back. Going back is that record's work; a rewind too large for
-one batch, or a crash, names in the store what is not finished, and the next start
-finishes it: nobody sees a chain between two heights.
+record that takes both back. Going back is that record's work. What takes more than
+one batch, a long rewind or a reset, first says in the store what it is about; each
+batch ends between two blocks, and the next start finishes what a crash cut short. So
+nobody is ever shown a chain on its way.
 
 Rules: one thread at a time, the worker's. What is on disk decides; what is held in
 memory is read again after a rewind.
 """
 
+from itertools import islice
 from struct import Struct
+from typing import Final
 
 from node import history
 from node.chain.block import Header
 from node.chain.transition import BlockResult
-from node.primitives.types import Height
-from node.state import keys, undo
+from node.primitives.types import Hash32, Height
+from node.state import keys, snapshots, undo
+from node.state.snapshots import NamedSnapshot
 from node.state.store import Snapshot, Store, WriteSet
 
-__all__ = ["REWIND_BYTES_MAX", "ChainStore", "rewind", "unfinished_target"]
+__all__ = [
+    "CLEARED_KEYS_MAX",
+    "REWIND_BYTES_MAX",
+    "UNDONE_MAX",
+    "ChainStore",
+    "clear",
+    "finish_rewind",
+    "is_clearing",
+    "rewind",
+]
 
 REWIND_BYTES_MAX = 8 << 20
 """Of undo records that one batch of a rewind takes back; most rewinds are one."""
 
+CLEARED_KEYS_MAX = 10_000
+"""Keys that one batch of a reset deletes: some megabytes at most."""
+
+UNDONE_MAX = 10_000
+"""Ids of undone transactions that a rewind tells, the latest ones."""
+
+_ALL_KEYS: Final = (b"", b"\xff")
+"""Every key of the database begins with a letter (keys.py)."""
+
 _TARGET = Struct(">Q")
+_CLEARING = b""
+"""Under `keys.UNFINISHED`, in place of a rewind's target: everything is deleted."""
 
 
 class ChainStore:
@@ -35,13 +59,15 @@ class ChainStore:
         self._store = store
         self._trail: undo.Trail | None = None
 
+    # --- blocks ----------------------------------------------------------------------
+
     def commit(self, snapshot: Snapshot, head: Header, result: BlockResult) -> Snapshot:
         """Add the block that `result` made above `head`; the new snapshot.
 
         `snapshot` is the one on which it was built. A block in which anything
         happened is on disk on return.
         """
-        trail = self._trail or undo.load_trail(snapshot, head.height, None)
+        trail = self._load_trail(head.height)
         recorded = history.record(result)
         record, trail = undo.extend(
             snapshot,
@@ -57,39 +83,122 @@ class ChainStore:
 
     def lowest_reachable(self, head: int) -> Height:
         """The lowest height to which the chain can be taken back from `head`."""
-        snapshot = self._store.snapshot()
-        trail = self._trail or undo.load_trail(snapshot, head, None)
+        snapshot, trail = self._store.snapshot(), self._load_trail(head)
         return Height(undo.lowest_reachable(snapshot, trail, head))
 
-    def rewind(self, head: int, target: int) -> Snapshot:
-        """Take back every block above `target`; the snapshot there, on disk.
+    def rewind(self, head: int, target: int) -> tuple[Snapshot, tuple[Hash32, ...]]:
+        """Take back every block above `target`, and the snapshots that name one.
+
+        The snapshot there, on disk, and the ids of the transactions that were undone.
 
         Raises:
             LookupError: The way back is not kept; nothing was written.
         """
-        if self.lowest_reachable(head) > target:
+        if not self.lowest_reachable(head) <= target <= head:
             raise LookupError(f"no undo record leads from height {head} to {target}")
         self._trail = None
-        rewind(self._store, head, target)
-        return self._store.snapshot()
+        undone = rewind(self._store, head, target)
+        return self._store.snapshot(), undone
+
+    # --- named snapshots -------------------------------------------------------------
+
+    def create_snapshot(
+        self, name: str, head: Header, waiting: tuple[bytes, ...]
+    ) -> NamedSnapshot:
+        """Name the head; on disk on return. One put.
+
+        Raises:
+            SnapshotRefused: See `snapshots.create`.
+        """
+        wanted = NamedSnapshot(name, head.height, head.hash(), waiting)
+        writes = snapshots.create(self._store.snapshot(), wanted)
+        self._store.commit(writes, sync=True)
+        self._trail = None
+        return wanted
+
+    def delete_snapshot(self, name: str) -> None:
+        """Delete a snapshot; on disk on return.
+
+        Raises:
+            UnknownSnapshot: There is none of that name.
+        """
+        writes = snapshots.delete(self._store.snapshot(), name)
+        self._store.commit(writes, sync=True)
+        self._trail = None
+
+    def find_snapshot(self, name: str) -> NamedSnapshot:
+        """The snapshot of a name.
+
+        Raises:
+            UnknownSnapshot: There is none.
+        """
+        return snapshots.find(self._store.snapshot(), name)
+
+    def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
+        """All snapshots, the oldest height first."""
+        return snapshots.list_all(self._store.snapshot())
+
+    def _load_trail(self, head: int) -> undo.Trail:
+        if self._trail is None:
+            # Not the snapshot of the head's state: named ones were put since.
+            snapshot = self._store.snapshot()
+            heights = [one.height for one in snapshots.list_all(snapshot)]
+            pinned = min(heights, default=None)
+            self._trail = undo.load_trail(snapshot, head, pinned)
+        return self._trail
+
+
+# --- what takes more than one batch --------------------------------------------------
 
 
 def rewind(
     store: Store, head: int, target: int, bytes_max: int = REWIND_BYTES_MAX
-) -> None:
-    """Take back blocks batch by batch; each names what is left to do, the last none.
+) -> tuple[Hash32, ...]:
+    """Take back blocks; ids of their transactions, the latest block's first.
 
     Raises:
         LookupError: The way back is not kept.
     """
-    while head > target:
-        step = undo.step_back(store.snapshot(), head, target, bytes_max)
-        head = step.height
-        left = None if head == target else _TARGET.pack(target)
-        store.commit(step.writes | WriteSet({keys.UNFINISHED: left}), sync=True)
+    undone: list[Hash32] = []
+    location = keys.transaction_location(b"")
+    is_left = True
+    while is_left:
+        snapshot = store.snapshot()
+        step = undo.step_back(snapshot, head, target, bytes_max)
+        head, is_left = step.height, step.height > target
+        last = {keys.UNFINISHED: _TARGET.pack(target) if is_left else None}
+        writes = step.writes | WriteSet(last)
+        if not is_left:
+            writes |= snapshots.delete_above(snapshot, target)
+        store.commit(writes, sync=True)
+        found = (key for key in step.writes.changes if key.startswith(location))
+        room = UNDONE_MAX - len(undone)
+        undone += [Hash32(key[len(location) :]) for key in islice(found, room)]
+    return tuple(undone)
 
 
-def unfinished_target(snapshot: Snapshot) -> Height | None:
-    """To which height a rewind was on its way, or None."""
-    data = snapshot.get(keys.UNFINISHED)
-    return None if data is None else Height(*_TARGET.unpack(data))
+def finish_rewind(store: Store) -> bool:
+    """Finish a rewind that was cut short; whether there was one."""
+    snapshot = store.snapshot()
+    target, head = snapshot.get(keys.UNFINISHED), snapshot.get(keys.HEAD)
+    if not target or head is None:
+        return False
+    rewind(store, int.from_bytes(head, "big"), *_TARGET.unpack(target))
+    return True
+
+
+def is_clearing(snapshot: Snapshot) -> bool:
+    """Whether a reset was cut short."""
+    return snapshot.get(keys.UNFINISHED) == _CLEARING
+
+
+def clear(store: Store, document: bytes, keys_max: int = CLEARED_KEYS_MAX) -> None:
+    """Delete all but the genesis document and the word that it is being done.
+
+    Whoever calls it deletes that word, `keys.UNFINISHED`, with what comes after.
+    """
+    kept = {keys.UNFINISHED: _CLEARING, keys.GENESIS: document}
+    store.commit(WriteSet(kept), sync=True)
+    doomed = (key for key, _ in store.snapshot().range(*_ALL_KEYS) if key not in kept)
+    while part := list(islice(doomed, keys_max)):
+        store.commit(WriteSet(dict.fromkeys(part)), sync=True)

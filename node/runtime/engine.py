@@ -20,10 +20,9 @@ with the task the process.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from node.chain.block import Header
 from node.chain.errors import InvalidTransaction, TransactionFault
@@ -40,11 +39,11 @@ from node.chain.transition import BlockResult, State
 from node.mempool import Dropped as PoolDropped
 from node.mempool import Pool, PoolLimits
 from node.primitives.types import Address, Amount, Hash32
-from node.query import committed_in, find_transaction
-from node.runtime import ledger
+from node.query import find_transaction
 from node.runtime.chainstore import ChainStore
 from node.runtime.feed import Feed, FeedLimits, FeedSubscription
 from node.runtime.ledger import Ledger
+from node.runtime.orders import MineOrder, Order, Orders, StoreOrder
 from node.runtime.pacing import Pacer
 from node.runtime.production import (
     EngineLog,
@@ -53,9 +52,10 @@ from node.runtime.production import (
     dev_transaction,
     log_block,
     make_block,
+    refuse_dev,
 )
 from node.runtime.reads import Reads, on_worker
-from node.runtime.startup import reset_chain
+from node.runtime.rewinding import Rewound, reset, revert
 from node.runtime.types import (
     BlockNotice,
     Committed,
@@ -69,6 +69,7 @@ from node.runtime.types import (
     TransactionOutcome,
     UnknownTransaction,
 )
+from node.state.snapshots import NamedSnapshot, SnapshotRefused, UnknownSnapshot
 from node.state.store import WriteSet
 
 __all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
@@ -87,26 +88,6 @@ class EngineSettings:
     says so."""
     pool: PoolLimits = field(default_factory=PoolLimits)
     feed: FeedLimits = field(default_factory=FeedLimits)
-
-
-@dataclass(slots=True)
-class _MineOrder:
-    """Blocks that somebody waits for."""
-
-    blocks_left: int
-    done: asyncio.Future[Header]
-    first: Address | None = None
-    """Whose transactions go before all others."""
-
-
-@dataclass(slots=True)
-class _ResetOrder:
-    """Somebody waits for the chain to be at genesis."""
-
-    done: asyncio.Future[Header]
-
-
-_Order = _MineOrder | _ResetOrder
 
 
 class Engine:
@@ -130,7 +111,7 @@ class Engine:
         self._feed = Feed(settings.feed)
         self._ledger = Ledger()
         self._reads = Reads(parts.worker)
-        self._orders: deque[_Order] = deque()
+        self._orders = Orders()
         self._in_block: frozenset[Hash32] = frozenset()
         """Ids of the candidates of the block that is being built."""
         self._wake = asyncio.Event()
@@ -188,7 +169,7 @@ class Engine:
         if self._is_stopping:
             raise NodeStopping("the node is stopping")
         if not self._is_dev_admitted:
-            _refuse_dev(transaction)
+            refuse_dev(transaction)
         dropped = self._pool.admit(self._state, transaction)
         self._ledger.forget(transaction.id)
         self._note_dropped(dropped)
@@ -239,7 +220,8 @@ class Engine:
         Cancelling stops after the block in hand.
         """
         assert blocks >= 1
-        return await self._order(_MineOrder(blocks, self._future()))
+        order = MineOrder(blocks, asyncio.get_running_loop().create_future())
+        return await self._order(order, order.done)
 
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
         """Change the mode; `pace_ms` None keeps the pace."""
@@ -249,7 +231,47 @@ class Engine:
 
     async def reset(self) -> Header:
         """Go back to genesis: state, history and pool; genesis' header."""
-        return await self._order(_ResetOrder(self._future()))
+        return await self._between_blocks(self._reset)
+
+    async def create_snapshot(self, name: str) -> NamedSnapshot:
+        """Name the head and the pool, to return to them; on disk on return.
+
+        Raises:
+            SnapshotRefused: The name is taken or none, or a bound is reached.
+        """
+
+        async def create() -> NamedSnapshot:
+            chain, head = self._chain, self._state.head
+            waiting = tuple(one.raw for one in self._pool.transactions())
+            return await self._on_worker(
+                lambda: chain.create_snapshot(name, head, waiting)
+            )
+
+        return await self._between_blocks(create)
+
+    async def revert_to_snapshot(self, name: str) -> Header:
+        """Go back to a named snapshot: state, history, clock and pool; its header.
+
+        The snapshot is kept, and those of lower heights; those above it are deleted.
+
+        Raises:
+            UnknownSnapshot: There is none of that name.
+        """
+        return await self._between_blocks(lambda: self._revert(name))
+
+    async def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
+        """All named snapshots, the oldest height first."""
+        return await self.run_read(lambda _state: self._chain.list_snapshots())
+
+    async def delete_snapshot(self, name: str) -> None:
+        """Delete a named snapshot; on disk on return.
+
+        Raises:
+            UnknownSnapshot: There is none of that name.
+        """
+        await self._between_blocks(
+            lambda: self._on_worker(lambda: self._chain.delete_snapshot(name))
+        )
 
     async def fund(self, to: Address, amount: Amount) -> Committed:
         """Mint to an account (D41); in a block on return, in any mode."""
@@ -268,7 +290,8 @@ class Engine:
         raw = dev_transaction(self._state, self.next_nonce(sender), instruction)
         transaction = self._admit(decode_transaction(raw))
         if self._mode is MiningMode.MANUAL:
-            await self._order(_MineOrder(1, self._future(), first=sender))
+            future = asyncio.get_running_loop().create_future()
+            await self._order(MineOrder(1, future, first=sender), future)
             self._require_decided(transaction)
         outcome = await self.wait_for(transaction.id)
         if isinstance(outcome, Dropped):
@@ -287,15 +310,20 @@ class Engine:
         )
         self._note_dropped(self._pool.drop(transaction, reason))
 
-    def _future(self) -> asyncio.Future[Header]:
-        return asyncio.get_running_loop().create_future()
+    async def _between_blocks(self, action: Callable[[], Awaitable[Result]]) -> Result:
+        done: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        await self._order(StoreOrder(action, done), done)
+        return cast("Result", done.result())
 
-    async def _order(self, order: _Order) -> Header:
+    async def _order(self, order: Order, done: asyncio.Future[Result]) -> Result:
         if self._is_stopping:
             raise NodeStopping("the node is stopping")
-        self._orders.append(order)
+        self._orders.add(order)
         self._wake.set()
-        return await order.done
+        return await done
+
+    def _on_worker(self, function: Callable[[], Result]) -> asyncio.Future[Result]:
+        return on_worker(self._parts.worker, function)
 
     # --- the task --------------------------------------------------------------------
 
@@ -322,10 +350,7 @@ class Engine:
 
     def _end_waiting(self) -> None:
         stopping = NodeStopping("the node is stopping")
-        for order in self._orders:
-            if not order.done.done():
-                order.done.set_exception(stopping)
-        self._orders.clear()
+        self._orders.end(stopping)
         self._ledger.fail_all(stopping)
         self._reads.stop(stopping)
         self._feed.stop()
@@ -344,7 +369,7 @@ class Engine:
 
     async def _step(self) -> bool:
         """Do what is most urgent; False if nothing is to be done."""
-        order = self._next_order()
+        order = self._orders.next()
         if order is not None:
             await self._carry_out(order)
             return True
@@ -373,38 +398,60 @@ class Engine:
 
     # --- orders, carried out ---------------------------------------------------------
 
-    def _next_order(self) -> _Order | None:
-        """The order at the head of the queue; those that were cancelled are dropped."""
-        while self._orders and self._orders[0].done.done():
-            self._orders.popleft()
-        return self._orders[0] if self._orders else None
-
-    async def _carry_out(self, order: _Order) -> None:
+    async def _carry_out(self, order: Order) -> None:
         """The next part of an order, which keeps its place until it is done."""
-        if isinstance(order, _ResetOrder):
-            await self._reset()
-        else:
-            candidates = self._pool.select(self._state, first=order.first)
-            await self._make_block(tuple(candidates))
-            order.blocks_left -= 1
-            if order.blocks_left:
-                return
-        if not order.done.done():
+        if isinstance(order, StoreOrder):
+            await self._carry_out_between_blocks(order)
+            return
+        candidates = self._pool.select(self._state, first=order.first)
+        await self._make_block(tuple(candidates))
+        order.blocks_left -= 1
+        if not order.blocks_left and not order.done.done():
             order.done.set_result(self._state.head)
 
-    async def _reset(self) -> None:
+    async def _carry_out_between_blocks(self, order: StoreOrder) -> None:
+        try:
+            result = await order.action()
+        except (SnapshotRefused, UnknownSnapshot) as refusal:
+            if not order.done.done():
+                order.done.set_exception(refusal)
+        else:
+            if not order.done.done():
+                order.done.set_result(result)
+
+    async def _reset(self) -> Header:
         genesis, store, before = self._genesis, self._parts.store, self._state
-        reverted = await on_worker(
-            self._parts.worker, lambda: ledger.list_committed(before.snapshot)
+        return self._go_back(
+            await self._on_worker(lambda: reset(store, genesis, before)), "chain_reset"
         )
-        state = await on_worker(self._parts.worker, lambda: reset_chain(store, genesis))
-        self._chain = ChainStore(store)
-        waiting = [transaction.id for transaction in self._pool.clear()]
-        self._state = state
-        for transaction_id in (*reverted, *waiting):
+
+    async def _revert(self, name: str) -> Header:
+        chain, before = self._chain, self._state
+        return self._go_back(
+            await self._on_worker(lambda: revert(chain, before, name)), "chain_reverted"
+        )
+
+    def _go_back(self, rewound: Rewound, event: str) -> Header:
+        """Show a chain that was rewound, with the pool it had; tell whom it undid."""
+        undone = {one.id: None for one in self._pool.clear()}
+        undone |= dict.fromkeys(reversed(rewound.undone))  # the latest is kept longest
+        self._state, self._chain = rewound.state, rewound.chain
+        for transaction in rewound.waiting:
+            undone.pop(transaction.id, None)
+            self._admit_again(transaction)
+        for transaction_id in undone:
             self._ledger.note(Reverted(transaction_id))
-        self._feed.publish(RewindNotice(state.head, state.head.hash()))
-        self._parts.log.info("chain_reset", hash=state.head.hash().hex())
+        head = self._state.head
+        self._feed.publish(RewindNotice(head, head.hash()))
+        self._parts.log.info(event, height=head.height, hash=head.hash().hex())
+        return head
+
+    def _admit_again(self, transaction: Transaction) -> None:
+        self._ledger.forget(transaction.id)
+        try:
+            self._note_dropped(self._pool.admit(self._state, transaction))
+        except InvalidTransaction as reason:  # prices were others when it first came
+            self._ledger.note(Dropped(transaction.id, reason))
 
     # --- one block -------------------------------------------------------------------
 
@@ -447,28 +494,5 @@ class Engine:
         self._feed.publish(
             BlockNotice(result.block, made.block_hash, result.receipts, result.events)
         )
-        self._settle(made)
+        self._ledger.settle(result, made.block_hash)
         self._ledger.settle_displaced()
-
-    def _settle(self, made: Made) -> None:
-        """Tell those who wait for transactions of this block."""
-        result = made.result
-        waited: list[int] = []
-        for index, transaction in enumerate(result.block.transactions):
-            self._ledger.note_committed(transaction)
-            if self._ledger.is_awaited(transaction.id):
-                waited.append(index)
-        if waited:
-            for committed in committed_in(
-                result.block, result.receipts, result.events, waited, made.block_hash
-            ):
-                self._ledger.tell_committed(committed)
-
-
-def _refuse_dev(transaction: Transaction) -> None:
-    if transaction.is_dev or transaction.is_impersonated:
-        raise InvalidTransaction(
-            TransactionFault.NOT_DEV,
-            "this node was started with --no-dev: it takes no development instructions "
-            "and impersonates nobody",
-        )

@@ -8,9 +8,10 @@ import asyncio
 from itertools import islice
 
 from node.chain.transaction import Transaction
+from node.chain.transition import BlockResult
 from node.primitives.types import Hash32
+from node.query import committed_in
 from node.runtime.types import (
-    Committed,
     Dropped,
     NodeStopping,
     Reverted,
@@ -63,18 +64,27 @@ class Ledger:
             del self._outcomes[next(iter(self._outcomes))]
         self._tell(transaction_id, outcome)
 
-    def is_awaited(self, transaction_id: Hash32) -> bool:
+    def _is_awaited(self, transaction_id: Hash32) -> bool:
         """Whether somebody waits for a transaction."""
         return transaction_id in self._waiters
 
-    def note_committed(self, transaction: Transaction) -> None:
+    def _note_committed(self, transaction: Transaction) -> None:
         """A transaction is in a block: whatever else was noted is void."""
         self._displaced.pop(transaction.id, None)
         self._outcomes.pop(transaction.id, None)
 
-    def tell_committed(self, committed: Committed) -> None:
-        """Tell those who wait."""
-        self._tell(committed.transaction.id, committed)
+    def settle(self, result: BlockResult, block_hash: Hash32) -> None:
+        """A block is visible: its transactions are decided; tell those who wait."""
+        waited: list[int] = []
+        for index, transaction in enumerate(result.block.transactions):
+            self._note_committed(transaction)
+            if self._is_awaited(transaction.id):
+                waited.append(index)
+        if waited:
+            for committed in committed_in(
+                result.block, result.receipts, result.events, waited, block_hash
+            ):
+                self._tell(committed.transaction.id, committed)
 
     async def wait(self, transaction_id: Hash32) -> TransactionOutcome:
         """Wait for an outcome; cancelling is safe.

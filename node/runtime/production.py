@@ -7,6 +7,7 @@ job, so that a transaction costs one way to the worker and one back.
 from dataclasses import dataclass
 from typing import Protocol
 
+from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.transaction import Body, DevInstruction, Transaction, impersonate
 from node.chain.transition import BlockResult, State, build_block, next_state
 from node.primitives.types import Amount, Hash32
@@ -22,6 +23,7 @@ __all__ = [
     "dev_transaction",
     "log_block",
     "make_block",
+    "refuse_dev",
 ]
 
 
@@ -103,3 +105,13 @@ def log_block(log: EngineLog, made: Made, pool_transactions: int) -> None:
         pool=pool_transactions,
         milliseconds=round(made.seconds * 1_000, 3),
     )
+
+
+def refuse_dev(transaction: Transaction) -> None:
+    """Refuse what a node without development takes from nobody (D41)."""
+    if transaction.is_dev or transaction.is_impersonated:
+        raise InvalidTransaction(
+            TransactionFault.NOT_DEV,
+            "this node was started with --no-dev: it takes no development instructions "
+            "and impersonates nobody",
+        )

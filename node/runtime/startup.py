@@ -17,6 +17,7 @@ from node.chain.transition import Caches, State, open_state
 from node.primitives import codec
 from node.primitives.pages import BrokenTree
 from node.primitives.types import Hash32
+from node.runtime import chainstore
 from node.state import keys
 from node.state.commitment import TreeCaches, find_unproven, state_root_of_pages
 from node.state.store import Snapshot, Store, WriteSet
@@ -28,9 +29,6 @@ TAIL_HEADERS = 64
 
 SAMPLE_PROBES = 16
 """Records of each tree that are looked up in its pages when a chain is opened."""
-
-_ALL_KEYS = (b"", b"\xff")
-"""Every key of the database begins with a letter (keys.py)."""
 
 
 class ForeignGenesis(Exception):  # noqa: N818 - a condition of the folder
@@ -53,7 +51,8 @@ class Opened:
 def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opened:
     """Open the chain in `store`, or begin it; runs on the worker thread.
 
-    `want` names the genesis that is asked for, given the one that is there.
+    `want` names the genesis that is asked for, given the one that is there. A rewind
+    or a reset that was cut short is finished first.
 
     Raises:
         ForeignGenesis: They differ.
@@ -65,27 +64,38 @@ def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opene
         if snapshot.get(keys.HEAD) is not None:
             raise DamagedChain("the folder holds blocks but no genesis")
         genesis = want(None)
-        return Opened(_begin(store, genesis, {}), genesis, is_fresh=True)
+        return Opened(_begin(store, genesis), genesis, is_fresh=True)
     stored = _parse_stored(document)
     wanted = want(stored)
     if wanted.encode() != document:
         raise ForeignGenesis(_describe_difference(stored, wanted))
+    if chainstore.is_clearing(snapshot):
+        return Opened(reset_chain(store, stored), stored, is_fresh=False)
+    if _finish_rewind(store):
+        snapshot = store.snapshot()
     return Opened(_resume(stored, snapshot), stored, is_fresh=False)
 
 
 def reset_chain(store: Store, genesis: Genesis) -> State:
-    """Replace all that `store` holds by the genesis, in one batch."""
-    doomed: dict[bytes, bytes | None] = {
-        key: None for key, _ in store.snapshot().range(*_ALL_KEYS)
-    }
-    return _begin(store, genesis, doomed)
+    """Replace all that `store` holds by the genesis, named snapshots included.
+
+    In bounded batches; one that is cut short is finished when the chain is opened.
+    """
+    chainstore.clear(store, genesis.encode())
+    return _begin(store, genesis)
 
 
-def _begin(store: Store, genesis: Genesis, doomed: dict[bytes, bytes | None]) -> State:
+def _finish_rewind(store: Store) -> bool:
+    try:
+        return chainstore.finish_rewind(store)
+    except LookupError as error:
+        raise DamagedChain(f"a rewind cannot be finished: {error}") from error
+
+
+def _begin(store: Store, genesis: Genesis) -> State:
     result = build_genesis(genesis)
-    document = WriteSet({keys.GENESIS: genesis.encode()})
-    writes = WriteSet(doomed) | result.writes | history.record(result) | document
-    store.commit(writes, sync=True)
+    document = WriteSet({keys.GENESIS: genesis.encode(), keys.UNFINISHED: None})
+    store.commit(result.writes | history.record(result) | document, sync=True)
     return _open(genesis, result.block.header, store.snapshot())
 
 

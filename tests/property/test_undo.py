@@ -53,7 +53,7 @@ class Chain(World):
 
     def rewind(self, header):
         """Caches stay as they are: they must know by themselves what is void."""
-        snapshot = self.chain.rewind(self.state.head.height, header.height)
+        snapshot, self.undone = self.chain.rewind(self.state.head.height, header.height)
         self.state = open_state(self.genesis.params, header, snapshot, self.caches)
 
 
@@ -106,6 +106,10 @@ def rewind_and_go_on(world, crowd):
     snapshot = world.state.snapshot
     assert recompute(snapshot) == state_root_of_pages(snapshot) == header.state_root
     hashes = [block.header.hash() for block in world.blocks]
+    gone = [
+        one.id for block in world.blocks[header.height :] for one in block.transactions
+    ]
+    assert sorted(world.undone) == sorted(gone)
     del world.blocks[header.height :]
     for raws in sent[header.height - head :]:
         world.mine(raws)

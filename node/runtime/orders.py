@@ -1,0 +1,63 @@
+"""Orders: what somebody asked the engine to do and waits for.
+
+Rules: first come, first served; an order keeps its place until it is done, and one
+whose caller has gone is dropped.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from node.chain.block import Header
+from node.primitives.types import Address
+from node.runtime.types import NodeStopping
+
+__all__ = ["MineOrder", "Order", "Orders", "StoreOrder"]
+
+
+@dataclass(slots=True)
+class MineOrder:
+    """Blocks that somebody waits for."""
+
+    blocks_left: int
+    done: asyncio.Future[Header]
+    first: Address | None = None
+    """Whose transactions go before all others."""
+
+
+@dataclass(slots=True)
+class StoreOrder:
+    """Something that is done between two blocks."""
+
+    action: Callable[[], Awaitable[object]]
+    done: asyncio.Future[object]
+
+
+Order = MineOrder | StoreOrder
+
+
+class Orders:
+    """A queue of them."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: deque[Order] = deque()
+
+    def add(self, order: Order) -> None:
+        """Put an order at the end."""
+        self._waiting.append(order)
+
+    def next(self) -> Order | None:
+        """The order whose turn it is; it stays in its place."""
+        while self._waiting and self._waiting[0].done.done():
+            self._waiting.popleft()
+        return self._waiting[0] if self._waiting else None
+
+    def end(self, reason: NodeStopping) -> None:
+        """Tell all who wait that nothing more is done."""
+        for order in self._waiting:
+            if not order.done.done():
+                order.done.set_exception(reason)
+        self._waiting.clear()

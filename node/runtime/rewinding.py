@@ -1,0 +1,65 @@
+"""Going back: to a named snapshot, or to genesis. What the engine has of it.
+
+Rules: on the worker. When a function here returns, what it did is on disk.
+"""
+
+from dataclasses import dataclass
+
+from node import history
+from node.chain.errors import InvalidTransaction
+from node.chain.genesis import Genesis
+from node.chain.transaction import Transaction, decode_transaction
+from node.chain.transition import Caches, State, open_state
+from node.primitives.types import Hash32
+from node.runtime import ledger
+from node.runtime.chainstore import ChainStore
+from node.runtime.startup import reset_chain
+from node.state.commitment import TreeCaches
+from node.state.store import Store
+
+__all__ = ["Rewound", "reset", "revert"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """A chain that was taken back."""
+
+    state: State
+    chain: ChainStore
+    undone: tuple[Hash32, ...]
+    """Ids of transactions whose blocks are no more."""
+    waiting: tuple[Transaction, ...] = ()
+    """What waited in the pool at that height."""
+
+
+def reset(store: Store, genesis: Genesis, before: State) -> Rewound:
+    """Back to genesis; nothing else is left."""
+    undone = tuple(ledger.list_committed(before.snapshot))
+    return Rewound(reset_chain(store, genesis), ChainStore(store), undone)
+
+
+def revert(chain: ChainStore, before: State, name: str) -> Rewound:
+    """Back to a named snapshot, which is kept; those above it are deleted.
+
+    Raises:
+        UnknownSnapshot: There is none of that name.
+    """
+    named = chain.find_snapshot(name)
+    snapshot, undone = chain.rewind(before.head.height, named.height)
+    head = history.load_head(snapshot)
+    assert head is not None, "a snapshot stands on a block"
+    assert head.hash() == named.block_hash, "a block below a snapshot never changes"
+    # What was held in memory spoke of the blocks that are gone.
+    caches = Caches(trees=TreeCaches())
+    state = open_state(before.params, head, snapshot, caches)
+    return Rewound(state, chain, undone, _decode_all(named.waiting))
+
+
+def _decode_all(raws: tuple[bytes, ...]) -> tuple[Transaction, ...]:
+    transactions = []
+    for raw in raws:
+        try:
+            transactions.append(decode_transaction(raw))
+        except InvalidTransaction as error:  # it was admitted when it was put here
+            raise AssertionError("a snapshot holds what cannot be decoded") from error
+    return tuple(transactions)
