@@ -17,20 +17,25 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import uvloop
 
 from node.config import ConfigError, Listen, NodeConfig
-from node.rpc.server import CannotListen, RpcLimits, RpcServer
+from node.rpc.guard import CallWatch
+from node.rpc.server import RpcServer
 from node.runtime.clock import Clock, SystemClock
 from node.runtime.engine import Engine, EngineParts, EngineSettings
+from node.runtime.figures import Figures
+from node.runtime.http import HttpPort, Probes
 from node.runtime.log import NodeLog
+from node.runtime.metrics import Metrics
 from node.runtime.reads import on_worker
 from node.runtime.startup import DamagedChain, ForeignGenesis, Opened, open_chain
-from node.runtime.types import NodeStatus
+from node.runtime.types import CannotListen, NodeStatus
 from node.state.errors import StoreError, StoreForeign, StoreLocked, StoreUnwritable
 from node.state.store import Store
 from pvm.worker import Worker
@@ -41,17 +46,13 @@ EXIT_DONE = 0
 EXIT_INTERNAL = 1
 EXIT_USAGE = 2
 
-LOG_DELAY_SECONDS = 0.5
-"""After the node serves, until its log opens: the first callers are not kept
-waiting while its library is imported."""
+LATE_SECONDS = 0.5
+"""After the node serves, until its log opens and the operators' port answers: the first
+callers are not kept waiting while their libraries are imported."""
 
 _GARBAGE_THRESHOLD = 20_000
 """Container objects made and not freed before the interpreter looks for cycles: its
 own 700 are those of a few transactions, which pay for each look."""
-
-_STOP_GRACE_MS = 500
-"""Until calls that are still open when the node stops are cut off: it has two seconds,
-and those that wait for something were told already."""
 
 _PUT_RIGHT_BY_OPERATOR = (
     CannotListen,
@@ -70,13 +71,12 @@ class Ready:
     config: NodeConfig
     opened: Opened
     status: NodeStatus
-    port: int
-    """Where the server listens: picked by the system if 0 was asked for."""
-
-    @property
-    def grpc_address(self) -> str:
-        """Where to connect."""
-        return str(Listen(self.config.grpc_listen.host, self.port))
+    grpc_listen: Listen
+    """Where the server listens: the port is the system's choice if 0 was asked for."""
+    http_listen: Listen | None
+    """Where operators ask; None if they cannot."""
+    is_dev_served: bool
+    """Whether anybody who may call may also mint, impersonate and reset."""
 
 
 def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
@@ -140,28 +140,44 @@ async def _serve(
         opened = await on_worker(
             worker, partial(open_chain, store, config.genesis.wanted)
         )
+        figures = Figures()
         engine = _make_engine(
-            config,
-            opened,
-            EngineParts(store=store, worker=worker, clock=clock, log=log),
+            config, opened, EngineParts(store, worker, clock, log, figures)
         )
-        limits = RpcLimits(stop_grace_ms=_STOP_GRACE_MS)
         is_dev = opened.genesis.params.dev and config.is_dev_served
-        server = RpcServer(engine, limits, is_dev=is_dev)
+        server = RpcServer(
+            engine,
+            config.rpc,
+            is_dev=is_dev,
+            access=config.access,
+            watch=CallWatch(figures, clock),
+        )
+        metrics = Metrics(engine, figures, clock, partial(_size_of, config.data_dir))
+        alive = asyncio.Event()
+        port = HttpPort(_probes(engine, server, metrics, alive), config.http)
         try:
-            port = await server.start(str(config.grpc_listen))
-            ready = Ready(config, opened, engine.status, port)
+            http_listen = _bind(port, config.http_listen)
+            number = await server.start(str(config.grpc_listen))
+            grpc_listen = replace(config.grpc_listen, port=number)
+            ready = Ready(
+                config, opened, engine.status, grpc_listen, http_listen, is_dev
+            )
             async with asyncio.TaskGroup() as tasks:
-                engine_task = tasks.create_task(engine.run(), name="engine")
-                stopper = tasks.create_task(_stop_when(stop, engine), name="stop")
+                engine_task = tasks.create_task(_run(engine, alive), name="engine")
+                helpers = [
+                    tasks.create_task(_stop_when(stop, engine), name="stop"),
+                    tasks.create_task(_serve_late(log, port, http_listen), name="late"),
+                ]
                 await server.announce()
                 announce(ready)
                 _spare_collector()
                 _log_start(ready, log)
                 await engine_task
-                stopper.cancel()
+                for helper in helpers:
+                    helper.cancel()
         finally:
             await server.stop()  # a server that is left alone keeps the process
+            await port.close()
         log.info("node_stopped", height=engine.state.head.height)
 
 
@@ -193,17 +209,61 @@ def _make_engine(config: NodeConfig, opened: Opened, parts: EngineParts) -> Engi
     return Engine(parts, opened.genesis, opened.state, settings)
 
 
+def _bind(port: HttpPort, listen: Listen | None) -> Listen | None:
+    """Where the operators' port listens, if one is wanted."""
+    if listen is None:
+        return None
+    return replace(listen, port=port.bind(listen.host, listen.port))
+
+
+async def _run(engine: Engine, alive: asyncio.Event) -> None:
+    alive.set()
+    try:
+        await engine.run()
+    finally:
+        alive.clear()
+
+
+def _probes(
+    engine: Engine, server: RpcServer, metrics: Metrics, alive: asyncio.Event
+) -> Probes:
+    return Probes(
+        is_alive=alive.is_set,
+        is_ready=lambda: server.is_announced and not engine.is_stopping,
+        height=lambda: engine.state.head.height,
+        metrics=metrics.render,
+    )
+
+
+def _size_of(data_dir: Path | None) -> int:
+    """Bytes of the files in a folder; a file may go while it is looked at."""
+    total = 0
+    with suppress(OSError), os.scandir(data_dir or os.devnull) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                total += entry.stat().st_size
+    return total
+
+
+async def _serve_late(log: NodeLog, port: HttpPort, listen: Listen | None) -> None:
+    """What may begin when the first callers were answered."""
+    await asyncio.sleep(LATE_SECONDS)
+    log.open()
+    if listen is not None:
+        await port.serve()
+
+
 async def _stop_when(stop: asyncio.Event, engine: Engine) -> None:
     await stop.wait()
     engine.stop()
 
 
 def _log_start(ready: Ready, log: NodeLog) -> None:
-    asyncio.get_running_loop().call_later(LOG_DELAY_SECONDS, log.open)
     genesis, state = ready.opened.genesis, ready.opened.state
     log.info(
         "node_serves",
-        grpc=ready.grpc_address,
+        grpc=str(ready.grpc_listen),
+        http=None if ready.http_listen is None else str(ready.http_listen),
         chain=genesis.name,
         chain_id=genesis.params.chain_id,
         height=state.head.height,

@@ -23,7 +23,9 @@ from node.chain.genesis import override as override_genesis
 from node.chain.params import U128_MAX
 from node.mempool import PoolLimits
 from node.primitives.types import Amount
-from node.runtime.choices import FeedLimits, MiningMode
+from node.rpc.access import Access, AccessError, read_certificate, read_token
+from node.rpc.limits import RpcLimits
+from node.runtime.choices import FeedLimits, HttpLimits, MiningMode
 
 __all__ = [
     "DEFAULT_GENESIS",
@@ -36,6 +38,7 @@ __all__ = [
     "format_amount",
     "genesis_folder",
     "load_genesis",
+    "parse_access",
     "parse_amount",
     "parse_duration_ms",
     "parse_listen",
@@ -151,6 +154,12 @@ class NodeConfig:
     ready_file: Path | None = None
     log_format: LogFormat = LogFormat.AUTO
     log_level: LogLevel = LogLevel.INFO
+    http_listen: Listen | None = field(default_factory=lambda: Listen(port=8080))
+    """Where operators ask; None: nowhere."""
+    access: Access = field(default_factory=Access)
+    """Token and certificate of the gRPC port."""
+    rpc: RpcLimits = field(default_factory=RpcLimits)
+    http: HttpLimits = field(default_factory=HttpLimits)
     pool: PoolLimits = field(default_factory=PoolLimits)
     feed: FeedLimits = field(default_factory=FeedLimits)
 
@@ -158,8 +167,9 @@ class NodeConfig:
         """Check what one field cannot know of itself."""
         if self.pace_ms is not None and not 1 <= self.pace_ms <= PACE_MS_MAX:
             raise ConfigError("--pace is from 1ms to 1h")
-        if not 0 <= self.grpc_listen.port <= PORT_MAX:
-            raise ConfigError(f"a port is from 0 to {PORT_MAX}")
+        for listen in (self.grpc_listen, self.http_listen):
+            if listen is not None and not 0 <= listen.port <= PORT_MAX:
+                raise ConfigError(f"a port is from 0 to {PORT_MAX}")
         if self.ready_file is not None and self.ready_file.is_dir():
             raise ConfigError(
                 f"--ready-file {self.ready_file} is a folder: name a file"
@@ -239,6 +249,21 @@ def parse_listen(text: str) -> Listen:
     if not colon or not host or not is_port:
         raise ConfigError(f"{text!r} is no address: write `HOST:PORT`; port 0 is any")
     return Listen(host, int(port))
+
+
+def parse_access(chain: Path | None, key: Path | None, token: Path | None) -> Access:
+    """Token and certificate from their files, where they are named.
+
+    Raises:
+        ConfigError: One cannot be used, or of certificate and key one is missing.
+    """
+    if (chain is None) != (key is None):
+        raise ConfigError("--tls-cert and --tls-key go together: give both")
+    try:
+        pair = None if chain is None or key is None else read_certificate(chain, key)
+        return Access(None if token is None else read_token(token), pair)
+    except AccessError as error:
+        raise ConfigError(str(error)) from error
 
 
 # --- the genesis ---------------------------------------------------------------------

@@ -77,6 +77,7 @@ def running_node(folder: Path) -> Iterator[Node]:
     command = [
         *(sys.executable, "-m", "node", "start", "--mining", "instant"),
         *("--data-dir", str(folder / "data"), "--grpc-listen", "127.0.0.1:0"),
+        *("--http-listen", "off"),
         *("--ready-file", str(ready_file), "--log-format", "json"),
     ]
     with log_file.open("wb") as log:

@@ -12,4 +12,7 @@ settings.register_profile(
     "ci", max_examples=500, deadline=None, derandomize=True, print_blob=True
 )
 settings.register_profile("nightly", max_examples=10_000, deadline=None)
+# Nodes of tests run side by side: none takes the port of another unless it is asked to.
+os.environ.setdefault("COWBOY_DEVNET_HTTP_LISTEN", "off")
+
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

@@ -19,7 +19,8 @@ __all__ = ["print_banner", "remove_ready_file", "write_ready_file"]
 
 ACCOUNTS_SHOWN_MAX = 10
 _WARNING_REACHABLE = (
-    "WARNING: others on the network can reach this node, and use every account."
+    "WARNING: others on the network can reach this node, mint, use every account and\n"
+    "reset the chain. Give it a --token-file, or --no-dev, or listen on 127.0.0.1."
 )
 
 
@@ -39,7 +40,10 @@ def _document(ready: Ready) -> dict[str, object]:
     genesis, state = ready.opened.genesis, ready.opened.state
     return {
         "version": __version__,
-        "grpc": ready.grpc_address,
+        "grpc": str(ready.grpc_listen),
+        "http": None if ready.http_listen is None else str(ready.http_listen),
+        "tls": ready.config.access.certificate is not None,
+        "token": ready.config.access.token is not None,
         "chain": genesis.name,
         "chain_id": genesis.params.chain_id,
         "height": state.head.height,
@@ -86,7 +90,8 @@ def _banner(ready: Ready) -> list[str]:
     lines = [
         f"cowboy-devnet {__version__}",
         "",
-        f"  gRPC      {ready.grpc_address}",
+        f"  gRPC      {ready.grpc_listen}{_kept(ready)}",
+        f"  HTTP      {ready.http_listen or 'off'}",
         f"  chain     {genesis.name}, id {genesis.params.chain_id}",
         f"  height    {height}, {origin}",
         f"  data      {ready.config.data_dir or 'in memory, nothing is kept'}",
@@ -95,9 +100,26 @@ def _banner(ready: Ready) -> list[str]:
     ]
     if genesis.params.dev:
         lines += _accounts(ready)
-        if not _is_loopback(ready.config.grpc_listen.host):
-            lines += [_WARNING_REACHABLE, ""]
+    if ready.is_dev_served and not _is_kept_in(ready):
+        lines += [_WARNING_REACHABLE, ""]
     return lines
+
+
+def _kept(ready: Ready) -> str:
+    """How the port is kept, in words."""
+    access = ready.config.access
+    marks = [
+        name
+        for name, is_on in (("TLS", access.certificate), ("token", access.token))
+        if is_on is not None
+    ]
+    return f"  ({', '.join(marks)})" if marks else ""
+
+
+def _is_kept_in(ready: Ready) -> bool:
+    """Whether strangers are kept from what development allows."""
+    has_token = ready.config.access.token is not None
+    return has_token or _is_loopback(ready.grpc_listen.host)
 
 
 def _accounts(ready: Ready) -> list[str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["start"]
 
 _IN_MEMORY = ":memory:"
+_OFF = "off"
 
 
 class _Flags(TypedDict):
@@ -25,6 +26,7 @@ class _Flags(TypedDict):
     data_dir: str
     genesis: str | None
     grpc_listen: str
+    http_listen: str
     mining: str
     pace: str | None
     block_time: str | None
@@ -34,6 +36,9 @@ class _Flags(TypedDict):
     ready_file: Path | None
     log_format: str
     log_level: str
+    tls_cert: Path | None
+    tls_key: Path | None
+    token_file: Path | None
 
 
 @click.command()
@@ -52,6 +57,12 @@ class _Flags(TypedDict):
     default="127.0.0.1:50051",
     metavar="HOST:PORT",
     help="Where to serve; port 0 picks a free one.",
+)
+@click.option(
+    "--http-listen",
+    default="127.0.0.1:8080",
+    metavar="HOST:PORT",
+    help="Where operators ask (/healthz, /readyz, /metrics); `off`: nowhere.",
 )
 @click.option(
     "--mining",
@@ -101,6 +112,21 @@ class _Flags(TypedDict):
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
 )
+@click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    help="Certificate with its chain, PEM: gRPC is served with TLS. With --tls-key.",
+)
+@click.option(
+    "--tls-key",
+    type=click.Path(path_type=Path),
+    help="The certificate's key, PEM, without a password.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="Only callers who send the token in this file are served.",
+)
 def start(**flags: Unpack[_Flags]) -> None:
     """Run a node until it is told to stop (SIGTERM, Ctrl-C)."""
     from node.config import ConfigError  # noqa: PLC0415 - see the top of this module
@@ -149,6 +175,7 @@ def _config(flags: _Flags) -> "NodeConfig":
         LogFormat,
         LogLevel,
         NodeConfig,
+        parse_access,
         parse_amount,
         parse_duration_ms,
         parse_listen,
@@ -156,6 +183,7 @@ def _config(flags: _Flags) -> "NodeConfig":
     from node.runtime.types import MiningMode  # noqa: PLC0415
 
     balance, block_time = flags["account_balance"], flags["block_time"]
+    is_http_off = flags["http_listen"] in ("", _OFF)
     in_memory = flags["data_dir"] == _IN_MEMORY
     return NodeConfig(
         data_dir=None if in_memory else Path(flags["data_dir"]),
@@ -168,6 +196,8 @@ def _config(flags: _Flags) -> "NodeConfig":
             ),
         ),
         grpc_listen=parse_listen(flags["grpc_listen"]),
+        http_listen=None if is_http_off else parse_listen(flags["http_listen"]),
+        access=parse_access(flags["tls_cert"], flags["tls_key"], flags["token_file"]),
         mining=MiningMode(flags["mining"]),
         is_dev_served=not flags["no_dev"],
         pace_ms=None if flags["pace"] is None else parse_duration_ms(flags["pace"]),

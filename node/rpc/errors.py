@@ -21,6 +21,7 @@ from node.query import (
     NotFound,
     SupplyTooLarge,
 )
+from node.rpc.access import Unauthenticated
 from node.rpc.requests import InvalidRequest
 from node.runtime.types import (
     NodeStopping,
@@ -29,7 +30,15 @@ from node.runtime.types import (
     UnknownTransaction,
 )
 
-__all__ = ["DOMAIN", "STATUS_KEY", "InvalidPageToken", "Refusal", "refusal_of", "table"]
+__all__ = [
+    "DOMAIN",
+    "STATUS_KEY",
+    "CallTooLong",
+    "InvalidPageToken",
+    "Refusal",
+    "refusal_of",
+    "table",
+]
 
 DOMAIN = "cowboy.devnet"
 """`ErrorInfo.domain` of everything this node refuses."""
@@ -38,6 +47,14 @@ STATUS_KEY = "grpc-status-details-bin"
 """Where gRPC carries a `google.rpc.Status` (its richer error model)."""
 
 _Code = grpc.StatusCode
+
+
+class CallTooLong(Exception):  # noqa: N818 - a refusal, named like the others
+    """A call without a deadline took longer than the server lets it."""
+
+    def __init__(self, limit_ms: int) -> None:
+        super().__init__(f"no answer within {limit_ms} ms")
+        self.limit_ms = limit_ms
 
 
 class InvalidPageToken(Exception):  # noqa: N818 - a refusal, named like the others
@@ -148,6 +165,15 @@ _OTHERS: dict[str, _Row] = {
     "READER_TOO_SLOW": _Row(
         _Code.RESOURCE_EXHAUSTED, "read faster, and resume after resume_height"
     ),
+    "CALL_TOO_LONG": _Row(
+        _Code.DEADLINE_EXCEEDED,
+        "give the call a deadline of its own; ask GetTransaction what became of a "
+        "transaction",
+    ),
+    "UNAUTHENTICATED": _Row(
+        _Code.UNAUTHENTICATED,
+        "send the metadata `authorization: Bearer TOKEN` (--token-file)",
+    ),
     "NODE_STOPPING": _Row(_Code.UNAVAILABLE, "connect again when it is back"),
     "INTERNAL": _Row(_Code.INTERNAL, "this is a defect of the node: see its log"),
 }
@@ -190,21 +216,30 @@ def refusal_of(error: Exception) -> Refusal:
 def _other(error: Exception) -> tuple[str, dict[str, str]]:
     match error:
         case InvalidRequest(field=field):
-            return "INVALID_ARGUMENT", {"field": field}
+            metadata = {"field": field}
         case HistoryNotKept(height=height, oldest_height=oldest):
-            return "HISTORY_NOT_KEPT", _numbers(height=height, oldest_height=oldest)
+            metadata = _numbers(height=height, oldest_height=oldest)
         case HeightNotReached(height=height, head_height=head):
-            return "HEIGHT_NOT_REACHED", _numbers(height=height, head_height=head)
+            metadata = _numbers(height=height, head_height=head)
         case ReaderTooSlow(resume_height=height):
-            return "READER_TOO_SLOW", _numbers(resume_height=height)
+            metadata = _numbers(resume_height=height)
+        case CallTooLong(limit_ms=limit_ms):
+            metadata = _numbers(limit_ms=limit_ms)
         case _:
-            return _REASONS.get(type(error), "INTERNAL"), {}
+            metadata = {}
+    return _REASONS.get(type(error), "INTERNAL"), metadata
 
 
 _REASONS: dict[type[Exception], str] = {
+    InvalidRequest: "INVALID_ARGUMENT",
+    HistoryNotKept: "HISTORY_NOT_KEPT",
+    HeightNotReached: "HEIGHT_NOT_REACHED",
+    ReaderTooSlow: "READER_TOO_SLOW",
+    CallTooLong: "CALL_TOO_LONG",
     InvalidPageToken: "INVALID_PAGE_TOKEN",
     SupplyTooLarge: "SUPPLY_TOO_LARGE",
     TooManyReads: "TOO_MANY_READS",
+    Unauthenticated: "UNAUTHENTICATED",
     UnknownTransaction: "TRANSACTION_NOT_FOUND",
     NodeStopping: "NODE_STOPPING",
 }

@@ -12,7 +12,7 @@ from node.primitives import codec
 from node.primitives.crypto import blake2b256
 from node.rpc.errors import InvalidPageToken, refusal_of
 
-__all__ = ["Context", "Pager", "at_height", "streams", "tells"]
+__all__ = ["Context", "Pager", "at_height", "refuse", "streams", "tells"]
 
 Service = TypeVar("Service")
 Request = TypeVar("Request")
@@ -38,7 +38,7 @@ def tells(
         try:
             return await method(service, request, context)
         except Exception as error:
-            await _refuse(error, context, method.__name__)
+            await refuse(error, context, method.__name__)
             raise
 
     return told
@@ -62,15 +62,16 @@ def streams(
                 async for response in responses:
                     yield response
         except Exception as error:
-            await _refuse(error, context, method.__name__)
+            await refuse(error, context, method.__name__)
             raise
 
     return told
 
 
-async def _refuse(
+async def refuse(
     error: Exception, context: Context[Request, Response], method: str
 ) -> None:
+    """End a call with what the table of errors says; a defect is logged, too."""
     refusal = refusal_of(error)
     if refusal.code is grpc.StatusCode.INTERNAL:
         # A node serves before it loads its log (runtime/log.py).

@@ -6,7 +6,7 @@ Rules: this module imports nothing of the node, so that a config costs no event 
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["FeedLimits", "MiningMode"]
+__all__ = ["FeedLimits", "HttpLimits", "MiningMode"]
 
 
 class MiningMode(StrEnum):
@@ -28,3 +28,17 @@ class FeedLimits:
     """Notices that wait for one reader: a quarter of an hour of blocks at 1 s."""
     subscriptions_max: int = 256
     """Readers at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """What bounds the operators' port."""
+
+    connections_max: int = 32
+    """One more closes the oldest: probes and scrapers come and go."""
+    connection_ms_max: int = 30_000
+    """Of one connection's life, whatever its client does or leaves."""
+    idle_ms_max: int = 5_000
+    """Until a connection without a whole request is closed."""
+    header_bytes_max: int = 4_096
+    """Of a line of a request."""

@@ -21,7 +21,6 @@ with the task the process.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from node.chain.block import Header
@@ -37,27 +36,26 @@ from node.chain.transaction import (
 )
 from node.chain.transition import BlockResult, State
 from node.mempool import Dropped as PoolDropped
-from node.mempool import Pool, PoolLimits
+from node.mempool import Pool
 from node.primitives.types import Address, Amount, Hash32
 from node.query import find_transaction
 from node.runtime.chainstore import ChainStore
-from node.runtime.feed import Feed, FeedLimits, FeedSubscription
+from node.runtime.feed import Feed, FeedSubscription
 from node.runtime.ledger import Ledger
 from node.runtime.orders import MineOrder, Order, Orders, StoreOrder
 from node.runtime.pacing import Pacer
 from node.runtime.production import (
     EngineLog,
     EngineParts,
-    Made,
+    EngineSettings,
     dev_transaction,
-    log_block,
     make_block,
+    note_block,
     refuse_dev,
 )
 from node.runtime.reads import Reads, on_worker
 from node.runtime.rewinding import Rewound, reset, revert
 from node.runtime.types import (
-    BlockNotice,
     Committed,
     Dropped,
     MiningMode,
@@ -75,19 +73,6 @@ from node.state.store import WriteSet
 __all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """How an engine begins."""
-
-    mode: MiningMode
-    pace_ms: int
-    is_dev_admitted: bool = True
-    """Whether development instructions and impersonation are (D41), if the genesis
-    says so."""
-    pool: PoolLimits = field(default_factory=PoolLimits)
-    feed: FeedLimits = field(default_factory=FeedLimits)
 
 
 class Engine:
@@ -115,7 +100,8 @@ class Engine:
         self._in_block: frozenset[Hash32] = frozenset()
         """Ids of the candidates of the block that is being built."""
         self._wake = asyncio.Event()
-        self._is_stopping = False
+        self.is_stopping = False
+        """Whether it ends, or has ended."""
 
     # --- what can be seen ------------------------------------------------------------
 
@@ -133,6 +119,8 @@ class Engine:
             pace_ms=self._pacer.pace_ms,
             pool_transactions=len(self._pool),
             pool_queued=self._pool.count_gapped(),
+            pool_bytes=self._pool.body_bytes,
+            streams=len(self._feed),
         )
 
     def subscribe(self) -> FeedSubscription:
@@ -163,10 +151,14 @@ class Engine:
             InvalidTransaction: It is refused; nothing changed.
             NodeStopping: The node admits nothing more.
         """
-        return self._admit(decode_transaction(raw))
+        try:
+            return self._admit(decode_transaction(raw))
+        except InvalidTransaction as error:
+            self._parts.figures.refused[error.fault.value] += 1
+            raise
 
     def _admit(self, transaction: Transaction) -> Transaction:
-        if self._is_stopping:
+        if self.is_stopping:
             raise NodeStopping("the node is stopping")
         if not self._is_dev_admitted:
             refuse_dev(transaction)
@@ -179,6 +171,7 @@ class Engine:
 
     def _note_dropped(self, dropped: Sequence[PoolDropped]) -> None:
         for one in dropped:
+            self._parts.figures.dropped[one.reason.fault.value] += 1
             outcome = Dropped(one.transaction.id, one.reason)
             if one.transaction.id in self._in_block:
                 self._ledger.displace(outcome)
@@ -194,7 +187,7 @@ class Engine:
         """
         wanted = Hash32(transaction_id)
         if wanted in self._pool or wanted in self._in_block:
-            if self._is_stopping and not self._in_block:
+            if self.is_stopping and not self._in_block:
                 raise NodeStopping("the node is stopping")
             return await self._ledger.wait(wanted)
         outcome = self._ledger.find(wanted)
@@ -316,7 +309,7 @@ class Engine:
         return cast("Result", done.result())
 
     async def _order(self, order: Order, done: asyncio.Future[Result]) -> Result:
-        if self._is_stopping:
+        if self.is_stopping:
             raise NodeStopping("the node is stopping")
         self._orders.add(order)
         self._wake.set()
@@ -329,18 +322,18 @@ class Engine:
 
     def stop(self) -> None:
         """Ask the task to end after the block in hand."""
-        self._is_stopping = True
+        self.is_stopping = True
         self._wake.set()
 
     async def run(self) -> None:
         """Make blocks until `stop`; then everything committed is on disk."""
         try:
             self._pacer.restart(None)
-            while not self._is_stopping:
+            while not self.is_stopping:
                 if not await self._step():
                     await self._sleep()
         finally:
-            self._is_stopping = True
+            self.is_stopping = True
             self._in_block = frozenset()
             self._end_waiting()
         await on_worker(
@@ -471,13 +464,17 @@ class Engine:
             self._in_block = frozenset()
             self._set_aside(made)
             return
+        began = parts.clock.monotonic()
         self._state = made.state
         dropped = self._pool.prune(made.result)
         self._in_block = frozenset()
         self._note_dropped(dropped)
-        self._announce(made)
+        self._feed.publish(made.notice())
+        self._ledger.settle(made.result, made.block_hash)
+        self._ledger.settle_displaced()
+        seconds = parts.clock.monotonic() - began
         await asyncio.sleep(0)  # those who waited answer first
-        log_block(parts.log, made, len(self._pool))
+        note_block(parts, made, len(self._pool), seconds)
 
     def _set_aside(self, result: BlockResult) -> None:
         """Drop candidates for which no block was made.
@@ -487,12 +484,4 @@ class Engine:
         """
         for transaction, reason in result.rejected:
             self._note_dropped(self._pool.drop(transaction, reason))
-        self._ledger.settle_displaced()
-
-    def _announce(self, made: Made) -> None:
-        result = made.result
-        self._feed.publish(
-            BlockNotice(result.block, made.block_hash, result.receipts, result.events)
-        )
-        self._ledger.settle(result, made.block_hash)
         self._ledger.settle_displaced()

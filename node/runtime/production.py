@@ -4,25 +4,32 @@ Building a block, committing it with its history and taking the new snapshot are
 job, so that a transaction costs one way to the worker and one back.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from node.chain.errors import InvalidTransaction, TransactionFault
+from node.chain.timers.timer import Decision
 from node.chain.transaction import Body, DevInstruction, Transaction, impersonate
 from node.chain.transition import BlockResult, State, build_block, next_state
+from node.mempool import PoolLimits
 from node.primitives.types import Amount, Hash32
 from node.runtime.chainstore import ChainStore
+from node.runtime.choices import FeedLimits
 from node.runtime.clock import Clock
+from node.runtime.figures import Figures, PhaseSeconds
+from node.runtime.types import BlockNotice, MiningMode
 from node.state.store import Store
 from pvm.worker import Worker
 
 __all__ = [
     "EngineLog",
     "EngineParts",
+    "EngineSettings",
     "Made",
     "dev_transaction",
-    "log_block",
     "make_block",
+    "note_block",
     "refuse_dev",
 ]
 
@@ -43,6 +50,20 @@ class EngineParts:
     worker: Worker
     clock: Clock
     log: EngineLog
+    figures: Figures = field(default_factory=Figures)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How an engine begins."""
+
+    mode: MiningMode
+    pace_ms: int
+    is_dev_admitted: bool = True
+    """Whether development instructions and impersonation are (D41), if the genesis
+    says so."""
+    pool: PoolLimits = field(default_factory=PoolLimits)
+    feed: FeedLimits = field(default_factory=FeedLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +73,18 @@ class Made:
     result: BlockResult
     state: State
     block_hash: Hash32
-    seconds: float
+    seconds: PhaseSeconds
+
+    def notice(self) -> BlockNotice:
+        """What readers are told."""
+        result = self.result
+        return BlockNotice(
+            result.block,
+            self.block_hash,
+            result.receipts,
+            result.events,
+            result.trace,
+        )
 
 
 def make_block(
@@ -72,9 +104,10 @@ def make_block(
     result = build_block(state, candidates)
     if not result.block.transactions and not is_empty_wanted:
         return result
+    built = parts.clock.monotonic()
     snapshot = chain.commit(state.snapshot, state.head, result)
     following = next_state(state, result, snapshot)
-    seconds = parts.clock.monotonic() - began
+    seconds = PhaseSeconds(built - began, parts.clock.monotonic() - built)
     return Made(result, following, result.block.header.hash(), seconds)
 
 
@@ -86,16 +119,24 @@ def dev_transaction(state: State, nonce: int, instruction: DevInstruction) -> by
     return impersonate(body.encode(), params.proposer)
 
 
-def log_block(log: EngineLog, made: Made, pool_transactions: int) -> None:
-    """One line for a committed block, with its numbers."""
+def note_block(
+    parts: EngineParts, made: Made, pool_transactions: int, seconds: float
+) -> None:
+    """Count a block and log it, in one line; `seconds`: until it was announced."""
+    parts.figures.note_block(made.result, made.seconds)
+    parts.figures.phases["publish"].observe(seconds)
     header, use = made.result.block.header, made.result.use
-    log.info(
+    decisions = Counter(d.decision for d in made.result.trace)
+    parts.log.info(
         "block_committed",
         height=header.height,
         hash=made.block_hash.hex(),
         transactions=len(made.result.block.transactions),
         receipts=len(made.result.receipts),
+        failed=sum(1 for r in made.result.receipts if r.failure is not None),
         events=len(made.result.events),
+        fires=decisions[Decision.FIRED],
+        put_off=decisions[Decision.PUT_OFF],
         cycles=header.cycles_used,
         cells=header.cells_used,
         timer_cycles=use.timer_cycles,
@@ -103,7 +144,9 @@ def log_block(log: EngineLog, made: Made, pool_transactions: int) -> None:
         basefee_cycle=header.basefee_cycle,
         basefee_cell=header.basefee_cell,
         pool=pool_transactions,
-        milliseconds=round(made.seconds * 1_000, 3),
+        keys=len(made.result.writes.changes),
+        build_ms=round(made.seconds.build * 1_000, 3),
+        commit_ms=round(made.seconds.commit * 1_000, 3),
     )
 
 

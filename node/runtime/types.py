@@ -14,6 +14,7 @@ from typing import Protocol, Self, TypeVar
 
 from node.chain.block import Block, Event, Header, Receipt
 from node.chain.errors import InvalidTransaction
+from node.chain.timers.timer import TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.primitives.types import Address, Amount, Hash32, Height
@@ -24,6 +25,7 @@ __all__ = [
     "READS_WAITING_MAX",
     "Backend",
     "BlockNotice",
+    "CannotListen",
     "Committed",
     "Dropped",
     "MiningMode",
@@ -79,6 +81,7 @@ class BlockNotice:
     block_hash: Hash32
     receipts: tuple[Receipt, ...]
     events: tuple[Event, ...]
+    trace: tuple[TimerDecision, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,14 @@ class NodeStatus:
     """Transactions that wait, both kinds together."""
     pool_queued: int
     """Of these, those that wait for a lower nonce of their sender."""
+    pool_bytes: int
+    """Of the bodies that wait."""
+    streams: int
+    """Readers that follow the chain."""
+
+
+class CannotListen(Exception):  # noqa: N818 - a refusal, named like the others
+    """The address cannot be bound; the message says what to do."""
 
 
 class TooManyReads(Exception):  # noqa: N818 - a refusal, named like the others

@@ -47,6 +47,7 @@ def running_node(*flags: str, prefix: tuple[str, ...] = ()) -> Iterator[Running]
         command = [
             *(prefix or start_command()),
             *("start", "--data-dir", f"{folder}/data"),
+            *("--http-listen", "127.0.0.1:0"),
             *("--grpc-listen", "127.0.0.1:0", "--ready-file", str(ready)),
             *("--log-format", "json", *flags),
         ]

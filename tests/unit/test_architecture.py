@@ -391,6 +391,7 @@ IMPORT_NAMES = {
     "grpcio": "grpc",
     "grpcio-health-checking": "grpc_health",
     "grpcio-reflection": "grpc_reflection",
+    "prometheus-client": "prometheus_client",
     "protobuf": "google.protobuf",
     "pycryptodome": "Crypto",
     "typing-extensions": "typing_extensions",

@@ -272,13 +272,6 @@ def test_every_command_is_described():
     assert described == set(main.list_commands(click.Context(main)))
 
 
-def test_every_flag_of_start_is_explained():
-    command = main.get_command(click.Context(main), "start")
-    flags = {option for parameter in command.params for option in parameter.opts}
-    rows = re.findall(r"^\| `(--[\w-]+)` \|", page("operations.md"), re.MULTILINE)
-    assert set(rows) == flags
-
-
 # --- what users must be told ---------------------------------------------------------
 
 

@@ -103,7 +103,11 @@ def run(folder):
     assert recipe("run") == '@"$(BIN)/cowboy-devnet" start $(ARGS)'
     flags = shlex.split(words[2].removeprefix("ARGS="))
     ready = folder / "ready.json"
-    variables = {"GRPC_LISTEN": "127.0.0.1:0", "READY_FILE": str(ready)}
+    variables = {
+        "GRPC_LISTEN": "127.0.0.1:0",
+        "HTTP_LISTEN": "127.0.0.1:0",
+        "READY_FILE": str(ready),
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "node", "start", *flags],
         cwd=folder,

@@ -21,6 +21,7 @@ from node.chain.transition import build_block, next_state, open_state
 from node.client import Wallet
 from node.config import load_genesis
 from node.primitives.crypto import derive_actor_address
+from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer
 from node.runtime.clock import SystemClock
 from node.runtime.engine import Engine, EngineParts, EngineSettings
@@ -145,7 +146,14 @@ def run_node():
     """A node with an engine and a server on a free port, as a context manager."""
 
     @asynccontextmanager
-    async def run(*, mode=MiningMode.INSTANT, is_dev=True, feed=None, limits=None):
+    async def run(
+        *,
+        mode=MiningMode.INSTANT,
+        is_dev=True,
+        feed=None,
+        limits=None,
+        access=None,
+    ):
         genesis = load_genesis("devnet")
         store = SharedStore()
         with Worker() as worker:
@@ -154,11 +162,14 @@ def run_node():
             settings = EngineSettings(mode, 1_000, feed=feed or FeedLimits())
             engine = Engine(parts, opened.genesis, opened.state, settings)
             task = asyncio.create_task(engine.run())
-            server = RpcServer(engine, limits, is_dev=is_dev)
+            watch = CallWatch(parts.figures)
+            server = RpcServer(
+                engine, limits, is_dev=is_dev, access=access, watch=watch
+            )
             port = await server.start("127.0.0.1:0")
             await server.announce()
             try:
-                yield RunningNode(engine, server, f"127.0.0.1:{port}")
+                yield RunningNode(engine, server, f"127.0.0.1:{port}", parts.figures)
             finally:
                 engine.stop()
                 await task
@@ -170,10 +181,11 @@ def run_node():
 class RunningNode:
     """What a test needs of a node."""
 
-    def __init__(self, engine, server, url):
+    def __init__(self, engine, server, url, figures):
         self.engine = engine
         self.server = server
         self.url = url
+        self.figures = figures
 
     def channel(self):
         return grpc.aio.insecure_channel(self.url)

@@ -8,9 +8,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from node.client import AsyncClient, NodeError, NodeUnreachable, Wallet
-from node.rpc.server import CannotListen, RpcLimits, RpcServer
+from node.rpc.limits import RpcLimits
+from node.rpc.server import RpcServer
 from node.rpc.v1 import queries_pb2
-from node.runtime.types import TooManyReads
+from node.runtime.types import CannotListen, TooManyReads
 
 SERVICES = {
     f"cowboy.devnet.v1.{name}Service"
