@@ -1,29 +1,14 @@
-"""Source to code: one function of visible lines, each step pure (sandbox.md §2)."""
+"""Actors as they are kept: compiled, their handlers known, cached by code hash."""
 
 import ast
-import sys
-import warnings
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType, MappingProxyType
+from types import CodeType
 
-from pvm import language
-from pvm.builtins import NATIVE, PRICED
-from pvm.desugar import desugar
 from pvm.errors import CompileError
-from pvm.execution import Helper
 from pvm.facts import Facts, gather
-from pvm.gate import restrict
-from pvm.guards import HELPERS, NATIVES
-from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
-from pvm.modules import EXPORTS
-from pvm.parser import parse, refuse
-from pvm.policy import check_policy
-
-_FRAMES = 8 * language.LEVELS_MAX + 1_000
-"""No step takes more than eight frames a level."""
+from pvm.libraries import find_module
+from pvm.pipeline import compile_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +25,6 @@ class ActorCode:
     """Public methods of the actor's class, inherited ones included."""
     actor_class: str | None
     """The class named `Actor`, else the only class that is no exception."""
-    natives: Mapping[str, object]
-    """Names of the namespace that are the same for every execution."""
-    helpers: tuple[tuple[str, Helper], ...]
-    """Names of the namespace that are bound to each execution."""
-    implicit_modules: tuple[str, ...]
-    """Modules that are used without an import."""
 
 
 def compile_actor(source: bytes) -> ActorCode:
@@ -55,26 +34,9 @@ def compile_actor(source: bytes) -> ActorCode:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses.
     """
-    tree = parse(source)
-    with _room_to_recurse():
-        check_policy(tree, EXPORTS)
-        _compile(tree)  # what only the compiler refuses: a `return` outside, say
-        tree = desugar(tree)
-        tree = restrict(tree)
-        facts = gather(tree)
-        code = _module_code(_compile(instrument(tree)))
+    tree, code = compile_module(source, find_module)
+    facts = gather(tree, find_module)
     return _actor_code(tree, facts, code)
-
-
-@contextmanager
-def _room_to_recurse() -> Iterator[None]:
-    """Frames for the deepest tree the parser passes, whatever called us."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 class CodeCache:
@@ -114,44 +76,7 @@ class CodeCache:
         return len(self._entries)
 
 
-def _compile(tree: ast.Module) -> CodeType:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(
-                tree, language.ACTOR_FILE, "exec", dont_inherit=True, optimize=0
-            )
-    except SyntaxError as error:
-        line = max(1, error.lineno or 1)
-        raise refuse("a statement stands where it may not", line=line) from None
-    except (RecursionError, MemoryError, ValueError):
-        raise refuse("the source does not compile") from None
-
-
-def _module_code(code: CodeType) -> CodeType:
-    """The function that `instrument` made of the module."""
-    (outer,) = (part for part in code.co_consts if isinstance(part, CodeType))
-    for part in outer.co_consts:
-        if isinstance(part, CodeType) and part.co_name == MODULE_FUNCTION:
-            assert part.co_freevars == CELLS
-            return part
-    raise AssertionError("the module has no body")
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """Every name that the code, or code inside it, may look up."""
-    stack = [code]
-    while stack:
-        part = stack.pop()
-        yield from part.co_names
-        stack.extend(one for one in part.co_consts if isinstance(one, CodeType))
-
-
 def _actor_code(tree: ast.Module, facts: Facts, code: CodeType) -> ActorCode:
-    used = set(_names(code))
-    natives = {**NATIVES, **NATIVE}
-    always = {"__build_class__", "super"}
-    priced = {**HELPERS, **PRICED}
     functions = _public(tree.body)
     actor_class = _actor_class(facts)
     methods = _methods(facts, actor_class)
@@ -161,11 +86,6 @@ def _actor_code(tree: ast.Module, facts: Facts, code: CodeType) -> ActorCode:
         functions=frozenset(functions),
         methods=frozenset(methods),
         actor_class=actor_class,
-        natives=MappingProxyType(
-            {name: natives[name] for name in natives if name in used | always}
-        ),
-        helpers=tuple((name, priced[name]) for name in sorted(used & priced.keys())),
-        implicit_modules=tuple(sorted(used & language.IMPLICIT_MODULES - facts.bound)),
     )
 
 

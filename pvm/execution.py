@@ -1,4 +1,4 @@
-"""One running execution, as the helpers of inserted code see it.
+"""The execution that is running, as the helpers of inserted code see it.
 
 Every helper is a function whose first parameter is the `Execution`; actor code gets
 bound methods of it, on which nothing can be set and from which, names being static,
@@ -6,19 +6,18 @@ nothing can be reached.
 """
 
 from collections.abc import Callable, Mapping
-from types import MethodType
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from types import CellType, MethodType
+from typing import Concatenate, ParamSpec, TypeVar
 
 from typing_extensions import override
 
 from pvm import costs
+from pvm.context import ModuleContext
+from pvm.depth import END
 from pvm.errors import Halt
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.types import Message
-
-if TYPE_CHECKING:
-    from types import CellType
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -33,33 +32,55 @@ HEAP_TYPE = 1 << 9
 
 
 class Execution:
-    """Counters and names of one execution; made for one message."""
+    """Counters and names of one execution after another.
+
+    The cells are free variables of library functions, which are made once, so they
+    stay; `begin` puts the counters of a meter into them, `end` gives those back. An
+    execution that is nested in another has an object of its own.
+    """
 
     __slots__ = (
-        "cycles", "handler", "holes", "host", "memory", "message", "meter", "modules",
-        "names", "universe",
+        "_homes", "cells", "context", "cycles", "depth", "holes", "imported", "memory",
+        "meter", "modules", "names", "universe",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        meter: Meter,
-        host: Host,
-        message: Message,
-        universe: Mapping[str, Helper],
-    ) -> None:
-        self.meter = meter
-        self.cycles: CellType = meter.cycles
-        self.memory: CellType = meter.memory
-        self.host = host
-        self.message = message
-        self.handler = ""
+    def __init__(self, universe: Mapping[str, Helper]) -> None:
+        self.cycles = CellType(0)
+        self.depth = CellType(END)
+        self.memory = CellType(0)
+        self.cells = (self.cycles, self.depth, self.memory)
+        """In the order of `instrument.CELLS`."""
+        self.context = ModuleContext()
+        """The execution that is running, as native modules see it."""
         self.universe = universe
         self.modules: dict[str, object] = {}
-        """Modules that have been imported."""
+        """Modules that were made, for the executions to come as well."""
+        self.imported: set[str] = set()
+        """Modules that this execution has paid for."""
         self.names: dict[str, object] = {}
         """The builtins of the actor's namespace: universe and helpers."""
         self.holes: dict[int, tuple[int, dict[object, object]]] = {}
         """Deletions since a dict was packed, by its address; the dict, to keep it."""
+
+    def begin(self, meter: Meter, host: Host, message: Message, handler: str) -> None:
+        """Run on the counters of `meter` from here on."""
+        self.meter = meter
+        self.context.begin(meter, host, message, handler)
+        self._homes = homes = (meter.cycles, meter.depth, meter.memory)
+        for cell, home in zip(self.cells, homes, strict=True):
+            cell.cell_contents = home.cell_contents
+        meter.cycles, meter.depth, meter.memory = self.cells
+
+    def end(self) -> None:
+        """Give the meter its counters back and forget the execution."""
+        meter = self.meter
+        for cell, home in zip(self.cells, self._homes, strict=True):
+            home.cell_contents = cell.cell_contents
+        meter.cycles, meter.depth, meter.memory = self._homes
+        self.context.end()
+        del self.meter, self._homes
+        self.imported.clear()
+        self.holes.clear()
 
     def charge(self, cycles: int) -> None:
         """Pay for work; halts when it is more than is left."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pvm import language
+from pvm.imports import Find, nothing
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -23,9 +24,11 @@ class Facts:
     classes: Mapping[str, ast.ClassDef]
     """Top-level classes whose name nothing else binds."""
     exceptions: frozenset[str]
-    """Those of them that derive from an exception of the universe."""
+    """Those that derive from an exception, and exceptions imported from a library."""
     host_errors: frozenset[str]
     """Local names of the exception classes imported from `pvm_host`."""
+    imports: Mapping[str, tuple[str, str]]
+    """Local name → module and name there, for names imported from a module."""
     modules: Mapping[str, str]
     """Local name → module, for imports whose name nothing else binds."""
     attributes: frozenset[str]
@@ -41,8 +44,8 @@ class Facts:
         return name not in self.bound
 
 
-def gather(tree: ast.Module) -> Facts:
-    """Walk the tree once and collect."""
+def gather(tree: ast.Module, find: Find = nothing) -> Facts:
+    """Walk the tree once and collect; `find` knows the exceptions of modules."""
     bindings: dict[str, int] = {}
     attributes: set[str] = set()
     is_simple = can_negate = True
@@ -68,11 +71,16 @@ def gather(tree: ast.Module) -> Facts:
         local: name for local, name in _imported(tree) if bindings.get(local) == 1
     }
     modules |= {name: name for name in language.IMPLICIT_MODULES - bindings.keys()}
+    imports = {
+        local: names for local, names in _names_imported(tree) if bindings[local] == 1
+    }
+    caught = {local for local, names in imports.items() if _is_exception(names, find)}
     return Facts(
         frozenset(bindings),
         classes,
-        _exceptions(classes, bindings),
+        _exceptions(classes, bindings, caught),
         frozenset(name for name in _host_errors(tree) if bindings[name] == 1),
+        imports,
         modules,
         frozenset(attributes),
         is_simple,
@@ -133,6 +141,21 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield alias.asname or alias.name, alias.name
 
 
+def _names_imported(tree: ast.Module) -> Iterator[tuple[str, tuple[str, str]]]:
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom):
+            module = statement.module or ""
+            if module not in language.INERT_MODULES:
+                for alias in statement.names:
+                    yield alias.asname or alias.name, (module, alias.name)
+
+
+def _is_exception(imported: tuple[str, str], find: Find) -> bool:
+    module, name = imported
+    names = find(module)
+    return names is not None and name in names.exceptions
+
+
 def _host_errors(tree: ast.Module) -> Iterator[str]:
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "pvm_host":
@@ -142,10 +165,12 @@ def _host_errors(tree: ast.Module) -> Iterator[str]:
 
 
 def _exceptions(
-    classes: Mapping[str, ast.ClassDef], bindings: Mapping[str, int]
+    classes: Mapping[str, ast.ClassDef],
+    bindings: Mapping[str, int],
+    imported: set[str],
 ) -> frozenset[str]:
-    """Classes that derive from an exception; bases stand before their subclasses."""
-    found: set[str] = set()
+    """Imported exceptions, and classes that derive from one, bases first."""
+    found = set(imported)
     for name, node in classes.items():
         for base in node.bases:
             if not isinstance(base, ast.Name):

@@ -88,7 +88,7 @@ def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
     if not kind:
         kind, text = _describe_halt(vm)
     text = _encodable(text[:_MESSAGE_LENGTH_MAX])
-    return Failure(kind, text, vm.handler, line, _hint(kind, text), stack)
+    return Failure(kind, text, vm.context.handler, line, _hint(kind, text), stack)
 
 
 def handler_not_found(names: tuple[str, ...], handlers: tuple[str, ...]) -> Failure:

@@ -21,9 +21,8 @@ from pvm import (
 from pvm.classes import CLASS_OF, class_name
 from pvm.depth import END
 from pvm.errors import TooDeepRecursion
-from pvm.execution import Execution, Helper, SealedModule
-from pvm.modules import NATIVE
-from pvm.modules.context import ModuleContext
+from pvm.execution import Execution, Helper
+from pvm.libraries import module
 
 
 def halt(vm: Execution) -> None:
@@ -59,20 +58,10 @@ def leave(vm: Execution, depth: object, result: object) -> object:
 
 def import_module(vm: Execution, name: str) -> object:
     """`import name`; the policy has checked that there is one."""
-    module = vm.modules.get(name)
-    if module is not None:
-        vm.charge(costs.IMPORT_AGAIN)
-        return module
-    vm.charge(costs.IMPORT_FIRST)
-    return open_module(vm, name)
-
-
-def open_module(vm: Execution, name: str) -> object:
-    """A native module for this execution, sealed."""
-    context = ModuleContext(vm.meter, vm.host, vm.message, vm.handler)
-    module = SealedModule(NATIVE[name](context))
-    vm.modules[name] = module
-    return module
+    is_first = name not in vm.imported
+    vm.charge(costs.IMPORT_FIRST if is_first else costs.IMPORT_AGAIN)
+    vm.imported.add(name)
+    return module(vm, name)
 
 
 def import_from(vm: Execution, name: str, attribute: str) -> object:

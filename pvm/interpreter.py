@@ -6,15 +6,15 @@ nothing but a bug of ours leaves `execute` as an exception.
 """
 
 import inspect
-from types import FunctionType, MethodType
+from types import FunctionType
 
-from pvm.builtins import PRICED
 from pvm.compiler import ActorCode
 from pvm.errors import Halt
 from pvm.execution import ACTOR_MODULE, Execution
 from pvm.failures import failure_of, handler_not_found
-from pvm.guards import open_module
 from pvm.host import Host
+from pvm.libraries import module
+from pvm.machines import give_back, take
 from pvm.meter import Meter
 from pvm.storage import StorageView
 from pvm.types import Entry, Message, Outcome
@@ -34,18 +34,14 @@ def execute(code: ActorCode, message: Message, host: Host, meter: Meter) -> Outc
     handler = find_handler(code, message)
     if handler is None and message.entry is Entry.CALL:
         return Outcome(b"", handler_not_found(message.handlers, code.handlers))
-    vm = Execution(meter, host, message, PRICED)
-    vm.handler = handler or ""
-    failed: BaseException | None = None
-    value = b""
+    vm = take()
+    vm.begin(meter, host, message, handler or "")
     try:
-        value = encode_return(_run(code, vm, handler), meter)
-    except Halt as error:
-        failed = error
-    except Exception as error:  # noqa: BLE001 - whatever the actor raised
-        failed = error
-    failure = failure_of(vm, failed)
-    return Outcome(b"" if failure else value, failure)
+        outcome = _outcome(code, vm, handler)
+    finally:
+        vm.end()
+    give_back(vm)
+    return outcome
 
 
 def find_handler(code: ActorCode, message: Message) -> str | None:
@@ -64,17 +60,22 @@ def find_handler(code: ActorCode, message: Message) -> str | None:
     return None
 
 
+def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
+    failed: BaseException | None = None
+    value = b""
+    try:
+        value = encode_return(_run(code, vm, handler), vm.meter)
+    except Halt as error:
+        failed = error
+    except Exception as error:  # noqa: BLE001 - whatever the actor raised
+        failed = error
+    failure = failure_of(vm, failed)
+    return Outcome(b"" if failure else value, failure)
+
+
 def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:
-    names = vm.names
-    names.update(code.natives)
-    for name, helper in code.helpers:
-        names[name] = MethodType(helper, vm)
-    for name in code.implicit_modules:
-        names[name] = open_module(vm, name)
-    namespace: dict[str, object] = {"__builtins__": names, "__name__": ACTOR_MODULE}
-    meter = vm.meter
-    cells = (meter.cycles, meter.depth, meter.memory)
-    FunctionType(code.module, namespace, closure=cells)()
+    namespace: dict[str, object] = {"__builtins__": vm.names, "__name__": ACTOR_MODULE}
+    FunctionType(code.module, namespace, closure=vm.cells)()
     if handler is None:
         return None
     if handler in code.functions:
@@ -88,9 +89,9 @@ def _instance(vm: Execution, class_: object) -> object:
     assert isinstance(class_, type)
     instance: object = object.__new__(class_)
     for name, value in (
-        ("storage", StorageView(vm.host, vm.meter)),
-        ("address", vm.message.actor),
-        ("deployer", vm.message.deployer),
+        ("storage", StorageView(vm.context.host, vm.meter)),
+        ("address", vm.context.message.actor),
+        ("deployer", vm.context.message.deployer),
     ):
         object.__setattr__(instance, name, value)
     instance.__init__()  # type: ignore[misc] # the class's own, with no arguments
@@ -103,16 +104,17 @@ def _call(vm: Execution, function: object) -> object:
     A parameter that has a default is not asked for, unless it is the first.
     """
     assert callable(function)
+    payload = vm.context.message.payload
     bound = getattr(function, "__func__", function)
     own = 0 if bound is function else 1
     if not isinstance(bound, FunctionType):
-        return function(vm.message.payload)
+        return function(payload)
     positional = bound.__code__.co_argcount - own
     required = positional - len(bound.__defaults__ or ())
     if required > _PAYLOAD_ONLY:
-        host_module = vm.modules.get("pvm_host") or open_module(vm, "pvm_host")
+        host_module = module(vm, "pvm_host")
         context: object = host_module.context()  # type: ignore[attr-defined]
-        return function(context, vm.message.payload)
+        return function(context, payload)
     if positional > 0 or bound.__code__.co_flags & inspect.CO_VARARGS:
-        return function(vm.message.payload)
+        return function(payload)
     return function()

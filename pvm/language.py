@@ -154,6 +154,13 @@ REFUSED_NAMES: Mapping[str, tuple[str, str]] = {
     "__name__": ("an actor is never a script", "nothing: leave the line out"),
 }
 
+MODULE_ALIASES: Mapping[str, str] = {
+    "random": "pvm_random",
+    "time": "pvm_time",
+    "pvm_sdk": "cowboy_sdk",
+}
+"""Other names of a module, or of a package with all its modules."""
+
 REFUSED_MODULES: Mapping[str, str] = {
     "re": "methods of str",
     "decimal": "integers of base units",

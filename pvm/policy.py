@@ -6,12 +6,12 @@ changes nothing in the tree and collects every refusal it finds.
 """
 
 import ast
-from collections.abc import Mapping
 from dataclasses import replace
 
 from pvm import language
 from pvm.errors import CompileError
 from pvm.facts import copied_nodes, gather, is_generator
+from pvm.imports import Find
 from pvm.policy_expressions import PolicyOfExpressions
 from pvm.policy_values import (
     check_import,
@@ -22,14 +22,14 @@ NESTED_BLOCKS_MAX = 16
 """Loops count 1, `try` 2, `with` 4: the compiler stops at 20 with ours added."""
 
 
-def check_policy(tree: ast.Module, exports: Mapping[str, frozenset[str]]) -> None:
+def check_policy(tree: ast.Module, find: Find) -> None:
     """Raise `CompileError` with every refusal, in source order.
 
     Args:
-        tree: what `parser.parse` returned.
-        exports: importable modules, each with its public names.
+        tree: what `imports.resolve` returned.
+        find: what each module that can be imported offers.
     """
-    policy = _Policy(gather(tree), exports)
+    policy = _Policy(gather(tree, find), find)
     policy.check_body(tree.body, Place())
     if policy.functions > language.FUNCTIONS_MAX:
         policy.refuse(tree.body[0], f"more than {language.FUNCTIONS_MAX} functions")
@@ -156,6 +156,10 @@ class _Policy(PolicyOfExpressions):
                 pass
             case _ if self.is_host_error(node):
                 pass
+            case ast.Attribute(value=ast.Name(id=local), attr=name) if (
+                name in self.names_of(self.facts.modules.get(local)).exceptions
+            ):
+                pass
             case ast.Name(id=name) if name in language.REFUSED_NAMES:
                 self.refuse(handler, *language.REFUSED_NAMES[name])
             case _:
@@ -194,7 +198,7 @@ class _Policy(PolicyOfExpressions):
     def _check_import(self, node: ast.Import | ast.ImportFrom, place: Place) -> None:
         if place.function is not None or place.class_body or place.blocks:
             self.refuse(node, "an import stands inside a function", "at the top")
-        for reason, instead in check_import(node, self.exports):
+        for reason, instead in check_import(node, self.find):
             self.refuse(node, reason, instead)
         for alias in node.names:
             self.check_identifier(node, alias.asname or alias.name)
@@ -264,11 +268,18 @@ class _Policy(PolicyOfExpressions):
                 self.facts.is_universal(name)
             ):
                 pass
+            case ast.Name(id=name) if self.is_library_class(name):
+                pass
+            case ast.Attribute(value=ast.Name(id=local), attr=name) if (
+                name in self.names_of(self.facts.modules.get(local)).classes
+            ):
+                pass
             case ast.Name(id="object") if self.facts.is_universal("object"):
                 self.refuse(node, "object as a base class", "no base class")
             case _:
                 self.refuse(
                     node,
-                    "a base class that is neither of this module nor an exception",
+                    "a base class that is none of this module's, no exception and "
+                    "of no library",
                     "hold it in an attribute",
                 )

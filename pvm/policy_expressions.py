@@ -77,7 +77,7 @@ class PolicyOfExpressions(PolicyWalk):
     def _check_export(self, node: ast.Attribute, module: str) -> None:
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"the module {module} cannot be changed")
-        elif node.attr not in self.exports.get(module, frozenset()):
+        elif node.attr not in self.names_of(module).exports:
             self.refuse(node, f"the module {module} has no {node.attr!r}")
         elif self.is_host_error(node):
             self.refuse(node, _HOST_ERROR_REASON)

@@ -5,9 +5,10 @@ Each yields (reason, what to write instead) for what it refuses.
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pvm import language
+from pvm.imports import Find
 
 _FORMAT = re.compile(r"(.?[<>^])?\+?#?0?(\d{0,4})[,_]?([dxXobs]?)", re.DOTALL)
 Refused = Iterator[tuple[str, str]]
@@ -74,12 +75,12 @@ def literal_format(node: ast.expr) -> str | None:
 
 
 def check_import(  # noqa: C901 - a line for each reason
-    node: ast.Import | ast.ImportFrom, exports: Mapping[str, frozenset[str]]
+    node: ast.Import | ast.ImportFrom, find: Find
 ) -> Refused:
     """An import of a module of the universe, or of names of it."""
     if isinstance(node, ast.Import):
         for alias in node.names:
-            yield from _check_module(alias.name, exports)
+            yield from _check_module(alias.name, find)
         return
     if node.level or node.module is None:
         yield "a relative import", "a module of the universe"
@@ -90,16 +91,17 @@ def check_import(  # noqa: C901 - a line for each reason
         return
     if node.module in language.INERT_MODULES:
         return
-    found = list(_check_module(node.module, exports))
-    yield from found
+    yield from _check_module(node.module, find)
+    names = find(node.module)
     for alias in node.names:
         if alias.name == "*":
             yield "import *", "the names that are used"
-        elif not found and alias.name not in exports[node.module]:
-            yield f"the module {node.module} has no {alias.name!r}", ""
+        elif names is not None and alias.name not in names.exports:
+            instead = language.REFUSED_MODULES.get(f"{node.module}.{alias.name}", "")
+            yield f"the module {node.module} has no {alias.name!r}", instead
 
 
-def _check_module(name: str, exports: Mapping[str, frozenset[str]]) -> Refused:
-    if name not in exports and name not in language.INERT_MODULES:
+def _check_module(name: str, find: Find) -> Refused:
+    if find(name) is None and name not in language.INERT_MODULES:
         instead = language.REFUSED_MODULES.get(name, "")
         yield f"the module {name} is not available", instead

@@ -1,12 +1,13 @@
 """The walk of the policy: deny by default, collect refusals, know the place."""
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pvm import language
 from pvm.errors import Refusal
 from pvm.facts import Facts, FunctionNode, variables
+from pvm.imports import Find, ModuleNames
 from pvm.policy_values import (
     check_identifier,
 )
@@ -37,9 +38,9 @@ class PolicyWalk:
     A node whose kind has no `_check_…` method of its own is admitted with its children.
     """
 
-    def __init__(self, facts: Facts, exports: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, facts: Facts, find: Find) -> None:
         self.facts = facts
-        self.exports = exports
+        self.find = find
         self.refusals: list[Refusal] = []
         self.functions = 0
         self.managers = 0
@@ -47,10 +48,24 @@ class PolicyWalk:
         """Nodes that the compiler writes out more than once."""
         self.copies_over = False
         self.classes_seen: set[str] = set()
-        imported = (exports.get(name, frozenset()) for name in facts.modules.values())
+        modules = facts.modules.values()
+        used = {*modules, *(module for module, _ in facts.imports.values())}
         self.attributes = facts.attributes.union(
-            language.METHOD_NAMES, language.UNIVERSAL_ATTRIBUTES, *imported
+            language.METHOD_NAMES,
+            language.UNIVERSAL_ATTRIBUTES,
+            *(self.names_of(module).exports for module in modules),
+            *(self.names_of(module).attributes for module in used),
         )
+
+    def names_of(self, module: str | None) -> ModuleNames:
+        """What a module offers: nothing if it is none."""
+        names = None if module is None else self.find(module)
+        return names or ModuleNames(frozenset())
+
+    def is_library_class(self, local: str) -> bool:
+        """Whether `local` is a class imported from a library module."""
+        module, name = self.facts.imports.get(local, (None, ""))
+        return name in self.names_of(module).classes
 
     def refuse(self, node: ast.AST, reason: str, instead: str = "") -> None:
         """Remember a refusal at the place of `node`."""

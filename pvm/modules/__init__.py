@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from pvm.context import ModuleContext
 from pvm.modules import (
     base64,
     binascii,
@@ -21,7 +22,6 @@ from pvm.modules import (
     pvm_host,
     struct,
 )
-from pvm.modules.context import ModuleContext
 
 __all__ = ["EXPORTS", "NATIVE", "OBJECT_ATTRIBUTES", "ModuleContext"]
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pvm import costs
+from pvm.context import Bound, ModuleContext
 from pvm.exceptions import refused
 from pvm.meter import Meter
 from pvm.modules.arguments import ascii_bytes, require_bytes
-from pvm.modules.context import ModuleContext
 
 EXPORTS: Final = frozenset(
     {
@@ -30,17 +30,14 @@ EXPORTS: Final = frozenset(
 
 def make(context: ModuleContext) -> Mapping[str, object]:
     """The names of `base64` for one execution."""
-    functions = _Base64(context.meter)
+    functions = _Base64(context)
     return {name: getattr(functions, name) for name in EXPORTS}
 
 
-class _Base64:
-    """The functions of the module, bound to the meter that they charge."""
+class _Base64(Bound):
+    """The functions of the module."""
 
-    __slots__ = ("_meter",)
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    __slots__ = ()
 
     def b64encode(self, s: object) -> bytes:
         """Bytes in base 64, with padding."""

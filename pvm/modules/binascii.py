@@ -9,28 +9,24 @@ from collections.abc import Mapping
 from typing import Final
 
 from pvm import costs
+from pvm.context import Bound, ModuleContext
 from pvm.exceptions import refused
-from pvm.meter import Meter
 from pvm.modules.arguments import ascii_bytes, require_bytes
 from pvm.modules.base64 import charge_text, len_of_base16
-from pvm.modules.context import ModuleContext
 
 EXPORTS: Final = frozenset({"hexlify", "unhexlify"})
 
 
 def make(context: ModuleContext) -> Mapping[str, object]:
     """The names of `binascii` for one execution."""
-    functions = _Binascii(context.meter)
+    functions = _Binascii(context)
     return {name: getattr(functions, name) for name in EXPORTS}
 
 
-class _Binascii:
-    """The functions of the module, bound to the meter that they charge."""
+class _Binascii(Bound):
+    """The functions of the module."""
 
-    __slots__ = ("_meter",)
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    __slots__ = ()
 
     def hexlify(self, data: object) -> bytes:
         """Bytes in lower-case hexadecimal."""

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from pvm import costs
+from pvm.context import ModuleContext
 from pvm.meter import Meter
 from pvm.modules.arguments import require_bytes
-from pvm.modules.context import ModuleContext
 
 _BLOCK_BYTES = 64
 
@@ -45,7 +45,7 @@ EXPORTS: Final = frozenset(ALGORITHMS)
 
 def make(context: ModuleContext) -> Mapping[str, object]:
     """The names of `hashlib` for one execution."""
-    return {name: HashFunction(context.meter, name) for name in ALGORITHMS}
+    return {name: HashFunction(context, name) for name in ALGORITHMS}
 
 
 def charge_blocks(meter: Meter, base: int, length: int) -> None:
@@ -88,15 +88,15 @@ class Hash:
 class HashFunction:
     """One name of the module: called with bytes, or nothing, it starts a hash."""
 
-    __slots__ = ("_meter", "_name")
+    __slots__ = ("_context", "_name")
 
-    def __init__(self, meter: Meter, name: str) -> None:
-        self._meter = meter
+    def __init__(self, context: ModuleContext, name: str) -> None:
+        self._context = context
         self._name = name
 
     def __call__(self, data: object = b"") -> Hash:
         """A hash that has taken in `data`."""
-        meter = self._meter
+        meter = self._context.meter
         meter.charge_cycles(costs.SHA)
         meter.charge_memory(costs.HASH_BYTES)
         data = require_bytes(data)

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from pvm import costs
+from pvm.context import Bound, ModuleContext
 from pvm.exceptions import refused
-from pvm.meter import Meter
 from pvm.modules.arguments import require_bytes
-from pvm.modules.context import ModuleContext
 from pvm.modules.hashlib import ALGORITHMS, Hash, HashFunction, charge_blocks, name_of
 
 EXPORTS: Final = frozenset({"compare_digest", "digest", "new"})
@@ -22,17 +21,14 @@ _KEY_BLOCKS_BYTES = 4 * 136  # inner and outer pad, each at most a block of sha3
 
 def make(context: ModuleContext) -> Mapping[str, object]:
     """The names of `hmac` for one execution."""
-    functions = _Hmac(context.meter)
+    functions = _Hmac(context)
     return {name: getattr(functions, name) for name in EXPORTS}
 
 
-class _Hmac:
-    """The functions of the module, bound to the meter that they charge."""
+class _Hmac(Bound):
+    """The functions of the module."""
 
-    __slots__ = ("_meter",)
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    __slots__ = ()
 
     def new(self, key: object, msg: object, digestmod: object) -> Hash:
         """A keyed hash that has taken in `msg`."""

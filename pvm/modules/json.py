@@ -18,11 +18,11 @@ from json.encoder import encode_basestring_ascii
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from pvm import costs
+from pvm.context import Bound, ModuleContext
 from pvm.exceptions import refused
 from pvm.meter import Meter
 from pvm.modules.arguments import require_bool, require_int, require_str
 from pvm.modules.base64 import charge_text
-from pvm.modules.context import ModuleContext
 from pvm.values import INT_BITS_MAX, is_key, nested_in
 
 EXPORTS: Final = frozenset({"dumps", "loads"})
@@ -46,17 +46,14 @@ _INT_MAGNITUDE_BITS_FREE = 64
 
 def make(context: ModuleContext) -> Mapping[str, object]:
     """The names of `json` for one execution."""
-    functions = _Json(context.meter)
+    functions = _Json(context)
     return {name: getattr(functions, name) for name in EXPORTS}
 
 
-class _Json:
-    """The functions of the module, bound to the meter that they charge."""
+class _Json(Bound):
+    """The functions of the module."""
 
-    __slots__ = ("_meter",)
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    __slots__ = ()
 
     def loads(self, s: object) -> _JsonValue:
         """The value that JSON text, a str or bytes of UTF-8, stands for."""

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pvm import costs
+from pvm.context import Bound, ModuleContext
 from pvm.exceptions import refused
-from pvm.meter import Meter
 from pvm.modules.arguments import require_int
-from pvm.modules.context import ModuleContext
 from pvm.values import INT_BITS_MAX
 
 EXPORTS: Final = frozenset({"comb", "factorial", "gcd", "isqrt", "lcm", "perm"})
@@ -23,17 +22,14 @@ _BOUND_BITS_MAX = 2 * INT_BITS_MAX  # bounds are loose: the result is looked at 
 
 def make(context: ModuleContext) -> Mapping[str, object]:
     """The names of `math` for one execution."""
-    functions = _Math(context.meter)
+    functions = _Math(context)
     return {name: getattr(functions, name) for name in EXPORTS}
 
 
-class _Math:
-    """The functions of the module, bound to the meter that they charge."""
+class _Math(Bound):
+    """The functions of the module."""
 
-    __slots__ = ("_meter",)
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    __slots__ = ()
 
     def gcd(self, *integers: object) -> int:
         """The greatest common divisor of all, 0 of none."""

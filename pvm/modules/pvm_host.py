@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 
 from pvm import costs
 from pvm.cbor import MalformedCbor, UnencodableValue, Value
+from pvm.context import Bound, ModuleContext
 from pvm.errors import (
     HostError,
     HostErrorCode,
@@ -23,7 +24,8 @@ from pvm.errors import (
     RevertError,
 )
 from pvm.hashing import keccak256
-from pvm.modules.context import ModuleContext
+from pvm.host import Host
+from pvm.types import Message
 from pvm.values import from_cbor, to_cbor, type_name
 
 FUNCTIONS: Final = frozenset(
@@ -73,7 +75,7 @@ _TUPLE_BYTES = 72  # a pair, with its place in the list
 
 
 def make(context: ModuleContext) -> Mapping[str, object]:
-    """The names of `pvm_host` for one execution."""
+    """The names of `pvm_host`."""
     binding = _Binding(context)
     names: dict[str, object] = {name: getattr(binding, name) for name in FUNCTIONS}
     names["HostError"] = HostError
@@ -91,16 +93,18 @@ def _require_bytes(value: object, name: str) -> bytes:
     return value
 
 
-class _Binding:
-    """Host functions of one execution: charges and checks, then the host."""
+class _Binding(Bound):
+    """Host functions: charges and checks, then the host."""
 
-    __slots__ = ("_handler", "_host", "_message", "_meter")
+    __slots__ = ()
 
-    def __init__(self, context: ModuleContext) -> None:
-        self._meter = context.meter
-        self._host = context.host
-        self._message = context.message
-        self._handler = context.handler
+    @property
+    def _host(self) -> Host:
+        return self._context.host
+
+    @property
+    def _message(self) -> Message:
+        return self._context.message
 
     # --- what the message says --------------------------------------------------
 
@@ -144,7 +148,7 @@ class _Binding:
             "msg_id": message.msg_id,
             "nonce": message.nonce,
             "chain_id": environment.chain_id,
-            "handler": self._handler,
+            "handler": self._context.handler,
         }
 
     # --- the meter --------------------------------------------------------------

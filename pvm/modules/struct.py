@@ -13,11 +13,10 @@ from types import MappingProxyType
 from typing import Final
 
 from pvm import costs
+from pvm.context import Bound, ModuleContext
 from pvm.exceptions import refused
-from pvm.meter import Meter
 from pvm.modules.arguments import require_bytes, require_str
 from pvm.modules.base64 import charge_text
-from pvm.modules.context import ModuleContext
 
 EXPORTS: Final = frozenset({"calcsize", "pack", "unpack"})
 
@@ -37,17 +36,14 @@ _TYPES: Final = MappingProxyType({"c": bytes, "s": bytes, "?": bool})  # int els
 
 def make(context: ModuleContext) -> Mapping[str, object]:
     """The names of `struct` for one execution."""
-    functions = _Struct(context.meter)
+    functions = _Struct(context)
     return {name: getattr(functions, name) for name in EXPORTS}
 
 
-class _Struct:
-    """The functions of the module, bound to the meter that they charge."""
+class _Struct(Bound):
+    """The functions of the module."""
 
-    __slots__ = ("_meter",)
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    __slots__ = ()
 
     def calcsize(self, fmt: object) -> int:
         """Bytes that the format takes."""

@@ -83,4 +83,3 @@ def test_compiling_twice_gives_the_same_code():
     for source in PROGRAMS:
         one, other = compile_actor(source.encode()), compile_actor(source.encode())
         assert one.module == other.module
-        assert one.helpers == other.helpers

@@ -164,6 +164,8 @@ def make_context(make_host):
             msg_id=b"\x1d" * 32,
             nonce=3,
         )
-        return ModuleContext(host.meter, host, message, "main")
+        context = ModuleContext()
+        context.begin(host.meter, host, message, "main")
+        return context
 
     return make

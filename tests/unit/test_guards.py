@@ -2,12 +2,11 @@
 
 import pytest
 
-from pvm import Halt, Meter, costs, language
+from pvm import Halt, Meter, costs, language, machines
 from pvm.builtins import PRICED
 from pvm.comparison import equal
 from pvm.containers import contains, pre, slice_, snapshot, star
 from pvm.exceptions import caught, is_stripped, said
-from pvm.execution import Execution
 from pvm.guards import HELPERS, NATIVES
 from pvm.keys import new_key
 from pvm.methods import TABLES
@@ -18,7 +17,9 @@ from pvm.text import format_field, to_repr, to_str
 
 @pytest.fixture
 def vm():
-    return Execution(Meter(10_000_000, 1_000), None, None, PRICED)
+    vm = machines.new()
+    vm.begin(Meter(10_000_000, 1_000), None, None, "main")
+    return vm
 
 
 def spent(vm):

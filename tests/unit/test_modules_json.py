@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pvm import costs
+from pvm.context import ModuleContext
 from pvm.errors import OutOfCycles, OutOfMemory
 from pvm.meter import Meter
-from pvm.modules.context import ModuleContext
 from pvm.modules.json import make
 from pvm.types import Limits
 
@@ -320,7 +320,9 @@ def test_price_of_dumps(context, dumps):
 
 def context_of(cycles):
     limits = Limits(memory_bytes=10**9)
-    return ModuleContext(Meter(cycles, 0, limits=limits), None, None, "main")
+    context = ModuleContext()
+    context.begin(Meter(cycles, 0, limits=limits), None, None, "main")
+    return context
 
 
 values = st.recursive(

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pvm.context import ModuleContext
 from pvm.errors import OutOfCycles
 from pvm.meter import Meter
 from pvm.modules import NATIVE
-from pvm.modules.context import ModuleContext
 
 
 @pytest.fixture
@@ -28,7 +28,9 @@ def module(context):
 
 
 def fresh(name):
-    return NATIVE[name](ModuleContext(Meter(10**9, 0), None, None, "main"))
+    context = ModuleContext()
+    context.begin(Meter(10**9, 0), None, None, "main")
+    return NATIVE[name](context)
 
 
 # --- math -------------------------------------------------------------------------

@@ -6,15 +6,19 @@ import pytest
 
 from pvm import CompileError, language
 from pvm.facts import gather
+from pvm.imports import ModuleNames
 from pvm.parser import parse
 from pvm.policy import check_policy
 
-EXPORTS = {"box": frozenset({"open", "close"}), "pvm_host": frozenset({"HostError"})}
+MODULES = {
+    "box": ModuleNames(frozenset({"open", "close"})),
+    "pvm_host": ModuleNames(frozenset({"HostError"})),
+}
 
 
 def refusals(source):
     try:
-        check_policy(parse(source.encode()), EXPORTS)
+        check_policy(parse(source.encode()), MODULES.get)
     except CompileError as error:
         return [refusal.reason for refusal in error.refusals]
     return []

@@ -1,0 +1,44 @@
+"""Where executions come from: made when all others are busy, then used again.
+
+What an execution needs besides its meter and its message is the same for all: the
+bound helpers, and the modules of the universe with all that is in them. Making it
+takes longer than a message, so it is kept.
+"""
+
+from types import MethodType
+from typing import Final
+
+from pvm import language
+from pvm.builtins import NATIVE, PRICED
+from pvm.execution import Execution
+from pvm.guards import HELPERS, NATIVES
+from pvm.libraries import module
+
+# State of the process, with `worker`'s the only one of the virtual machine. An object
+# is taken by one execution at a time, whatever thread it runs on, and has nothing of
+# the execution before: no result depends on which one is taken.
+_IDLE: Final[list[Execution]] = []
+
+
+def take() -> Execution:
+    """An `Execution` that nobody else has."""
+    try:
+        return _IDLE.pop()
+    except IndexError:
+        return new()
+
+
+def give_back(vm: Execution) -> None:
+    """Leave it to the next, after `end`."""
+    _IDLE.append(vm)
+
+
+def new() -> Execution:
+    """A fresh `Execution` that shares nothing that could change with any other."""
+    vm = Execution(PRICED)
+    vm.names.update({**NATIVES, **NATIVE})
+    for name, helper in {**HELPERS, **PRICED}.items():
+        vm.names[name] = MethodType(helper, vm)
+    for name in language.IMPLICIT_MODULES:
+        vm.names[name] = module(vm, name)
+    return vm

@@ -1,0 +1,77 @@
+"""Source to code: one function of visible lines, each step pure (sandbox.md §2)."""
+
+import ast
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType
+
+from pvm import language
+from pvm.desugar import desugar
+from pvm.gate import restrict
+from pvm.imports import Find, resolve
+from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
+from pvm.parser import parse, refuse
+from pvm.policy import check_policy
+
+_FRAMES = 8 * language.LEVELS_MAX + 1_000
+"""No step takes more than eight frames a level."""
+
+
+def compile_module(
+    source: bytes, find: Find, file: str = language.ACTOR_FILE
+) -> tuple[ast.Module, CodeType]:
+    """The module as it passed the gate, and the body that runs.
+
+    Args:
+        source: of an actor, or of a module of the library.
+        find: what each module that can be imported offers.
+        file: the name by which failures are located.
+
+    Raises:
+        CompileError: it is not UTF-8, does not parse or is not in the language;
+            carries every refusal of the first step that refuses.
+    """
+    tree = parse(source)
+    with _room_to_recurse():
+        tree = resolve(tree, find)
+        check_policy(tree, find)
+        _compile(tree, file)  # what only the compiler refuses: a `return` outside, say
+        tree = desugar(tree)
+        tree = restrict(tree)
+        code = _module_code(_compile(instrument(tree), file))
+    return tree, code
+
+
+@contextmanager
+def _room_to_recurse() -> Iterator[None]:
+    """Frames for the deepest tree the parser passes, whatever called us."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _compile(tree: ast.Module, file: str) -> CodeType:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compile(tree, file, "exec", dont_inherit=True, optimize=0)
+    except SyntaxError as error:
+        line = max(1, error.lineno or 1)
+        raise refuse("a statement stands where it may not", line=line) from None
+    except (RecursionError, MemoryError, ValueError):
+        raise refuse("the source does not compile") from None
+
+
+def _module_code(code: CodeType) -> CodeType:
+    """The function that `instrument` made of the module."""
+    (outer,) = (part for part in code.co_consts if isinstance(part, CodeType))
+    for part in outer.co_consts:
+        if isinstance(part, CodeType) and part.co_name == MODULE_FUNCTION:
+            assert part.co_freevars == CELLS
+            return part
+    raise AssertionError("the module has no body")

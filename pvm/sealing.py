@@ -1,0 +1,89 @@
+"""Library objects, which all executions share: nothing of them can be changed.
+
+A library module is made once and serves one execution after another (sandbox.md §2),
+so an actor must not be able to leave a trace in it. Functions and classes are
+sealed; whatever else a module, a class or a default holds must be immutable, or the
+module is refused when it is made: a bug of ours, found by its first test.
+"""
+
+import builtins
+from functools import partial
+from types import FunctionType
+
+from typing_extensions import override
+
+from pvm.errors import Sealed
+from pvm.execution import SealedModule
+from pvm.sets import FrozenOrderedSet
+
+_SCALARS = (int, str, bytes, type(None))
+
+
+class SealedFunction(partial[object]):
+    """A function of a library: called as it is, without an attribute to set."""
+
+    # What `partial` shows of itself an actor may not see.
+    func = None  # type: ignore[assignment]
+    args = ()
+    keywords = None  # type: ignore[assignment]
+
+    @override
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: what is shared between executions is immutable."""
+        raise AttributeError(name)
+
+    @override
+    def __delattr__(self, name: str) -> None:
+        """Refuse, likewise."""
+        raise AttributeError(name)
+
+
+class SealedClass(Sealed):
+    """Metaclass of the classes of libraries, and of what actors derive from them."""
+
+    @override
+    def __getattribute__(cls, name: str) -> object:  # noqa: N805 - of a class
+        """As of any class; a method, not bound to an object, comes sealed."""
+        value: object = super().__getattribute__(name)
+        return SealedFunction(value) if type(value) is FunctionType else value
+
+
+def build_class(body: FunctionType, name: str, *bases: type, **_named: object) -> type:
+    """What a `class` statement of a library calls."""
+    made: type = builtins.__build_class__(body, name, *bases, metaclass=SealedClass)
+    for key, value in list(vars(made).items()):
+        if key.startswith("__") and type(value) is not FunctionType:
+            continue  # CPython's own
+        if isinstance(value, staticmethod):
+            _check(value.__func__)
+            sealed = staticmethod(SealedFunction(value.__func__))
+            type.__setattr__(made, key, sealed)
+        elif isinstance(value, classmethod):
+            _check(value.__func__)
+        elif not isinstance(value, property):
+            _check(value)
+    return made
+
+
+def seal(namespace: dict[str, object]) -> None:
+    """Seal the functions of a module; refuse what could be changed."""
+    for name, value in namespace.items():
+        if not name.startswith("__"):
+            namespace[name] = _sealed(value)
+
+
+def _sealed(value: object) -> object:
+    _check(value)
+    return SealedFunction(value) if isinstance(value, FunctionType) else value
+
+
+def _check(value: object) -> None:
+    if isinstance(value, FunctionType):
+        _check((*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()))
+    elif isinstance(value, tuple | FrozenOrderedSet):
+        for one in value:
+            _check(one)
+    else:
+        is_fixed = isinstance(value, (*_SCALARS, SealedFunction, SealedModule))
+        is_fixed = is_fixed or isinstance(value, Sealed) or callable(value)
+        assert is_fixed, f"a library shares a {type(value).__name__}"

@@ -1,0 +1,73 @@
+"""`pvm.machines`: an execution leaves nothing for the one that comes after."""
+
+import pytest
+
+from pvm import Meter, compile_actor, execute, machines
+from pvm.testing import DictionaryHost, World, call_once
+
+SOURCE = """
+import json
+from heapq import heappush
+def run():
+    heap, box = [], {}
+    for n in (3, 1, 2):
+        heappush(heap, n)
+        box[n] = n
+    for n in range(3):
+        del box[n + 1]
+    return json.dumps(heap)
+"""
+
+
+def test_an_execution_is_used_again_and_costs_the_same():
+    machines._IDLE.clear()
+    first = call_once(SOURCE)
+    assert not first.error
+    (idle,) = machines._IDLE
+    again = call_once(SOURCE)
+    assert [idle] == machines._IDLE
+    assert (again.value, again.cycles_used) == (first.value, first.cycles_used)
+    assert again.memory_used == first.memory_used
+
+
+def test_nothing_of_an_execution_stays():
+    machines._IDLE.clear()
+    call_once(SOURCE)
+    (idle,) = machines._IDLE
+    assert not idle.holes
+    assert not idle.imported
+    for name in ("meter", "host", "message", "handler"):
+        assert not hasattr(idle.context, name), "what is used without one fails"
+    assert not hasattr(idle, "meter")
+
+
+def test_a_meter_has_its_counters_back():
+    meter = Meter(10_000, 10_000)
+    before = (meter.cycles, meter.depth, meter.memory)
+    world = World()
+    actor = world.add(SOURCE)
+    world.run(world.message(actor, ("run",), b""), meter)
+    assert (meter.cycles, meter.depth, meter.memory) == before
+    assert meter.cycles_used == call_once(SOURCE).cycles_used
+
+
+def test_an_execution_that_was_torn_down_is_not_used_again():
+    """A `KeyboardInterrupt` of the process, say: the meter is whole all the same."""
+
+    class Interrupted(DictionaryHost):
+        def get_state(self, _key):
+            raise KeyboardInterrupt
+
+    machines._IDLE.clear()
+    world = World()
+    source = "import pvm_host\ndef run():\n    pvm_host.get_state(b'k')"
+    message = world.message(world.add(source), ("run",), b"")
+    meter = Meter(10_000, 10_000)
+    cells = meter.cycles
+    with pytest.raises(KeyboardInterrupt):
+        execute(
+            compile_actor(source.encode()), message, Interrupted(world, message, meter),
+            meter,
+        )  # fmt: skip
+    assert meter.cycles is cells
+    assert not machines._IDLE

@@ -1,0 +1,70 @@
+"""`pvm.sealing`: library objects that all executions share."""
+
+import pytest
+
+from pvm.sealing import SealedClass, SealedFunction, build_class, seal
+
+
+def sample(one, two=2, *, three=3):
+    return one, two, three
+
+
+def test_a_sealed_function_is_called_as_it_is_and_shows_nothing():
+    sealed = SealedFunction(sample)
+    assert sealed(1, three=4) == (1, 2, 4)
+    assert (sealed.func, sealed.args, sealed.keywords) == (None, (), None)
+    with pytest.raises(AttributeError):
+        sealed.note = 1
+    with pytest.raises(AttributeError):
+        del sealed.func
+
+
+def test_a_class_gives_its_functions_sealed():
+    class Box(metaclass=SealedClass):
+        size = 1
+        method = sample
+
+    assert type(Box.method) is SealedFunction
+    assert Box.size == 1
+    assert Box().method()[1:] == (2, 3)
+    with pytest.raises(AttributeError):
+        Box.size = 2
+
+
+@pytest.mark.parametrize("value", [[], {}, object(), (1, [2]), iter(())])
+def test_what_could_be_changed_is_a_bug(value):
+    def body():
+        pass
+
+    with pytest.raises(AssertionError, match="a library shares a"):
+        seal({"value": value})
+    body.__defaults__ = (value,)
+    with pytest.raises(AssertionError):
+        seal({"f": body})
+    body.__defaults__, body.__kwdefaults__ = None, {"a": value}
+    with pytest.raises(AssertionError):
+        seal({"f": body})
+
+
+def test_names_of_the_interpreter_are_left_alone():
+    namespace = {"__builtins__": {}, "x": (1, "a", None)}
+    seal(namespace)
+    assert namespace == {"__builtins__": {}, "x": (1, "a", None)}
+
+
+def test_every_kind_of_method_of_a_library_class_is_sealed():
+    namespace = {}
+    exec(
+        "def body():\n    pass\nclass Plain:\n    @staticmethod\n    def still():\n"
+        "        return 1\n    @classmethod\n    def made(cls):\n        return cls()\n"
+        "    @property\n    def size(self):\n        return 2\n",
+        {"__builtins__": {
+            "__build_class__": build_class, "staticmethod": staticmethod,
+            "classmethod": classmethod, "property": property,
+        }, "__name__": "actor"},
+        namespace,
+    )  # fmt: skip
+    made = namespace["Plain"]
+    assert type(made) is SealedClass
+    assert type(made.still) is type(made().still) is SealedFunction
+    assert made.made().size == 2
