@@ -14,6 +14,7 @@ from typing import TypeAlias, cast
 
 from node.chain.block import (
     Block,
+    Encodings,
     Event,
     Header,
     Price,
@@ -30,7 +31,7 @@ from node.chain.transaction import (
 )
 from node.chain.transition import BlockResult
 from node.primitives import codec
-from node.primitives.crypto import blake2b256, keccak256
+from node.primitives.crypto import keccak256
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
 from node.state import keys
 from node.state.store import Snapshot, WriteSet
@@ -91,17 +92,16 @@ _ReceiptFields: TypeAlias = tuple[
 def record(result: BlockResult) -> WriteSet:
     """What a block adds to the history; committed in one batch with its state."""
     header = result.block.header
-    encoded_header = header.encode()
     changes: dict[bytes, bytes | None] = {
         keys.HEAD: keys.height8(header.height),
-        keys.header(header.height): encoded_header,
-        keys.block_by_hash(blake2b256(encoded_header)): keys.height8(header.height),
+        keys.header(header.height): header.encode(),
+        keys.block_by_hash(header.hash()): keys.height8(header.height),
     }
     if result.block.transactions:
         _record_transactions(changes, header.height, result.block.transactions)
     if result.receipts or result.events:
         changes[keys.receipts(header.height)] = _encode_results(
-            result.receipts, result.events
+            result.receipts, result.encodings
         )
     if result.trace:
         _record_trace(changes, header.height, result.trace)
@@ -130,11 +130,14 @@ def _record_transactions(
         ) + index.to_bytes(_INDEX_BYTES, "big")
 
 
-def _encode_results(receipts: tuple[Receipt, ...], events: tuple[Event, ...]) -> bytes:
+def _encode_results(receipts: tuple[Receipt, ...], encodings: Encodings) -> bytes:
     return codec.encode(
         [
-            [[r.encode(), _encode_failure(r.failure)] for r in receipts],
-            [e.encode() for e in events],
+            [
+                [encoded, _encode_failure(receipt.failure)]
+                for encoded, receipt in zip(encodings.receipts, receipts, strict=True)
+            ],
+            encodings.events,
         ]
     )
 

@@ -16,14 +16,22 @@ from pvm.hashing import keccak256
 from pvm.host import address_of
 from pvm.interpreter import execute
 from pvm.meter import Meter
-from pvm.types import Address, Entry, Environment, Limits, Message, Outcome
+from pvm.types import (
+    ZEROS,
+    Address,
+    Entry,
+    Environment,
+    Limits,
+    Message,
+    Outcome,
+)
 from pvm.values import type_name
 from pvm.worker import Worker
 
 DEPLOYER: Final = Address(b"\xdd" * 20)
 SENDER: Final = Address(b"\x55" * 20)
 ENVIRONMENT: Final = Environment(
-    chain_id=100, height=5, timestamp_ms=1_700_000_005_000, beacon=bytes(32)
+    chain_id=100, height=5, timestamp_ms=1_700_000_005_000, beacon=ZEROS
 )
 
 _KEY_BYTES_MAX = 256

@@ -4,9 +4,11 @@ Nothing here knows of blocks: what an actor may read of the chain arrives in a
 `Message`, and what came of it leaves in an `Outcome`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import NewType
+from functools import partial
+from typing import Final, NewType
 
 Address = NewType("Address", bytes)
 """20 bytes: an account, an actor or a system address (D5, D9)."""
@@ -19,6 +21,10 @@ Cells = NewType("Cells", int)
 
 DEPTH_MAX = 256
 """Frames of actors' functions that call anything, inside one another."""
+
+
+ZEROS: Final = partial(bytes, 32)
+"""Makes 32 zero bytes."""
 
 
 class Entry(Enum):
@@ -37,8 +43,9 @@ class Environment:
     chain_id: int
     height: int
     timestamp_ms: int
-    beacon: bytes
-    """32 bytes, a function of chain id and height: never of a block's hash."""
+    beacon: Callable[[], bytes]
+    """32 bytes, a function of chain id and height: never of a block's hash. Made for
+    who asks: few do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,8 @@ class Message:
     """Base units that moved to the actor with this call; 0 but in transactions."""
     origin: bytes = bytes(32)
     """Id of the causing transaction, 32 zero bytes for fires and their messages."""
-    msg_id: bytes = bytes(32)
+    msg_id: Callable[[], bytes] = ZEROS
+    """32 bytes, made for who asks."""
     nonce: int = 0
     """The signer's nonce in a transaction, else 0."""
 

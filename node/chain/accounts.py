@@ -29,9 +29,19 @@ class Account:
         return bool(self.code_hash)
 
 
+class _Record(bytes):
+    """An account's bytes that remember what they say.
+
+    So what was written is never decoded in the same process; to everybody else they
+    are the bytes alone, and an account is frozen.
+    """
+
+    account: Account
+
+
 EMPTY_ACCOUNT = Account()
 DECODED_MAX = 256
-"""Records whose accounts are remembered, the latest."""
+"""Records from disk whose accounts are remembered, the latest."""
 
 
 class InsufficientBalance(Exception):  # noqa: N818 - a refusal, not a defect
@@ -44,27 +54,31 @@ class InsufficientBalance(Exception):  # noqa: N818 - a refusal, not a defect
         self.available = available
 
 
-@lru_cache(maxsize=DECODED_MAX)
 def decode_account(record: bytes) -> Account:
-    """The account that `encode_account` wrote; trusts its bytes.
+    """The account that `encode_account` wrote; trusts its bytes."""
+    return record.account if type(record) is _Record else _decode(record)
 
-    A block reads the same few records again and again; remembering what they say
-    changes no outcome, for an account is frozen and a function of its bytes.
-    """
+
+@lru_cache(maxsize=DECODED_MAX)
+def _decode(record: bytes) -> Account:
     return Account(*codec.decode(record))  # type: ignore[misc]
 
 
 def encode_account(account: Account) -> bytes:
     """The fields as one array, in order."""
-    return codec.encode(
-        [
-            account.balance,
-            account.nonce,
-            account.scheduling_counter,
-            account.code_hash,
-            account.deployer,
-        ]
+    record = _Record(
+        codec.encode(
+            [
+                account.balance,
+                account.nonce,
+                account.scheduling_counter,
+                account.code_hash,
+                account.deployer,
+            ]
+        )
     )
+    record.account = account
+    return record
 
 
 def load_account(reader: Reader, address: Address) -> Account:

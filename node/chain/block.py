@@ -5,8 +5,10 @@ use the tree of `primitives.merkle` over eight-byte indexes, so that each entry 
 proven. A receipt's error text and hint are for people and stay out of its root.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 from node.chain.transaction import Transaction
 from node.primitives import codec
@@ -14,6 +16,9 @@ from node.primitives.crypto import blake2b256
 from node.primitives.merkle import commit
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 from pvm import Failure
+
+HASHES_REMEMBERED_MAX = 64
+"""Headers whose hashes are remembered, the latest: each is asked for several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,12 @@ class Header:
 
     def hash(self) -> Hash32:
         """blake2b-256 of the encoding (D38)."""
-        return blake2b256(self.encode())
+        return _hash_header(self)
+
+
+@lru_cache(maxsize=HASHES_REMEMBERED_MAX)
+def _hash_header(header: Header) -> Hash32:
+    return blake2b256(header.encode())
 
 
 def decode_header(data: bytes) -> Header:
@@ -237,7 +247,23 @@ class Receipt:
         )
 
 
-def list_root(encodings: list[bytes]) -> Hash32:
+@dataclass(frozen=True, slots=True)
+class Encodings:
+    """What the roots over a block's results speak of, and history keeps."""
+
+    receipts: tuple[bytes, ...]
+    events: tuple[bytes, ...]
+
+
+def encode_results(receipts: Iterable[Receipt], events: Iterable[Event]) -> Encodings:
+    """Each entry's bytes, made once a block."""
+    return Encodings(
+        tuple(receipt.encode() for receipt in receipts),
+        tuple(event.encode() for event in events),
+    )
+
+
+def list_root(encodings: Sequence[bytes]) -> Hash32:
     """Root of the tree over index8 → blake2b256(encoding); zeros when empty."""
     return commit(
         [(i.to_bytes(8, "big"), blake2b256(e)) for i, e in enumerate(encodings)]

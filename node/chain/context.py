@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from node.chain.block import Event, Price, Receipt, ReceiptKind
-from node.chain.globals import Globals
+from node.chain.globals import Globals, Governed
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
 from node.chain.timers.ruleset import RuleSet
 from node.chain.timers.timer import Timer, TimerDecision
@@ -50,12 +50,13 @@ class BlockContext:
     rule_set: RuleSet
     known_rules: frozenset[str]
     """Names that an activation may give (D1)."""
-    timer_config: TimerConfig
-    basefee_config: BasefeeConfig
+    governed: Governed
     code_cache: CodeCache
     timer_sequence: int
     floor: bytes
     """A key of the calendar below which nothing lives: where looking begins."""
+    is_any_due: bool = True
+    """Whether a timer was due; True where nobody has looked."""
     messages_queued: int = 0
     """In this block; the index of the next one (keys.engine_message)."""
     user_cycles: int = 0
@@ -82,6 +83,16 @@ class BlockContext:
     def height(self) -> int:
         """Height of the block being made."""
         return self.environment.height
+
+    @property
+    def timer_config(self) -> TimerConfig:
+        """In force in this block (D3)."""
+        return self.governed.timer_config
+
+    @property
+    def basefee_config(self) -> BasefeeConfig:
+        """In force in this block (D3)."""
+        return self.governed.basefee_config
 
     @property
     def cycles(self) -> int:
@@ -116,9 +127,9 @@ class ExecutionSideEffects:
     """The same effects on timers, in order, for the timer trace."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Mark:
-    """Where an execution stood, to go back to."""
+    """Where an execution stood, to go back to (frozen it would cost twice as much)."""
 
     journal: Checkpoint
     events: int
@@ -169,7 +180,6 @@ class Execution:
         """Index that this execution's receipt will have in its block."""
         return len(self.block.receipts)
 
-    @property
     def msg_id(self) -> Hash32:
         """The execution's name: its kind, height and index in the block (D13)."""
         place = height8(self.block.height) + height8(self.receipt_index)

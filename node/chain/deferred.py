@@ -33,4 +33,4 @@ def deliver(block: BlockContext, message: PendingMessage) -> None:
     )
     settle(block, message.payer, message.price, meter)
     block.deferred_cycles += meter.cycles_used
-    add_receipt(execution, meter, outcome, id_=execution.msg_id, call=call)
+    add_receipt(execution, meter, outcome, id_=execution.msg_id(), call=call)

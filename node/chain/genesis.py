@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TypeVar
 
 from node.chain.accounts import Account, save_account
-from node.chain.block import Block, Header
+from node.chain.block import Block, Header, encode_results
 from node.chain.errors import InvalidGenesis
 from node.chain.globals import Globals, save_activation, save_globals
 from node.chain.params import (
@@ -26,7 +26,7 @@ from node.chain.params import (
     TimerConfig,
 )
 from node.chain.timers.rules import RULE_SETS
-from node.chain.transition import BlockResult, LaneUse
+from node.chain.transition import BlockResult, Known, LaneUse
 from node.primitives import codec
 from node.primitives.crypto import blake2b256, dev_private_key, public_key_address
 from node.primitives.merkle import EMPTY_ROOT
@@ -204,7 +204,8 @@ def build_genesis(genesis: Genesis) -> BlockResult:
         writes=journal.write_set() | tree_writes,
         undo=WriteSet(),  # nothing was before it
         use=LaneUse(0, 0, 0, 0, 0, 0, 0),
-        floor=keys.TIMER_PREFIX,
+        known=Known(params, state_root, globals_, keys.TIMER_PREFIX, None),
+        encodings=encode_results((), ()),
     )
 
 

@@ -6,6 +6,7 @@ Configurations are absent until governance sets them: the genesis values then ap
 """
 
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
 from node.chain.reading import Reader
@@ -16,6 +17,9 @@ from node.state import keys
 from node.state.journal import Journal
 
 RULES_AT_GENESIS = "fifo"
+_GOVERNED_PREFIXES = (keys.TIMER_CONFIG, keys.BASEFEE_CONFIG, keys.ACTIVATION_PREFIX)
+GLOBALS_REMEMBERED_MAX = 16
+"""Records whose globals are remembered, the latest: all ask for those of the head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ def load_globals(reader: Reader) -> Globals:
     """The globals; every chain has them from block 0 on."""
     record = reader.get(keys.GLOBALS)
     assert record is not None, "a chain without globals was never started"
+    return _decode_globals(record)
+
+
+@lru_cache(maxsize=GLOBALS_REMEMBERED_MAX)
+def _decode_globals(record: bytes) -> Globals:
     return Globals(*codec.decode(record))  # type: ignore[misc]
 
 
@@ -100,6 +109,38 @@ def load_rules(reader: Reader, height: int) -> str:
     for _, value in reader.range(keys.activation(0), keys.activation(height + 1)):
         rules = value.decode()
     return rules
+
+
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """What governance decided, read once a block at most (D3)."""
+
+    activations: tuple[tuple[bytes, str], ...]
+    """Key and rules of every activation, ascending."""
+    timer_config: TimerConfig
+    basefee_config: BasefeeConfig
+
+    def rules_at(self, height: int) -> str:
+        """As `load_rules`."""
+        stop = keys.activation(height + 1)
+        in_force = [rules for key, rules in self.activations if key < stop]
+        return in_force[-1] if in_force else RULES_AT_GENESIS
+
+
+def load_governed(reader: Reader, params: ChainParams) -> Governed:
+    """All that governance decided, whenever it comes into force."""
+    start = keys.ACTIVATION_PREFIX
+    activations = reader.range(start, keys.prefix_stop(start))
+    return Governed(
+        tuple((key, value.decode()) for key, value in activations),
+        load_timer_config(reader, params),
+        load_basefee_config(reader, params),
+    )
+
+
+def is_governed(key: bytes) -> bool:
+    """Whether what stands under a key is part of `Governed`."""
+    return key.startswith(_GOVERNED_PREFIXES)
 
 
 def save_activation(journal: Journal, height: Height, rules: str) -> None:

@@ -428,8 +428,8 @@ class ActorHost:
         execution = self.execution
         counter = keys.height8(execution.randomness_calls)
         execution.randomness_calls += 1
-        beacon = execution.block.environment.beacon
-        return keccak256(beacon + execution.msg_id + self.actor + name + counter)
+        beacon = execution.block.environment.beacon()
+        return keccak256(beacon + execution.msg_id() + self.actor + name + counter)
 
     @guarded
     def verify_secp256k1(

@@ -5,6 +5,7 @@ if alone in the next block; a read-only call sees the head.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from node.chain.accounts import Account, load_account, save_account
 from node.chain.block import Event, Price, Receipt, ReceiptKind
@@ -141,7 +142,7 @@ def call_read_only(
         chain_id=state.params.chain_id,
         height=head.height,
         timestamp_ms=head.timestamp_ms,
-        beacon=derive_beacon(state.params.chain_id, head.height),
+        beacon=partial(derive_beacon, state.params.chain_id, head.height),
     )
     zero = Amount(0)
     execution = Execution(

@@ -16,9 +16,19 @@ The steps of a block, under all rules (D2):
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from node.chain.accounts import decode_account
-from node.chain.block import Block, Event, Header, Receipt, ReceiptKind, list_root
+from node.chain.block import (
+    Block,
+    Encodings,
+    Event,
+    Header,
+    Receipt,
+    ReceiptKind,
+    encode_results,
+    list_root,
+)
 from node.chain.context import BlockContext
 from node.chain.deferred import run_part
 from node.chain.errors import InvalidBlock, InvalidTransaction
@@ -26,11 +36,11 @@ from node.chain.execution import execute_transaction
 from node.chain.fees import next_basefee
 from node.chain.globals import (
     Globals,
+    Governed,
     derive_beacon,
-    load_basefee_config,
+    is_governed,
     load_globals,
-    load_rules,
-    load_timer_config,
+    load_governed,
     save_globals,
 )
 from node.chain.mailbox import decode_message
@@ -56,8 +66,23 @@ class Caches:
     code: CodeCache = field(default_factory=lambda: CodeCache(CODE_CACHE_ENTRIES_MAX))
     trees: TreeCaches | None = None
     """Pages of the two trees; of use over a store on disk."""
-    floor: tuple[bytes, bytes] = (b"", keys.TIMER_PREFIX)
-    """(state root, key): no timer lives below the key in the state of that root."""
+    known: "Known | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What holds in one state, so that the next block need not look.
+
+    It names the state that it speaks of; in any other it is ignored.
+    """
+
+    params: ChainParams
+    state_root: Hash32
+    globals: Globals
+    floor: bytes
+    """A key below which no timer lives."""
+    governed: Governed | None
+    """None if the block that made the state may have changed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +127,10 @@ class BlockResult:
     undo: WriteSet
     """What turns the state after this block into the one before it."""
     use: LaneUse
-    floor: bytes
-    """A key below which no timer lives in the state after this block."""
+    known: Known
+    """Of the state after this block."""
+    encodings: Encodings
+    """Of `receipts` and `events`."""
 
     @property
     def header(self) -> Header:
@@ -128,7 +155,7 @@ def open_state(
 
 def next_state(state: State, result: BlockResult, snapshot: Snapshot) -> State:
     """The state after `result` was committed and `snapshot` taken of it."""
-    state.caches.floor = (result.header.state_root, result.floor)
+    state.caches.known = result.known
     return State(state.params, result.header, snapshot, state.caches)
 
 
@@ -179,7 +206,8 @@ def _execute(
         block.journal, state.snapshot, state.caches.trees, writes
     )
     check_supply(state.snapshot, writes, block.before, after)
-    header = _header(state, block, included, state_root)
+    encodings = encode_results(block.receipts, block.events)
+    header = _header(state, block, included, (state_root, encodings))
     return BlockResult(
         block=Block(header, tuple(included)),
         receipts=tuple(block.receipts),
@@ -189,35 +217,35 @@ def _execute(
         writes=writes | tree_writes,
         undo=block.journal.undo(writes.changes) | tree_undo,
         use=_use(block),
-        floor=_floor(block),
+        known=_known_after(block, state_root, after, writes),
+        encodings=encodings,
     )
 
 
 def begin_block(state: State) -> BlockContext:
     """What is in force in the next block: rules, configurations, basefees (D1, D3)."""
-    journal = Journal(state.snapshot)
-    before = load_globals(journal)
-    params = state.params
+    journal, params = Journal(state.snapshot), state.params
+    known = _known_of(state)
+    before = known.globals
+    governed = known.governed or load_governed(state.snapshot, params)
     height = Height(before.height + 1)
     environment = Environment(
         chain_id=params.chain_id,
         height=height,
         timestamp_ms=params.timestamp_ms(height),
-        beacon=derive_beacon(params.chain_id, height),
+        beacon=partial(derive_beacon, params.chain_id, height),
     )
-    root, floor = state.caches.floor
     return BlockContext(
         params=params,
         journal=journal,
         environment=environment,
         before=before,
-        rule_set=RULE_SETS[load_rules(journal, height)],
+        rule_set=RULE_SETS[governed.rules_at(height)],
         known_rules=frozenset(RULE_SETS),
-        timer_config=load_timer_config(journal, params),
-        basefee_config=load_basefee_config(journal, params),
+        governed=governed,
         code_cache=state.caches.code,
         timer_sequence=before.timer_sequence,
-        floor=floor if root == state.head.state_root else keys.TIMER_PREFIX,
+        floor=known.floor,
     )
 
 
@@ -271,8 +299,12 @@ def check_supply(
 
 
 def _header(
-    state: State, block: BlockContext, included: list[Transaction], state_root: Hash32
+    state: State,
+    block: BlockContext,
+    included: list[Transaction],
+    outcome: tuple[Hash32, Encodings],
 ) -> Header:
+    state_root, encodings = outcome
     return Header(
         height=Height(block.height),
         parent_hash=state.head.hash(),
@@ -285,8 +317,8 @@ def _header(
         cycles_used=block.cycles,
         cells_used=block.cells,
         transactions_root=list_root([t.raw for t in included]),
-        receipts_root=list_root([r.encode() for r in block.receipts]),
-        events_root=list_root([e.encode() for e in block.events]),
+        receipts_root=list_root(encodings.receipts),
+        events_root=list_root(encodings.events),
         state_root=state_root,
     )
 
@@ -303,6 +335,27 @@ def _use(block: BlockContext) -> LaneUse:
     )
 
 
+def _known_of(state: State) -> Known:
+    """What the last block left, if it left this state.
+
+    Else from the snapshot, not through the journal: whether something was read before
+    it is written shows in a write set, which must not depend on caches.
+    """
+    known, root = state.caches.known, state.head.state_root
+    if known is None or known.state_root != root or known.params is not state.params:
+        globals_ = load_globals(state.snapshot)
+        return Known(state.params, root, globals_, keys.TIMER_PREFIX, None)
+    return known
+
+
+def _known_after(
+    block: BlockContext, state_root: Hash32, after: Globals, writes: WriteSet
+) -> Known:
+    is_changed = any(map(is_governed, writes.changes))
+    governed = None if is_changed else block.governed
+    return Known(block.params, state_root, after, _floor(block), governed)
+
+
 def _floor(block: BlockContext) -> bytes:
     """Where the next block may start to look for due timers.
 
@@ -310,5 +363,7 @@ def _floor(block: BlockContext) -> bytes:
     height when there is none.
     """
     stop = keys.timer(block.height + 1, 0)
+    if not block.is_any_due:
+        return stop
     left = next(block.journal.range(block.floor, stop), None)
     return stop if left is None else left[0]

@@ -62,11 +62,12 @@ def mailbox_message(queued_at: int, index: int) -> bytes:
 
 TIMER_CONFIG = b"sgtimer_config"
 BASEFEE_CONFIG = b"sgbasefee_config"
+ACTIVATION_PREFIX = b"sv"
 
 
 def activation(height: int) -> bytes:
     """Name of the rules that a height activates (D1)."""
-    return b"sv" + height8(height)
+    return ACTIVATION_PREFIX + height8(height)
 
 
 # --- the calendar ----------------------------------------------------------------

@@ -138,14 +138,14 @@ class _Binding(Bound):
         environment = message.environment
         return {
             "block_height": environment.height,
-            "block_hash": environment.beacon,  # D39: never a hash of the block
+            "block_hash": environment.beacon(),  # D39: never a hash of the block
             "tx_hash": message.origin,
             "sender": message.sender,
             "origin": message.origin,
             "value": message.value,
             "timestamp_ms": environment.timestamp_ms,
             "actor_addr": message.actor,
-            "msg_id": message.msg_id,
+            "msg_id": message.msg_id(),
             "nonce": message.nonce,
             "chain_id": environment.chain_id,
             "handler": self._context.handler,

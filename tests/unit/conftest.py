@@ -152,7 +152,7 @@ def make_context(make_host):
     def make(meter=None):
         host = make_host(meter)
         message = Message(
-            environment=Environment(31_337, 7, 7_000, b"\xbe" * 32),
+            environment=Environment(31_337, 7, 7_000, lambda: b"\xbe" * 32),
             entry=Entry.CALL,
             actor=ACTOR,
             deployer=DEPLOYER,
@@ -161,7 +161,7 @@ def make_context(make_host):
             payload=b"payload",
             value=11,
             origin=b"\x0f" * 32,
-            msg_id=b"\x1d" * 32,
+            msg_id=lambda: b"\x1d" * 32,
             nonce=3,
         )
         context = ModuleContext()

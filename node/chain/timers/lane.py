@@ -21,6 +21,15 @@ DEFAULT_HANDLERS = ("handle_timer", "on_timer")
 """The second only where the first is absent (D12)."""
 
 
+def due_timers(block: BlockContext) -> list[Timer]:
+    """Those the block looks at: the first that are due (D8, D22)."""
+    timers = calendar.due(
+        block.journal, block.height, block.timer_config.max_due_examined, block.floor
+    )
+    block.is_any_due = bool(timers)
+    return timers
+
+
 def fire_limit(block: BlockContext, timer: Timer) -> int:
     """Cycles a fire may use: as stated, at most the cap in force (D23)."""
     cap = block.rule_set.cycles_cap(block.timer_config)

@@ -10,9 +10,9 @@ from node.chain.block import Price
 from node.chain.context import BlockContext, Execution
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
-from node.chain.timers import calendar
 from node.chain.timers.lane import (
     available_funds,
+    due_timers,
     expire,
     fire,
     fire_limit,
@@ -56,9 +56,7 @@ class Fifo:
 
     def run_lane(self, block: BlockContext) -> None:
         """CIP-5 §5.1 steps 2 to 5."""
-        examined_max = block.timer_config.max_due_examined
-        timers = calendar.due(block.journal, block.height, examined_max, block.floor)
-        _classify(block, timers, self.price(block.before))
+        _classify(block, due_timers(block), self.price(block.before))
         _run_queue(block)
 
 
