@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 import pytest
@@ -123,6 +123,15 @@ def test_a_deployed_actors_timers_fire_and_are_seen_from_outside(node, folder):
                 break
     first = fired[0]
     assert fired == [first + BLOCKS_PER_FIRE * i for i in range(FIRES)]
+
+
+def test_a_command_in_a_shell_with_other_settings_leaves_the_node_alone(node):
+    before = node.container()["Id"]
+    other = replace(
+        node, environment=node.environment | {"COWBOY_DEVNET_MINING": "manual"}
+    )
+    assert "interval" in other.cli("status")
+    assert node.container()["Id"] == before
 
 
 def test_docker_does_what_the_readme_shows(devnet, folder):
