@@ -4,11 +4,13 @@ What the node told a client counts: a receipt that was acknowledged, a block tha
 stream carried. A kill is no power cut, so empty blocks are never built again either.
 """
 
+import json
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from urllib.request import urlopen
 from uuid import uuid4
 
 import pytest
@@ -23,6 +25,7 @@ from tests.e2e.project import DEADLINE_SECONDS, ROOT, wait_until
 pytestmark = pytest.mark.e2e
 
 README = (ROOT / "README.md").read_text()
+SCRAPED = (ROOT / "docker" / "prometheus.yml").read_text()
 SENDERS = range(1, 9)  # account 0 deploys
 KILLS = 3
 ACKNOWLEDGED_BEFORE_THE_END = 60
@@ -123,6 +126,31 @@ def test_a_deployed_actors_timers_fire_and_are_seen_from_outside(node, folder):
                 break
     first = fired[0]
     assert fired == [first + BLOCKS_PER_FIRE * i for i in range(FIRES)]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_operators_are_answered_from_outside(node, path):
+    with urlopen(f"http://127.0.0.1:{node.http_port}{path}", timeout=10) as answer:
+        assert answer.status == 200
+
+
+def test_prometheus_finds_the_chain_where_its_file_says(node):
+    """Its image is not pulled here: what it would read is read in its place."""
+    config = json.loads(
+        node.compose("--profile", "metrics", "config", "--format", "json")
+    )
+    services = config["services"]
+    (where,) = re.findall(r'targets: \["(\w+):(\d+)"\]', SCRAPED)
+    (path,) = re.findall(r"metrics_path: (\S+)", SCRAPED)
+    assert where[0] in services
+    assert int(where[1]) in [each["target"] for each in services["node"]["ports"]]
+    code = (
+        "from urllib.request import urlopen; "
+        f"print(urlopen('http://{':'.join(where)}{path}').read().decode())"
+    )
+    words = ("run", "--rm", "-T", "--entrypoint", "python", "cli", "-c", code)
+    told = node.compose(*words)
+    assert re.search(r"^cowboy_devnet_height_blocks [1-9]", told, re.MULTILINE)
 
 
 def test_a_command_in_a_shell_with_other_settings_leaves_the_node_alone(node):
