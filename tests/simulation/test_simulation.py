@@ -53,7 +53,7 @@ def test_small_worlds_lose_nothing(worker, code):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_power_cut", [False, True])
-@pytest.mark.parametrize("seed", range(5, 11))
+@pytest.mark.parametrize("seed", [1, 9, 12, 16])
 def test_a_world_may_end_at_any_of_its_points(worker, code, seed, is_power_cut):
     """Small worlds are enumerated: one death at each point of one life."""
     index = deaths = 0
@@ -62,7 +62,7 @@ def test_a_world_may_end_at_any_of_its_points(worker, code, seed, is_power_cut):
         live(worker, world)
         deaths += world.deaths
         index += 1
-    assert deaths > 5
+    assert deaths > 25
 
 
 def digests(hash_seed):
