@@ -53,6 +53,10 @@ class NodeLog:
         """What ended something."""
         self._say("error", event, fields)
 
+    def load(self) -> None:
+        """Import structlog, on any thread: then `open` takes no time."""
+        import structlog  # noqa: F401, PLC0415 - see the top of this module
+
     def open(self) -> None:
         """Import structlog, say what was kept, and from now on every line at once."""
         if self._emit is None:
