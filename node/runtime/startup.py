@@ -131,12 +131,13 @@ def _resume(genesis: Genesis, snapshot: Snapshot) -> State:
 
 
 def _tail(snapshot: Snapshot) -> Iterator[Header]:
-    """The latest headers, newest first; fewer than are there if one is missing."""
+    """The latest headers, newest first."""
     height8 = snapshot.get(keys.HEAD)
-    for _ in range(TAIL_HEADERS):
-        record = snapshot.get(keys.header(0)[:2] + height8) if height8 else None
+    for _ in range(TAIL_HEADERS if height8 else 0):
+        height = int.from_bytes(height8 or b"", "big")
+        record = snapshot.get(keys.header(height))
         if record is None:
-            return
+            raise DamagedChain(f"the header of block {height} is missing")
         header = decode_header(record)
         yield header
         if header.height == 0:

@@ -4,7 +4,7 @@ A folder holds LevelDB's files and one more, FORMAT: a line that names this prog
 and the version of its layout. What has no such line, or one of a newer version, is
 refused before LevelDB is let near it, for opening a database alters it. FORMAT also
 carries the lock: LevelDB's own is lost as soon as the same process tries to open the
-folder a second time.
+folder a second time. HEAD tells how far the chain was on disk (`watermark.py`).
 
 Rules: one writer; a commit is one batch, all or nothing. Every failure is a
 `StoreError` that says what to do.
@@ -13,13 +13,14 @@ Rules: one writer; a commit is one batch, all or nothing. Every failure is a
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
 
 import plyvel
 
+from node.state import keys
 from node.state.errors import (
     StoreClosed,
     StoreCorrupt,
@@ -29,6 +30,7 @@ from node.state.errors import (
     StoreUnwritable,
 )
 from node.state.store import WriteSet
+from node.state.watermark import WATERMARK_FILE, Watermark
 
 __all__ = ["MAX_OPEN_FILES", "LevelSnapshot", "LevelStore"]
 
@@ -51,6 +53,9 @@ _BLOCK_BYTES = 4096
 _BLOOM_BITS_PER_KEY = 10
 _BLOCK_CACHE_BYTES = 32 * _MEBIBYTE
 
+_SIGNS_OF_DAMAGE: Final = ("No such file", "Invalid argument")
+"""Of the system's errors: a file is missing, or ends before what is read of it."""
+
 _INNOCENT_NAMES: Final = frozenset({"lost+found", ".DS_Store"})
 """What an operating system puts into a folder that is empty to its user."""
 
@@ -58,10 +63,10 @@ _INNOCENT_NAMES: Final = frozenset({"lost+found", ".DS_Store"})
 class _View(Protocol):
     """What is used of a plyvel snapshot."""
 
-    def get(self, key: bytes) -> bytes | None: ...
+    def get(self, key: bytes, *, verify_checksums: bool) -> bytes | None: ...
 
     def iterator(
-        self, *, start: bytes, stop: bytes
+        self, *, start: bytes, stop: bytes, verify_checksums: bool
     ) -> Iterator[tuple[bytes, bytes]]: ...
 
     def close(self) -> None: ...
@@ -71,7 +76,8 @@ class LevelSnapshot:
     """A frozen view of a `LevelStore`.
 
     It keeps the tables it needs from being removed: close it, or drop it, when it has
-    served. It ends with its store.
+    served. It ends with its store. Checksums are verified; without, LevelDB hands out
+    what a damaged table holds, and they cost nothing that can be measured.
     """
 
     __slots__ = ("_folder", "_view")
@@ -83,14 +89,16 @@ class LevelSnapshot:
     def get(self, key: bytes) -> bytes | None:
         """The value under `key`, or None."""
         try:
-            return self._view.get(key)
+            return self._view.get(key, verify_checksums=True)
         except (plyvel.Error, RuntimeError) as error:
             raise _explained(error, self._folder) from error
 
     def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop, ascending by key."""
         try:
-            yield from self._view.iterator(start=start, stop=stop)
+            yield from self._view.iterator(
+                start=start, stop=stop, verify_checksums=True
+            )
         except (plyvel.Error, RuntimeError) as error:
             raise _explained(error, self._folder) from error
 
@@ -102,7 +110,7 @@ class LevelSnapshot:
 class LevelStore:
     """A `Store` in a folder of the file system."""
 
-    __slots__ = ("_database", "_folder", "_is_failed", "_lock")
+    __slots__ = ("_database", "_folder", "_head", "_is_failed", "_lock", "_watermark")
 
     def __init__(self, folder: Path, *, max_open_files: int = MAX_OPEN_FILES) -> None:
         """Open the database in `folder`, or make one if the folder is empty or absent.
@@ -114,9 +122,11 @@ class LevelStore:
             StoreUnwritable: The operating system does not let us.
         """
         self._folder = folder
+        self._head = 0
         self._is_failed = False
-        self._lock = _take_folder(folder)
-        try:
+        with ExitStack() as parts:
+            self._lock = _take_folder(folder)
+            parts.callback(os.close, self._lock)
             with _errors_explained(folder):
                 self._database = plyvel.DB(
                     str(folder),
@@ -131,9 +141,22 @@ class LevelStore:
                     bloom_filter_bits=_BLOOM_BITS_PER_KEY,
                     compression="snappy",
                 )
-        except BaseException:
-            os.close(self._lock)
-            raise
+            parts.callback(self._database.close)
+            self._watermark = _open_watermark(folder)
+            parts.callback(self._watermark.close)
+            self._require_whole()
+            parts.pop_all()  # they are ours to close
+
+    def _require_whole(self) -> None:
+        """Refuse a database that ends before what was on disk already."""
+        self._head = _height_of(self.snapshot().get(keys.HEAD))
+        if self._head < self._watermark.height:
+            raise _damaged(
+                f"it ends at height {self._head}, and blocks up to height "
+                f"{self._watermark.height} were on disk: a log was cut, or a file is "
+                "missing",
+                self._folder,
+            )
 
     def snapshot(self) -> LevelSnapshot:
         """A view of what is committed now, unmoved by later commits."""
@@ -152,12 +175,20 @@ class LevelStore:
         try:
             with _errors_explained(self._folder):
                 self._write(writes, sync=sync)
+        except OSError as error:
+            self._is_failed = True
+            raise _unwritable(error.strerror or str(error), self._folder) from error
         except StoreError:
             # Half of it may lie in the log, and more after it would look like damage.
             self._is_failed = True
             raise
 
     def _write(self, writes: WriteSet, *, sync: bool) -> None:
+        head = self._head
+        if keys.HEAD in writes.changes:
+            head = _height_of(writes.changes[keys.HEAD])
+        if head < self._watermark.height:
+            self._watermark.move_to(head)
         batch = self._database.write_batch(sync=sync)
         for key, value in writes.changes.items():
             if value is None:
@@ -165,11 +196,15 @@ class LevelStore:
             else:
                 batch.put(key, value)
         batch.write()
+        self._head = head
+        if sync:
+            self._watermark.move_to(head)
 
     def close(self) -> None:
         """Release the database; further calls raise `StoreClosed`."""
         if not self._database.closed:
             self._database.close()
+            self._watermark.close()
             os.close(self._lock)
 
     def __enter__(self) -> Self:
@@ -251,6 +286,19 @@ def _write_format(folder: Path) -> None:
         raise _unwritable(error.strerror or str(error), folder) from error
 
 
+def _open_watermark(folder: Path) -> Watermark:
+    try:
+        return Watermark(folder)
+    except ValueError as error:
+        raise _damaged(f"{WATERMARK_FILE} holds no height", folder) from error
+    except OSError as error:
+        raise _unwritable(error.strerror or str(error), folder) from error
+
+
+def _height_of(record: bytes | None) -> int:
+    return int.from_bytes(record or b"", "big")
+
+
 def _is_new(folder: Path) -> bool:
     """Whether there is no database in `folder`, not even a damaged one."""
     names = os.listdir(folder)  # noqa: PTH208 - only names are wanted
@@ -283,8 +331,12 @@ def _explained(error: Exception, folder: Path) -> StoreError:
     is_input_or_output = isinstance(error, plyvel.IOError)
     if is_input_or_output and detail.startswith("IO error: lock"):
         return _locked(folder)
-    if is_input_or_output and "No such file" not in detail:
+    if is_input_or_output and not any(one in detail for one in _SIGNS_OF_DAMAGE):
         return _unwritable(detail, folder)
+    return _damaged(detail, folder)
+
+
+def _damaged(detail: str, folder: Path) -> StoreCorrupt:
     return StoreCorrupt(
         f"the database in {folder} is damaged ({detail}): restore a copy of the "
         "folder, or start again with an empty one"

@@ -418,7 +418,7 @@ def test_a_recursion_that_ends_in_a_read_is_not_taken_for_a_closed_store(folder)
         snapshot = store.snapshot()
 
         class Exhausted:
-            def get(self, key: bytes) -> bytes:
+            def get(self, key: bytes, **_options) -> bytes:
                 raise RecursionError(key)
 
         with pytest.raises(RecursionError):
