@@ -22,6 +22,8 @@ from node.chain.block import (
     ReceiptKind,
     decode_header,
 )
+from node.chain.globals import decode_basefee_config, encode_config
+from node.chain.params import BasefeeConfig
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transaction import (
     IMPERSONATION_PREFIX,
@@ -43,8 +45,10 @@ __all__ = [
     "load_block",
     "load_head",
     "load_header",
+    "load_header_over",
     "load_height_by_hash",
     "load_results",
+    "load_run_config",
     "load_timer_decisions",
     "load_trace",
     "load_transaction_location",
@@ -97,6 +101,8 @@ def record(result: BlockResult) -> WriteSet:
         keys.header(header.height): header.encode(),
         keys.block_by_hash(header.hash()): keys.height8(header.height),
     }
+    if header.span > 1:
+        changes[keys.run_config(header.height)] = encode_config(result.basefee_config)
     if result.block.transactions:
         _record_transactions(changes, header.height, result.block.transactions)
     if result.receipts or result.events:
@@ -206,6 +212,18 @@ def load_header(snapshot: Snapshot, height: Height) -> Header | None:
     """The header at a height, or None."""
     data = snapshot.get(keys.header(height))
     return None if data is None else decode_header(data)
+
+
+def load_header_over(snapshot: Snapshot, height: int) -> Header | None:
+    """The header that stands for a height, itself or in a run; None above the head."""
+    return next(headers_after(snapshot, height - 1), None)
+
+
+def load_run_config(snapshot: Snapshot, height: Height) -> BasefeeConfig:
+    """The fee configuration in force in the run whose header is at a height."""
+    record = snapshot.get(keys.run_config(height))
+    assert record is not None, "a run has its fee configuration beside it"
+    return decode_basefee_config(record)
 
 
 def load_height_by_hash(snapshot: Snapshot, block_hash: bytes) -> Height | None:

@@ -24,7 +24,7 @@ from node.chain.accounts import load_account
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.globals import load_globals
 from node.chain.transaction import Transaction
-from node.chain.transition import BlockResult, State
+from node.chain.transition import BlockResult, State, is_fee_at_rest
 from node.chain.validation import intrinsic_cost, max_cost, validate_admission
 from node.primitives.types import Address, Hash32
 
@@ -169,6 +169,13 @@ class Pool:
     def transactions(self) -> Iterator[Transaction]:
         """All that wait, in order of arrival."""
         return (entry.transaction for entry in self._by_id.values())
+
+    def heights_to_pass(self, state: State, wanted: int) -> int:
+        """How many empty heights may pass at once: of 1 up to `wanted`.
+
+        While fees still fall, a transaction that waits may become fit at the next one.
+        """
+        return wanted if not len(self) or is_fee_at_rest(state) else 1
 
     def count_gapped(self) -> int:
         """How many wait for a lower nonce of their sender."""

@@ -32,7 +32,8 @@ class Header:
     """Heights this header stands for, ≥ 1; above 1 it is a run of empty blocks."""
     proposer: Address
     basefee_cycle: Amount
-    """In force in this block; the state holds the next one's (D7)."""
+    """In force in this block, of a run in its first height; the state holds the next
+    one's (D7)."""
     basefee_cell: Amount
     basefee_lane: Amount
     """Of the timer lane under `auction`, else 0."""

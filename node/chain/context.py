@@ -85,6 +85,11 @@ class BlockContext:
         return self.environment.height
 
     @property
+    def span(self) -> int:
+        """Heights it stands for: more than 1 for a run of empty blocks (D36)."""
+        return self.environment.height - self.before.height
+
+    @property
     def timer_config(self) -> TimerConfig:
         """In force in this block (D3)."""
         return self.governed.timer_config

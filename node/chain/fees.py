@@ -67,3 +67,18 @@ def next_basefee(basefee: int, used: int, target: int, config: BasefeeConfig) ->
     if used > target:
         return Amount(max(config.min_basefee, basefee + max(1, delta)))
     return Amount(max(config.min_basefee, basefee - delta))
+
+
+def idle_basefee(
+    basefee: int, target: int, config: BasefeeConfig, blocks: int
+) -> Amount:
+    """The basefee after `blocks` empty blocks (D36).
+
+    It falls until it repeats: at most 322 steps from 2⁶⁴ at denom 8, 38,012 at 1,000.
+    """
+    for _ in range(blocks):
+        following = next_basefee(basefee, 0, target, config)
+        if following == basefee:
+            break
+        basefee = following
+    return Amount(basefee)

@@ -206,6 +206,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
         use=LaneUse(0, 0, 0, 0, 0, 0, 0),
         known=Known(params, state_root, globals_, keys.TIMER_PREFIX, None),
         encodings=encode_results((), ()),
+        basefee_config=params.basefee_config,
     )
 
 

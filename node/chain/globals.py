@@ -81,8 +81,11 @@ def load_timer_config(reader: Reader, params: ChainParams) -> TimerConfig:
 def load_basefee_config(reader: Reader, params: ChainParams) -> BasefeeConfig:
     """The fee configuration as governance left it (D3)."""
     record = reader.get(keys.BASEFEE_CONFIG)
-    if record is None:
-        return params.basefee_config
+    return params.basefee_config if record is None else decode_basefee_config(record)
+
+
+def decode_basefee_config(record: bytes) -> BasefeeConfig:
+    """What `encode_config` made of one; trusts its bytes."""
     return BasefeeConfig(*codec.decode(record))  # type: ignore[misc]
 
 

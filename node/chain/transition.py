@@ -12,6 +12,9 @@ The steps of a block, under all rules (D2):
 3. timers (CIP-5 §5.1)
 4. engine-deferred, 5. mailbox-deferred messages (D14)
 6. fee update (D7), supply check (D10), roots, header
+
+While nothing can happen, a run of empty blocks is one header with a span (D36):
+`build_next` finds out how far it may reach.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,19 +36,21 @@ from node.chain.context import BlockContext
 from node.chain.deferred import run_part
 from node.chain.errors import InvalidBlock, InvalidTransaction
 from node.chain.execution import execute_transaction
-from node.chain.fees import next_basefee
+from node.chain.fees import idle_basefee, next_basefee
 from node.chain.globals import (
     Globals,
     Governed,
     derive_beacon,
     is_governed,
+    load_basefee_config,
     load_globals,
     load_governed,
     save_globals,
 )
 from node.chain.mailbox import decode_message
-from node.chain.params import ChainParams
+from node.chain.params import BasefeeConfig, ChainParams
 from node.chain.timers.rules import RULE_SETS
+from node.chain.timers.runs import next_work_height
 from node.chain.timers.timer import TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.validation import require_same_header, validate_header
@@ -131,6 +136,8 @@ class BlockResult:
     """Of the state after this block."""
     encodings: Encodings
     """Of `receipts` and `events`."""
+    basefee_config: BasefeeConfig
+    """In force in this block."""
 
     @property
     def header(self) -> Header:
@@ -164,17 +171,82 @@ def build_block(state: State, candidates: Iterable[Transaction]) -> BlockResult:
     return _execute(state, candidates, on_invalid=lambda _transaction, _error: None)
 
 
+def build_run(state: State, span: int) -> BlockResult:
+    """`span` empty blocks as one header; of 1, the empty block (D36).
+
+    Only time passes in it, so nothing may be due before its end: see `work_height`.
+    """
+    return _seal(state, begin_block(state, span), [], [])
+
+
+def build_next(
+    state: State, candidates: Iterable[Transaction], heights_max: int
+) -> BlockResult:
+    """The next header on the way through `heights_max` heights, at least 1.
+
+    A run as far as nothing can happen, if there are no candidates; else one block.
+    Who passes many heights calls it until they are passed: that costs what happens in
+    them, and every way to pass them leads to the same state.
+    """
+    transactions = tuple(candidates)
+    if transactions or heights_max == 1:
+        return build_block(state, transactions)
+    work = work_height(state)
+    last = state.head.height + heights_max
+    if work is not None and work <= last:
+        last = max(work - 1, state.head.height + 1)
+    span = last - state.head.height
+    return build_run(state, span) if span > 1 else build_block(state, ())
+
+
+def work_height(state: State) -> Height | None:
+    """The least height above the head whose block may not be empty; None for never.
+
+    Transactions aside, of which the state knows nothing (D36).
+    """
+    head, known = state.head.height, _known_of(state)
+    governed = known.governed or load_governed(state.snapshot, state.params)
+    rules = RULE_SETS[governed.rules_at(head + 1)]
+    return next_work_height(state.snapshot, head, rules, known.floor)
+
+
+def is_fee_at_rest(state: State) -> bool:
+    """Whether empty blocks no longer change what a transaction costs (D7)."""
+    globals_ = _known_of(state).globals
+    config = load_basefee_config(state.snapshot, state.params)
+    return all(
+        next_basefee(fee, 0, config.target_cycles, config) == fee
+        for fee in (globals_.basefee_cycle, globals_.basefee_cell)
+    )
+
+
 def apply_block(state: State, block: Block) -> BlockResult:
     """Apply `block` to `state`.
 
     Raises:
         InvalidBlock: it is not the next block, contains a transaction that cannot be
-            included, or leads elsewhere than its header says.
+            included, reaches over a height at which something is due, or leads
+            elsewhere than its header says.
     """
     validate_header(state.head, block.header, state.params)
-    result = _execute(state, block.transactions, on_invalid=_refuse)
+    if block.header.span > 1:
+        _validate_run(state, block)
+        result = build_run(state, block.header.span)
+    else:
+        result = _execute(state, block.transactions, on_invalid=_refuse)
     require_same_header(block.header, result.block.header)
     return result
+
+
+def _validate_run(state: State, block: Block) -> None:
+    if block.transactions:
+        raise InvalidBlock("a run of empty blocks has no transactions")
+    work = work_height(state)
+    if work is not None and work <= block.header.height:
+        raise InvalidBlock(
+            f"a run to height {block.header.height} reaches over height {work}, "
+            "at which something is due"
+        )
 
 
 def _refuse(transaction: Transaction, error: InvalidTransaction) -> None:
@@ -199,6 +271,15 @@ def _execute(
     block.rule_set.run_lane(block)
     run_part(block, ReceiptKind.ENGINE_MESSAGE)
     run_part(block, ReceiptKind.MAILBOX_MESSAGE)
+    return _seal(state, block, included, rejected)
+
+
+def _seal(
+    state: State,
+    block: BlockContext,
+    included: list[Transaction],
+    rejected: list[tuple[Transaction, InvalidTransaction]],
+) -> BlockResult:
     after = _advance_globals(block)
     save_globals(block.journal, after)
     writes = block.journal.write_set()
@@ -219,16 +300,17 @@ def _execute(
         use=_use(block),
         known=_known_after(block, state_root, after, writes),
         encodings=encodings,
+        basefee_config=block.basefee_config,
     )
 
 
-def begin_block(state: State) -> BlockContext:
+def begin_block(state: State, span: int = 1) -> BlockContext:
     """What is in force in the next block: rules, configurations, basefees (D1, D3)."""
     journal, params = Journal(state.snapshot), state.params
     known = _known_of(state)
     before = known.globals
     governed = known.governed or load_governed(state.snapshot, params)
-    height = Height(before.height + 1)
+    height = Height(before.height + span)
     environment = Environment(
         chain_id=params.chain_id,
         height=height,
@@ -252,14 +334,21 @@ def begin_block(state: State) -> BlockContext:
 def _advance_globals(block: BlockContext) -> Globals:
     """Height, time, next basefees, totals (D7, D10)."""
     before, config = block.before, block.basefee_config
+    idle = block.span - 1  # heights of a run, of which nothing was used
     return Globals(
         height=Height(block.height),
         timestamp_ms=block.environment.timestamp_ms,
         basefee_cycle=next_basefee(
-            before.basefee_cycle, block.cycles, config.target_cycles, config
+            idle_basefee(before.basefee_cycle, config.target_cycles, config, idle),
+            block.cycles,
+            config.target_cycles,
+            config,
         ),
         basefee_cell=next_basefee(
-            before.basefee_cell, block.cells, config.target_cells, config
+            idle_basefee(before.basefee_cell, config.target_cells, config, idle),
+            block.cells,
+            config.target_cells,
+            config,
         ),
         basefee_lane=before.basefee_lane,
         last_cycles_used=block.cycles,
@@ -309,7 +398,7 @@ def _header(
         height=Height(block.height),
         parent_hash=state.head.hash(),
         timestamp_ms=block.environment.timestamp_ms,
-        span=1,
+        span=block.span,
         proposer=state.params.proposer,
         basefee_cycle=block.before.basefee_cycle,
         basefee_cell=block.before.basefee_cell,

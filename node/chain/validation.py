@@ -208,8 +208,9 @@ def validate_header(parent: Header, header: Header, params: ChainParams) -> None
     Raises:
         InvalidBlock: with the field that does not fit.
     """
+    if header.span < 1:
+        raise InvalidBlock(f"span is {header.span}, not at least 1")
     expected: dict[str, tuple[object, object]] = {
-        "span": (header.span, 1),
         "height": (header.height, parent.height + header.span),
         "parent_hash": (header.parent_hash, parent.hash()),
         "timestamp_ms": (header.timestamp_ms, params.timestamp_ms(header.height)),

@@ -12,6 +12,7 @@ by bytes; each page names the key at which the next begins.
 from node.query.blocks import (
     BlockView,
     Committed,
+    Run,
     Warnings,
     block_at,
     block_by_hash,
@@ -69,6 +70,7 @@ __all__ = [
     "Missing",
     "NotFound",
     "Page",
+    "Run",
     "Supply",
     "SupplyTooLarge",
     "TimerFilter",

@@ -1,19 +1,22 @@
 """Blocks and transactions: what happened, at every height."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import cast
 
-from node.chain.block import Block, Event, Receipt
+from node.chain.block import Block, Event, Header, Receipt
+from node.chain.fees import idle_basefee
 from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.history import (
     headers_after,
     load_block,
     load_header,
+    load_header_over,
     load_height_by_hash,
     load_results,
+    load_run_config,
     load_transaction_location,
 )
 from node.primitives import codec
@@ -27,13 +30,27 @@ _RESULT_COST = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """A run of empty blocks: one header for the heights `first` to `last` (D36)."""
+
+    first: Height
+    last: Height
+
+
+@dataclass(frozen=True, slots=True)
 class BlockView:
-    """A block with its hash and what came of it."""
+    """A block with its hash and what came of it.
+
+    Of a height inside a run it is the empty block that would stand there: its own
+    height, timestamp and basefees, the hash of the run's header, and no state root,
+    which only the end of the run has.
+    """
 
     block: Block
     block_hash: Hash32
     receipts: tuple[Receipt, ...] = ()
     events: tuple[Event, ...] = ()
+    run: Run | None = None
 
 
 def block_at(state: State, height: int) -> BlockView:
@@ -42,12 +59,35 @@ def block_at(state: State, height: int) -> BlockView:
     Raises:
         HeightNotReached: It is above the head.
     """
-    found = None
     if height <= state.head.height:
+        header = load_header_over(state.snapshot, height)
+        if header is not None and header.span > 1:
+            return _within_run(state, header, Height(height))
         found = find_block(state.snapshot, Height(height))
-    if found is None:
-        raise HeightNotReached(height, state.head.height)
-    return found
+        if found is not None:
+            return found
+    raise HeightNotReached(height, state.head.height)
+
+
+def _within_run(state: State, header: Header, height: Height) -> BlockView:
+    config = load_run_config(state.snapshot, header.height)
+    first = Height(header.height - header.span + 1)
+    passed = height - first
+    shown = replace(
+        header,
+        height=height,
+        timestamp_ms=state.params.timestamp_ms(height),
+        basefee_cycle=idle_basefee(
+            header.basefee_cycle, config.target_cycles, config, passed
+        ),
+        basefee_cell=idle_basefee(
+            header.basefee_cell, config.target_cells, config, passed
+        ),
+        state_root=header.state_root if height == header.height else Hash32(b""),
+    )
+    return BlockView(
+        Block(shown, ()), header.hash(), run=Run(first, Height(header.height))
+    )
 
 
 def block_by_hash(state: State, block_hash: bytes) -> BlockView:
@@ -57,10 +97,9 @@ def block_by_hash(state: State, block_hash: bytes) -> BlockView:
         NotFound: BLOCK.
     """
     height = load_height_by_hash(state.snapshot, block_hash)
-    found = None if height is None else find_block(state.snapshot, height)
-    if found is None or found.block_hash != block_hash:
+    if height is None:
         raise NotFound(Missing.BLOCK, block_hash)
-    return found
+    return block_at(state, height)
 
 
 def find_block(snapshot: Snapshot, height: Height) -> BlockView | None:
@@ -91,32 +130,27 @@ def blocks_page(
     is_descending: bool,
     is_header_wanted_only: bool = False,
 ) -> tuple[tuple[BlockView, ...], Height | None]:
-    """Blocks from a height on, and the height of the next page, None at the end."""
-    step = -1 if is_descending else 1
+    """Blocks from a height on, and the height of the next page, None at the end.
+
+    A run is one entry, at its last height.
+    """
     views: list[BlockView] = []
     budget = Budget(count)
     height = min(start, state.head.height) if is_descending else start
     while 0 <= height <= state.head.height:
         if budget.is_spent:
             return tuple(views), Height(height)
-        view = _page_entry(state.snapshot, Height(height), is_header_wanted_only)
-        if view is not None:
-            budget.examine(_RESULT_COST * (len(view.receipts) + len(view.events)))
-            budget.take()
-            views.append(view)
-        height += step
+        header = load_header_over(state.snapshot, height)
+        assert header is not None, "every height up to the head has a header"
+        if is_header_wanted_only:
+            view = BlockView(Block(header, ()), header.hash())
+        else:
+            view = block_at(state, header.height)
+        budget.examine(_RESULT_COST * (len(view.receipts) + len(view.events)))
+        budget.take()
+        views.append(view)
+        height = header.height - header.span if is_descending else header.height + 1
     return tuple(views), None
-
-
-def _page_entry(
-    snapshot: Snapshot,
-    height: Height,
-    is_header_wanted_only: bool,  # noqa: FBT001 - passed on, named by the caller
-) -> BlockView | None:
-    if not is_header_wanted_only:
-        return find_block(snapshot, height)
-    header = load_header(snapshot, height)
-    return None if header is None else BlockView(Block(header, ()), header.hash())
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,11 @@ def show_block(
 ) -> types_pb2.Block:
     """A block with as much of its content as `detail` wants."""
     message = types_pb2.Block(header=show_header(view.block.header, view.block_hash))
+    if view.run is not None:
+        first, last = view.run.first, view.run.last
+        message.run.CopyFrom(
+            types_pb2.Run(first=first, last=last, hash=view.block_hash)
+        )
     if detail == types_pb2.BLOCK_VIEW_HEADER:
         return message
     message.transaction_ids.extend(t.id for t in view.block.transactions)

@@ -396,9 +396,13 @@ class Engine:
         if isinstance(order, StoreOrder):
             await self._carry_out_between_blocks(order)
             return
+        before = self._state.head.height
         candidates = self._pool.select(self._state, first=order.first)
-        await self._make_block(tuple(candidates))
-        order.blocks_left -= 1
+        await self._make_block(
+            tuple(candidates),
+            heights_max=self._pool.heights_to_pass(self._state, order.blocks_left),
+        )
+        order.blocks_left -= self._state.head.height - before
         if not order.blocks_left and not order.done.done():
             order.done.set_result(self._state.head)
 
@@ -449,7 +453,11 @@ class Engine:
     # --- one block -------------------------------------------------------------------
 
     async def _make_block(
-        self, candidates: tuple[Transaction, ...], *, is_empty_wanted: bool = True
+        self,
+        candidates: tuple[Transaction, ...],
+        *,
+        heights_max: int = 1,
+        is_empty_wanted: bool = True,
     ) -> None:
         """Durable, visible, announced: see the top of this module."""
         state, parts, chain = self._state, self._parts, self._chain
@@ -457,7 +465,12 @@ class Engine:
         made = await on_worker(
             parts.worker,
             lambda: make_block(
-                state, candidates, parts, chain, is_empty_wanted=is_empty_wanted
+                state,
+                candidates,
+                parts,
+                chain,
+                heights_max=heights_max,
+                is_empty_wanted=is_empty_wanted,
             ),
         )
         if isinstance(made, BlockResult):

@@ -11,7 +11,7 @@ from typing import Protocol
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.timers.timer import Decision
 from node.chain.transaction import Body, DevInstruction, Transaction, impersonate
-from node.chain.transition import BlockResult, State, build_block, next_state
+from node.chain.transition import BlockResult, State, build_next, next_state
 from node.mempool import PoolLimits
 from node.primitives.types import Amount, Hash32
 from node.runtime.chainstore import ChainStore
@@ -93,15 +93,17 @@ def make_block(
     parts: EngineParts,
     chain: ChainStore,
     *,
+    heights_max: int = 1,
     is_empty_wanted: bool,
 ) -> Made | BlockResult:
     """Build the next block and commit it; on the worker.
 
+    Without candidates it may stand for up to `heights_max` heights (D36).
     Unless `is_empty_wanted`, a block that took no candidate is not committed: then
     its result says why.
     """
     began = parts.clock.monotonic()
-    result = build_block(state, candidates)
+    result = build_next(state, candidates, heights_max)
     if not result.block.transactions and not is_empty_wanted:
         return result
     built = parts.clock.monotonic()
@@ -130,6 +132,7 @@ def note_block(
     parts.log.info(
         "block_committed",
         height=header.height,
+        span=header.span,
         hash=made.block_hash.hex(),
         transactions=len(made.result.block.transactions),
         receipts=len(made.result.receipts),

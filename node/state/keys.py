@@ -65,6 +65,9 @@ BASEFEE_CONFIG = b"sgbasefee_config"
 ACTIVATION_PREFIX = b"sv"
 
 
+ACTIVATION_PREFIX = b"sv"
+
+
 def activation(height: int) -> bytes:
     """Name of the rules that a height activates (D1)."""
     return ACTIVATION_PREFIX + height8(height)
@@ -76,6 +79,11 @@ def activation(height: int) -> bytes:
 def timer(height: int, sequence: int) -> bytes:
     """A live timer's record, in the order in which timers are due (D22, D24)."""
     return TIMER_PREFIX + height8(height) + height8(sequence)
+
+
+def timer_height(key: bytes) -> int:
+    """The due height in a timer's key."""
+    return int.from_bytes(key[1 : 1 + HEIGHT_BYTES], "big")
 
 
 # --- derived indexes -------------------------------------------------------------
@@ -128,6 +136,14 @@ GENESIS = b"hgenesis"
 def header(height: int) -> bytes:
     """→ encoded header of the block at a height."""
     return b"hh" + height8(height)
+
+
+def run_config(height: int) -> bytes:
+    """→ fee configuration in force in the run of empty blocks that ends at a height.
+
+    From it the basefees of the heights inside the run are computed.
+    """
+    return b"hq" + height8(height)
 
 
 def body(height: int) -> bytes:

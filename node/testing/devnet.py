@@ -9,6 +9,7 @@ Failures are exceptions that show the actor's line.
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ from node.chain.transaction import (
 from node.chain.transition import (
     BlockResult,
     State,
-    build_block,
+    build_next,
     next_state,
     open_state,
 )
@@ -125,7 +126,7 @@ class Devnet:
         first = build_genesis(self.genesis)
         self._store.commit(first.writes, sync=False)
         self.results: list[BlockResult] = [first]
-        """Every block's result since genesis; the index is the height."""
+        """Of every header since genesis, in order; a run of empty blocks is one."""
         self.state: State = open_state(
             self.genesis.params, first.header, self._store.snapshot()
         )
@@ -180,6 +181,17 @@ class Devnet:
     def last(self) -> BlockResult:
         """The latest block's result."""
         return self.results[-1]
+
+    def result_at(self, height: int) -> BlockResult:
+        """What became of a height; within a run, the run's result.
+
+        Raises:
+            ValueError: the chain is not there yet.
+        """
+        if type(height) is not int or not 0 <= height <= self.height:
+            raise ValueError(f"height: 0 to {self.height} exist, not {height!r}")
+        index = bisect_left(self.results, height, key=lambda r: r.header.height)
+        return self.results[index]
 
     def account(self, who: Sender) -> Account:
         """Balance, nonce and code of an account."""
@@ -253,9 +265,10 @@ class Devnet:
         return self.mine(height - self.height)
 
     def _mine(self, blocks: int) -> None:
-        for _ in range(blocks):
+        last = self.height + blocks
+        while self.height < last:
             queue, self._queue = self._queue, []
-            result = build_block(self.state, queue)
+            result = build_next(self.state, queue, last - self.height)
             self._store.commit(result.writes, sync=False)
             self.state = next_state(self.state, result, self._store.snapshot())
             self.results.append(result)

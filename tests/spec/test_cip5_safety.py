@@ -262,19 +262,19 @@ def test_b_the_heartbeat_ends_when_its_money_does(devnet):
     reference = devnet(**STEADY)
     reference.deploy(HEARTBEAT, value="9 CBY")
     reference.mine(40)
-    first, second, third = (fires(reference.results[h])[0].fee for h in (11, 21, 31))
+    first, second, third = (fires(reference.result_at(h))[0].fee for h in (11, 21, 31))
     chain = devnet(**STEADY)
     actor = chain.deploy(HEARTBEAT)
     chain.fund(actor, 1_100_000_000 + first + second)
     chain.mine(70)
-    beats = [h for h, r in enumerate(chain.results) if fires(r)]
+    beats = [r.header.height for r in chain.results if fires(r)]
     assert beats == [11, 21, 31]
     assert actor.storage["beats"] == 3
     (event,) = chain.events("TimerCancelledInsufficientFunds")
     assert said(event)["required"] == 1_100_000_000
     assert said(event)["available"] == 1_100_000_000 - third == actor.balance
     assert decisions(chain, said(event)["timer_id"])[0] == "scheduled"
-    assert chain.results[41].events == (event,)
+    assert chain.result_at(41).events == (event,)
     assert chain.timers() == []
 
 

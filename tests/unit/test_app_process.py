@@ -221,8 +221,8 @@ def test_a_defect_ends_the_process_with_one_line_and_exit_code_1(
     """Neither InvalidTransaction nor InvalidBlock is a bug."""
     program = (
         "import node.runtime.production as production\n"
-        "def build_block(state, candidates): raise AssertionError('supply')\n"
-        "production.build_block = build_block\n"
+        "def build_next(*_arguments): raise AssertionError('supply')\n"
+        "production.build_next = build_next\n"
         "from node.cli import main\n"
         "main()"
     )
@@ -239,7 +239,7 @@ def test_a_defect_ends_the_process_with_one_line_and_exit_code_1(
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     assert [line["event"] for line in lines] == ["node_serves", "node_failed"]
     assert lines[1]["error"] == "AssertionError('supply')"
-    assert "build_block" in lines[1]["traceback"]
+    assert "build_next" in lines[1]["traceback"]
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

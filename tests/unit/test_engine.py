@@ -157,6 +157,7 @@ def test_blocks_with_content_are_synced_and_empty_ones_are_not() -> None:
     async def scene() -> None:
         async with running(MiningMode.MANUAL) as (engine, parts):
             parts.store.synced.clear()
+            await engine.mine(1)
             await engine.mine(2)
             await engine.submit(transfer())
             await engine.mine(1)
@@ -170,13 +171,13 @@ def test_blocks_with_content_are_synced_and_empty_ones_are_not() -> None:
 def test_an_exception_while_building_ends_the_task(monkeypatch) -> None:
     """It is a bug, and nothing may be committed after it."""
 
-    def fail(_state, _candidates):
+    def fail(_state, _candidates, _heights_max):
         raise AssertionError("supply")
 
     async def scene() -> None:
         async with running(MiningMode.MANUAL) as (engine, parts):
             parts.store.synced.clear()
-            monkeypatch.setattr(production, "build_block", fail)
+            monkeypatch.setattr(production, "build_next", fail)
             with pytest.raises(NodeStopping):
                 await engine.mine(1)
             assert parts.store.synced == []
@@ -294,6 +295,8 @@ def test_cancelling_mine_stops_after_the_block_in_hand() -> None:
     async def scene() -> None:
         async with running(MiningMode.MANUAL) as (engine, _):
             with engine.subscribe() as notices:
+                # It waits for a lower fee: no run may leap over its height.
+                await engine.submit(raw(Transfer(BOB, Amount(1)), fee=8))
                 mining = asyncio.create_task(engine.mine(10_000))
                 await anext(notices)
                 mining.cancel()
@@ -571,7 +574,8 @@ def test_a_store_that_contradicts_itself_is_refused(key: bytes, sentence: str) -
 
     async def scene(store: RecordingStore) -> None:
         async with running(MiningMode.MANUAL, store=store) as (engine, _):
-            await engine.mine(2)
+            await engine.mine(1)
+            await engine.mine(1)
 
     store = RecordingStore()
     asyncio.run(scene(store))

@@ -159,8 +159,8 @@ def test_the_heart_beats_every_ten_blocks_and_pays_for_itself(chain, people):
 
 def decisions(chain):
     return [
-        (height, decision)
-        for height, result in enumerate(chain.results)
+        (result.header.height, decision)
+        for result in chain.results
         for decision in result.trace
     ]
 

@@ -15,7 +15,7 @@ from itertools import islice
 from node.chain.params import U64_MAX
 from node.chain.reading import Reader, load_count
 from node.chain.timers.timer import Timer, decode_timer
-from node.primitives.types import Address, TimerId
+from node.primitives.types import Address, Height, TimerId
 from node.state import keys
 from node.state.journal import Journal
 
@@ -107,6 +107,14 @@ def due(
     start = max(floor, keys.timer(0, 0))
     pairs = reader.range(start, max(start, _stop_after(height)))
     return [decode_timer(key, record) for key, record in islice(pairs, count_max)]
+
+
+def first(reader: Reader, floor: bytes = keys.TIMER_PREFIX) -> Height | None:
+    """The due height of the first live timer, or None."""
+    stop = keys.prefix_stop(keys.TIMER_PREFIX)
+    for key, _ in reader.range(max(floor, keys.timer(0, 0)), stop):
+        return Height(keys.timer_height(key))
+    return None
 
 
 def _stop_after(height: int) -> bytes:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from node.chain.block import Price
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
-from node.primitives.types import Amount
+from node.chain.reading import Reader
+from node.primitives.types import Amount, Height
 
 if TYPE_CHECKING:
     from node.chain.context import BlockContext, Execution
@@ -52,6 +53,13 @@ class RuleSet(Protocol):
 
     def price(self, globals_: Globals) -> Price:
         """What a fire without stated terms pays per unit."""
+        ...
+
+    def wake_height(self, reader: Reader, head: int, floor: bytes) -> Height | None:
+        """The least height above `head` at which a timer has to be examined (D36).
+
+        None when there is no timer. `floor` is a key below which none lives.
+        """
         ...
 
     def run_lane(self, block: "BlockContext") -> None:

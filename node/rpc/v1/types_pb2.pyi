@@ -159,7 +159,9 @@ class Header(_message.Message):
     timestamp_ms: _builtins.int
     """Virtual time: genesis timestamp + height x interval."""
     span: _builtins.int
-    """Heights that the header stands for; above 1 it is a run of empty blocks."""
+    """Heights that the header stands for; above 1 it is a run of empty blocks. In a
+    stream the basefees of a run are those of its first height.
+    """
     proposer: _builtins.bytes
     basefee_cycle: _builtins.str
     """In force in this block, in base units a unit."""
@@ -1066,6 +1068,33 @@ class DroppedTransaction(_message.Message):
 Global___DroppedTransaction: _TypeAlias = DroppedTransaction  # noqa: Y015
 
 @_typing.final
+class Run(_message.Message):
+    """Empty blocks that one header stands for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    HASH_FIELD_NUMBER: _builtins.int
+    first: _builtins.int
+    last: _builtins.int
+    hash: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        first: _builtins.int = ...,
+        last: _builtins.int = ...,
+        hash: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "hash", b"hash", "last", b"last"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Run: _TypeAlias = Run  # noqa: Y015
+
+@_typing.final
 class Block(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1078,6 +1107,7 @@ class Block(_message.Message):
     EVENTS_FIELD_NUMBER: _builtins.int
     FIRE_COUNT_FIELD_NUMBER: _builtins.int
     MESSAGE_COUNT_FIELD_NUMBER: _builtins.int
+    RUN_FIELD_NUMBER: _builtins.int
     receipt_count: _builtins.int
     event_count: _builtins.int
     fire_count: _builtins.int
@@ -1093,6 +1123,13 @@ class Block(_message.Message):
     def receipts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Receipt]: ...
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___Event]: ...
+    @_builtins.property
+    def run(self) -> Global___Run:
+        """When the height lies in a run of empty blocks: the run. The header then shows the
+        empty block that would stand there, with its own height, timestamp and basefees;
+        its hash is the run's, and only the last height has a state root.
+        """
+
     def __init__(
         self,
         *,
@@ -1105,10 +1142,11 @@ class Block(_message.Message):
         events: _abc.Iterable[Global___Event] | None = ...,
         fire_count: _builtins.int = ...,
         message_count: _builtins.int = ...,
+        run: Global___Run | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["header", b"header"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["header", b"header", "run", b"run"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_count", b"event_count", "events", b"events", "fire_count", b"fire_count", "header", b"header", "message_count", b"message_count", "receipt_count", b"receipt_count", "receipts", b"receipts", "transaction_ids", b"transaction_ids", "transactions", b"transactions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_count", b"event_count", "events", b"events", "fire_count", b"fire_count", "header", b"header", "message_count", b"message_count", "receipt_count", b"receipt_count", "receipts", b"receipts", "run", b"run", "transaction_ids", b"transaction_ids", "transactions", b"transactions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

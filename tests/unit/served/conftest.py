@@ -17,7 +17,7 @@ from node.chain.transaction import (
     SetBalance,
     decode_transaction,
 )
-from node.chain.transition import build_block, next_state, open_state
+from node.chain.transition import build_block, build_run, next_state, open_state
 from node.client import Wallet
 from node.config import load_genesis
 from node.primitives.crypto import derive_actor_address
@@ -83,6 +83,7 @@ class Chain:
 
     def __init__(self, worker, genesis):
         self.worker = worker
+        self.genesis = genesis
         self.store = MemoryStore()
         result = worker.run(lambda: build_genesis(genesis))
         self.results = [result]
@@ -103,7 +104,14 @@ class Chain:
         return decode_transaction(wallet.sign(replace(body, **fields)))
 
     def block(self, *transactions):
-        result = self.worker.run(lambda: build_block(self.state, transactions))
+        return self._take(lambda: build_block(self.state, transactions))
+
+    def run(self, span):
+        """Empty heights as one header."""
+        return self._take(lambda: build_run(self.state, span))
+
+    def _take(self, build):
+        result = self.worker.run(build)
         assert not result.rejected
         self.results.append(result)
         self.store.commit(result.writes | history.record(result))

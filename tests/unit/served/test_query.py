@@ -1,11 +1,18 @@
 """The read model answers from one state; lists are bounded and go on where they end."""
 
+from dataclasses import replace
+
 import pytest
 
 from node import query
 from node.chain.timers.tiers import Tier
 from node.chain.timers.timer import Decision
-from node.chain.transaction import ExecuteActor, Fund, Transfer
+from node.chain.transaction import (
+    ExecuteActor,
+    Fund,
+    Transfer,
+    UpdateBasefeeConfig,
+)
 from node.client import Wallet
 from node.query import (
     EndedTimer,
@@ -127,6 +134,22 @@ def test_a_page_ends_when_its_entries_are_large(chain, source, monkeypatch):
 # --- blocks and transactions -------------------------------------------------------
 
 
+@pytest.fixture
+def run_chains(chain, worker):
+    """One transfer and then N empty heights: a block each, and as one run."""
+
+    def make(heights):
+        single = type(chain)(worker, chain.genesis)
+        for one in (single, chain):
+            one.block(one.transaction(ALICE, Transfer(BOB.address, 1)))
+        for _ in range(heights):
+            single.block()
+        chain.run(heights)
+        return single, chain
+
+    return make
+
+
 def test_blocks_are_found_by_height_and_hash_at_all_heights(chain):
     chain.block(chain.transaction(ALICE, Transfer(BOB.address, 1)))
     chain.block()
@@ -162,6 +185,49 @@ def test_block_pages_cover_the_chain_in_both_directions(
         )
         heights += [view.block.header.height for view in views]
     assert heights == expected
+
+
+def test_a_query_inside_a_run_answers_as_if_the_block_stood_there(run_chains):
+    """D36: own height, timestamp, computed basefees, no content; `run` says which."""
+    single, leap = run_chains(30)
+    assert leap.state.head.span == 30
+    for height in range(2, 32):
+        view = query.block_at(leap.state, height)
+        stood = query.block_at(single.state, height).block.header
+        shown = view.block.header
+        assert view.run == query.Run(2, 31)
+        assert view.block_hash == leap.state.head.hash()
+        assert (view.block.transactions, view.receipts, view.events) == ((), (), ())
+        assert (shown.height, shown.timestamp_ms) == (height, stood.timestamp_ms)
+        assert shown.basefee_cycle == stood.basefee_cycle
+        assert shown.basefee_cell == stood.basefee_cell
+    assert shown.state_root == stood.state_root
+    assert query.block_by_hash(leap.state, view.block_hash) == view
+    assert query.block_at(leap.state, 1) == query.block_at(single.state, 1)
+
+
+def test_basefees_inside_a_run_are_those_of_its_own_time(run_chains):
+    """A later change of the fee configuration does not touch what was."""
+    _, leap = run_chains(30)
+    before = query.block_at(leap.state, 20)
+    config = replace(leap.genesis.params.basefee_config, alpha=3, denom=2)
+    leap.block(leap.transaction(ALICE, UpdateBasefeeConfig(config)))
+    leap.block()
+    assert query.block_at(leap.state, 20) == before
+
+
+def test_a_run_is_one_entry_of_a_page(run_chains):
+    _, leap = run_chains(30)
+    leap.block()
+    for is_descending, expected in ((False, [0, 1, 31, 32]), (True, [32, 31, 1, 0])):
+        start = 40 if is_descending else 0
+        views, following = query.blocks_page(
+            leap.state, start, 9, is_descending=is_descending
+        )
+        assert [view.block.header.height for view in views] == expected
+        assert following is None
+    inside, _ = query.blocks_page(leap.state, 12, 1, is_descending=True)
+    assert inside[0].run == query.Run(2, 31)
 
 
 def test_a_page_of_headers_has_no_content(chain):

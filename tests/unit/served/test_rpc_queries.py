@@ -124,7 +124,8 @@ def test_blocks_are_found_and_listed(run_node):
     async def scenario():
         async with run_node() as served, AsyncClient(served.url) as client:
             committed = await client.execute(ALICE, Transfer(BOB.address, 5))
-            await client.mine(2)
+            await client.mine()
+            await client.mine()
             latest = await client.block()
             assert latest.header.height == 3
             block = await client.block(1, view=types_pb2.BLOCK_VIEW_FULL)
@@ -142,7 +143,8 @@ def test_blocks_are_found_and_listed(run_node):
 def test_lists_have_pages_that_continue_their_own_question(run_node):
     async def scenario():
         async with run_node() as served, AsyncClient(served.url) as client:
-            await client.mine(4)
+            for _ in range(4):
+                await client.mine()
             channel = served.channel()
             stub = queries_pb2_grpc.QueryServiceStub(channel)
             first = await stub.ListBlocks(queries_pb2.ListBlocksRequest(page_size=2))

@@ -43,7 +43,8 @@ def place_of(header):
 def test_blocks_come_from_history_and_then_live_without_a_gap(run_node):
     async def scenario():
         async with run_node() as node, AsyncClient(node.url) as client:
-            await client.mine(3)
+            for _ in range(3):
+                await client.mine()
             genesis = place_of((await client.block(0)).header)
             taking = asyncio.create_task(take(client.stream_blocks(genesis), 6))
             for _ in range(3):
@@ -62,10 +63,12 @@ def test_blocks_come_from_history_and_then_live_without_a_gap(run_node):
 def test_a_stream_resumes_after_the_block_that_was_seen_last(run_node):
     async def scenario():
         async with run_node() as node, AsyncClient(node.url) as client:
-            await client.mine(2)
+            for _ in range(2):
+                await client.mine()
             seen = place_of((await client.block(1)).header)
             (answer,) = await take(client.stream_blocks(seen), 1)
-            await client.mine(2)
+            for _ in range(2):
+                await client.mine()
             place = place_of(answer.block.header)
             rest = await take(client.stream_blocks(place), 2)
             assert [a.block.header.height for a in rest] == [3, 4]
@@ -76,7 +79,8 @@ def test_a_stream_resumes_after_the_block_that_was_seen_last(run_node):
 def test_without_a_place_a_stream_begins_with_the_next_block(run_node):
     async def scenario():
         async with run_node() as node, AsyncClient(node.url) as client:
-            await client.mine(2)
+            for _ in range(2):
+                await client.mine()
             stream = client.stream_blocks()
             first = asyncio.create_task(anext(stream))
             await node.until_readers(1)
@@ -110,7 +114,8 @@ def test_a_place_that_is_not_in_the_chain_is_reverted(run_node, place):
 def test_a_reset_is_told_to_running_streams(run_node):
     async def scenario():
         async with run_node() as node, AsyncClient(node.url) as client:
-            await client.mine(3)
+            for _ in range(3):
+                await client.mine()
             stream = await start_stream(client)
             waiting = asyncio.create_task(anext(stream))
             await node.until_readers(1)
@@ -126,7 +131,8 @@ def test_a_reset_is_told_to_running_streams(run_node):
 def test_a_reset_while_the_history_is_read_is_noticed(run_node):
     async def scenario():
         async with run_node() as node:
-            await node.engine.mine(3)
+            for _ in range(3):
+                await node.engine.mine(1)
             genesis = streams._genesis(node.engine)
             steps = streams._follow(node.engine, genesis)
             assert (await anext(steps)).block.header.height == 1
@@ -144,7 +150,8 @@ def test_a_reader_that_does_not_keep_up_is_told_where_to_resume(run_node):
             steps = streams._follow(node.engine, None)
             first = asyncio.create_task(anext(steps))
             await node.until_readers(1)
-            await node.engine.mine(9)
+            for _ in range(9):
+                await node.engine.mine(1)
             heights = [(await first).block.header.height]
 
             async def read_on():

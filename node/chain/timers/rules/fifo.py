@@ -10,6 +10,8 @@ from node.chain.block import Price
 from node.chain.context import BlockContext, Execution
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
+from node.chain.reading import Reader
+from node.chain.timers import calendar
 from node.chain.timers.lane import (
     available_funds,
     due_timers,
@@ -25,7 +27,7 @@ from node.chain.timers.lane import (
 )
 from node.chain.timers.ruleset import FeeTerms
 from node.chain.timers.timer import Timer
-from node.primitives.types import Amount
+from node.primitives.types import Amount, Height
 
 
 class Fifo:
@@ -53,6 +55,11 @@ class Fifo:
         """The basefees in force, all burned; no tip, no lane basefee (D27)."""
         none = Amount(0)
         return Price(globals_.basefee_cycle, none, globals_.basefee_cell, none)
+
+    def wake_height(self, reader: Reader, head: int, floor: bytes) -> Height | None:
+        """The due height of the first timer; an overdue one is looked at next (D36)."""
+        first = calendar.first(reader, floor)
+        return None if first is None else Height(max(first, head + 1))
 
     def run_lane(self, block: BlockContext) -> None:
         """CIP-5 §5.1 steps 2 to 5."""

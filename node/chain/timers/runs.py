@@ -1,0 +1,36 @@
+"""Runs: how far the chain can pass without anything happening (D36).
+
+A run of empty blocks is one header with span > 1. It changes what N empty blocks
+would change, the passing of time, and nothing else; so passing N heights costs the
+same for every N. Rules: a run ends before the next height at which a block could do
+anything; any split of a run leads to the same state.
+"""
+
+from node.chain.mailbox import is_any_pending
+from node.chain.reading import Reader
+from node.chain.timers.ruleset import RuleSet
+from node.primitives.types import Height
+from node.state import keys
+
+
+def next_work_height(
+    reader: Reader, head: int, rules: RuleSet, floor: bytes = keys.TIMER_PREFIX
+) -> Height | None:
+    """The least height above `head` whose block may not be empty; None for never.
+
+    The least of: the next activation; the next height if a message is pending; the
+    wake height of each timer, which is the rules' to say. `floor` is a key below which
+    no timer lives.
+    """
+    if is_any_pending(reader):
+        return Height(head + 1)
+    heights = [_next_activation(reader, head), rules.wake_height(reader, head, floor)]
+    return min((h for h in heights if h is not None), default=None)
+
+
+def _next_activation(reader: Reader, head: int) -> Height | None:
+    start = keys.activation(head + 1)
+    stop = keys.prefix_stop(keys.ACTIVATION_PREFIX)
+    for key, _ in reader.range(start, stop):
+        return Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big"))
+    return None
