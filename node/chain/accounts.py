@@ -1,6 +1,6 @@
 """Accounts: one record each, absent while it is empty (D38)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from node.chain.reading import Reader
@@ -27,6 +27,16 @@ class Account:
     def is_actor(self) -> bool:
         """Whether messages can be sent to it."""
         return bool(self.code_hash)
+
+    def holding(self, balance: int) -> "Account":
+        """The account with another balance; `replace` takes twice as long."""
+        return Account(
+            Amount(balance),
+            self.nonce,
+            self.scheduling_counter,
+            self.code_hash,
+            self.deployer,
+        )
 
 
 class _Record(bytes):
@@ -107,8 +117,7 @@ def credit(journal: Journal, address: Address, amount: int) -> None:
     assert amount >= 0
     if amount:
         account = load_account(journal, address)
-        balance = Amount(account.balance + amount)
-        save_account(journal, address, replace(account, balance=balance))
+        save_account(journal, address, account.holding(account.balance + amount))
 
 
 def debit(journal: Journal, address: Address, amount: int) -> None:
@@ -122,8 +131,7 @@ def debit(journal: Journal, address: Address, amount: int) -> None:
     if account.balance < amount:
         raise InsufficientBalance(address, Amount(amount), account.balance)
     if amount:
-        balance = Amount(account.balance - amount)
-        save_account(journal, address, replace(account, balance=balance))
+        save_account(journal, address, account.holding(account.balance - amount))
 
 
 def transfer(journal: Journal, sender: Address, to: Address, amount: int) -> None:

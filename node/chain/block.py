@@ -17,8 +17,8 @@ from node.primitives.merkle import commit
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 from pvm import Failure
 
-HASHES_REMEMBERED_MAX = 64
-"""Headers whose hashes are remembered, the latest: each is asked for several times."""
+HEADERS_REMEMBERED_MAX = 64
+"""Headers whose bytes and hashes are remembered, the latest: several ask for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +46,21 @@ class Header:
 
     def encode(self) -> bytes:
         """The bytes that are hashed: the fields as one array, in order."""
-        return codec.encode(
-            [
-                self.height,
-                self.parent_hash,
-                self.timestamp_ms,
-                self.span,
-                self.proposer,
-                self.basefee_cycle,
-                self.basefee_cell,
-                self.basefee_lane,
-                self.cycles_used,
-                self.cells_used,
-                self.transactions_root,
-                self.receipts_root,
-                self.events_root,
-                self.state_root,
-            ]
-        )
+        return _encode_header(self)
 
     def hash(self) -> Hash32:
         """blake2b-256 of the encoding (D38)."""
         return _hash_header(self)
 
 
-@lru_cache(maxsize=HASHES_REMEMBERED_MAX)
+@lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
+def _encode_header(header: Header) -> bytes:
+    return codec.encode([getattr(header, name) for name in Header.__slots__])
+
+
+@lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
 def _hash_header(header: Header) -> Hash32:
-    return blake2b256(header.encode())
+    return blake2b256(_encode_header(header))
 
 
 def decode_header(data: bytes) -> Header:

@@ -56,7 +56,7 @@ from node.chain.transaction import Transaction
 from node.chain.validation import require_same_header, validate_header
 from node.primitives.types import Amount, Hash32, Height
 from node.state import keys
-from node.state.commitment import TreeCaches, seal
+from node.state.commitment import TreeCaches, is_calendar_empty, seal
 from node.state.journal import Journal
 from node.state.store import Snapshot, WriteSet
 from pvm import CodeCache, Environment
@@ -327,7 +327,7 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         governed=governed,
         code_cache=state.caches.code,
         timer_sequence=before.timer_sequence,
-        floor=known.floor,
+        floor=keys.TIMERS_STOP if is_calendar_empty(state.snapshot) else known.floor,
     )
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "TreeCaches",
     "TreeFamily",
     "find_unproven",
+    "is_calendar_empty",
     "open_tree",
     "recompute",
     "seal",
@@ -80,6 +81,11 @@ def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
     """One of the two trees as a snapshot holds it: its root, `first`, proofs."""
     root = _decode_roots(snapshot.get(keys.TREE_ROOTS))[family is CALENDAR]
     return Tree(_page_loader(snapshot, family), family.key_bytes, root)
+
+
+def is_calendar_empty(snapshot: Snapshot) -> bool:
+    """Whether no timer lives, as the record of the roots says it."""
+    return _decode_roots(snapshot.get(keys.TREE_ROOTS))[1] == EMPTY_ROOT
 
 
 def seal(

@@ -20,6 +20,8 @@ from pvm.types import Address
 GLOBALS = b"g"
 STATE_PREFIX = b"s"
 TIMER_PREFIX = b"t"
+TIMERS_STOP = b"u"
+"""Above every timer."""
 STATE_PAGE_PREFIX = b"m"
 CALENDAR_PAGE_PREFIX = b"n"
 

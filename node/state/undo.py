@@ -132,7 +132,10 @@ def extend(
     if trail.pinned is not None:
         kept_after = min(kept_after, trail.pinned)
     changes: dict[bytes, bytes | None] = {}
-    if kept_after >= trail.oldest:
+    if kept_after == trail.oldest:  # as nearly always: nothing has to be looked up
+        changes[keys.undo(kept_after)] = None
+        trail = replace(trail, oldest=kept_after + 1)
+    elif kept_after > trail.oldest:
         dropped = snapshot.range(keys.undo(trail.oldest), keys.undo(kept_after + 1))
         changes = dict.fromkeys(key for key, _ in islice(dropped, RECORDS_DROPPED_MAX))
         oldest = kept_after + 1

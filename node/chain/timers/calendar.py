@@ -104,8 +104,10 @@ def due(
     At most `count_max` of them, the first (D8). `floor` is a key below which nothing
     lives: where to start, so that removed timers are not walked over again.
     """
-    start = max(floor, keys.timer(0, 0))
-    pairs = reader.range(start, max(start, _stop_after(height)))
+    stop = _stop_after(height)
+    if floor >= stop:
+        return []
+    pairs = reader.range(max(floor, keys.timer(0, 0)), stop)
     return [decode_timer(key, record) for key, record in islice(pairs, count_max)]
 
 
