@@ -14,6 +14,9 @@ from pvm.execution import ACTOR_MODULE, Execution, SealedModule
 from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
 
+ORIGIN = "_origin"
+"""Attribute of a library's classes: the module that defines them."""
+
 
 class Never:
     """Stands for `bytearray` and `memoryview` in `isinstance`: nothing is one."""
@@ -66,6 +69,14 @@ _OTHER_NAMES: Mapping[type, str] = {
 
 OTHER_TYPES: tuple[type, ...] = tuple(_OTHER_NAMES)
 """Types that have no name in an actor's source."""
+
+
+def origin_of(class_: type) -> str:
+    """Who defined a class: `actor`, a package of the library, or "" for the rest."""
+    if not is_actor_class(class_):
+        return ""
+    module: str = vars(class_).get(ORIGIN, ACTOR_MODULE)
+    return module.partition(".")[0]
 
 
 def is_actor_class(class_: type) -> bool:

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from types import CodeType
 
+from pvm.decorators import Marks
 from pvm.errors import CompileError
 from pvm.facts import Facts, gather
 from pvm.libraries import find_module
@@ -24,7 +25,10 @@ class ActorCode:
     methods: frozenset[str]
     """Public methods of the actor's class, inherited ones included."""
     actor_class: str | None
-    """The class named `Actor`, else the only class that is no exception."""
+    """The class marked `@actor`, else the one named `Actor`, else the only class that
+    is no exception and derives from no library."""
+    constructors: frozenset[str]
+    """Of `deploy` and `init` the methods that messages can reach later, too."""
 
 
 def compile_actor(source: bytes) -> ActorCode:
@@ -34,9 +38,9 @@ def compile_actor(source: bytes) -> ActorCode:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses.
     """
-    tree, code = compile_module(source, find_module)
+    tree, code, marks = compile_module(source, find_module)
     facts = gather(tree, find_module)
-    return _actor_code(tree, facts, code)
+    return _actor_code(tree, facts, code, marks)
 
 
 class CodeCache:
@@ -76,9 +80,11 @@ class CodeCache:
         return len(self._entries)
 
 
-def _actor_code(tree: ast.Module, facts: Facts, code: CodeType) -> ActorCode:
+def _actor_code(
+    tree: ast.Module, facts: Facts, code: CodeType, marks: Marks
+) -> ActorCode:
     functions = _public(tree.body)
-    actor_class = _actor_class(facts)
+    actor_class = marks.actor_class or _actor_class(facts)
     methods = _methods(facts, actor_class)
     return ActorCode(
         module=code,
@@ -86,6 +92,7 @@ def _actor_code(tree: ast.Module, facts: Facts, code: CodeType) -> ActorCode:
         functions=frozenset(functions),
         methods=frozenset(methods),
         actor_class=actor_class,
+        constructors=marks.constructors,
     )
 
 
@@ -108,8 +115,19 @@ def _is_property(node: ast.expr) -> bool:
 def _actor_class(facts: Facts) -> str | None:
     if "Actor" in facts.classes:
         return "Actor"
-    ordinary = [name for name in facts.classes if name not in facts.exceptions]
+    ordinary = [
+        name
+        for name, node in facts.classes.items()
+        if name not in facts.exceptions and not _is_of_library(node, facts)
+    ]
     return ordinary[0] if len(ordinary) == 1 else None
+
+
+def _is_of_library(node: ast.ClassDef, facts: Facts) -> bool:
+    """Whether a class derives from one that was imported: a model, an enumeration."""
+    return any(
+        isinstance(base, ast.Name) and base.id in facts.imports for base in node.bases
+    )
 
 
 def _methods(facts: Facts, actor_class: str | None) -> list[str]:

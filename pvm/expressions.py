@@ -9,7 +9,16 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pvm import costs, desugar, language, leaves, methods, policy_values, syntax
+from pvm import (
+    costs,
+    decorators,
+    desugar,
+    language,
+    leaves,
+    methods,
+    policy_values,
+    syntax,
+)
 from pvm.errors import CompileError, Refusal
 from pvm.operations import Operations
 from pvm.pricing import Price
@@ -26,6 +35,8 @@ HELPERS: Mapping[str, str] = {
     desugar.SET: "_set_of",
     desugar.ITERATOR: "iter",
     desugar.CLASS_NAME: "_class_name",
+    decorators.ENTER: "_enter_method",
+    decorators.LEAVE: "_leave_method",
 }
 """What desugaring wrote → the helper."""
 

@@ -6,7 +6,8 @@ kind says who defined it, so that no class of an actor's passes for one of ours:
 
 * a bare name is a halt, an exception of the language, or a refusal of the chain;
 * `HostError.NAME` is a host call that was refused;
-* `actor.NAME` is an exception class of the actor's source.
+* `actor.NAME` is an exception class of the actor's source, `cowboy_sdk.NAME` one of
+  that library's.
 
 Kind is part of consensus. Message, place, call stack and hint are for people.
 """
@@ -16,7 +17,7 @@ from typing import Final
 
 from pvm import desugar, language
 from pvm.cbor import UnencodableValue
-from pvm.classes import is_actor_class, name_of_class
+from pvm.classes import name_of_class, origin_of
 from pvm.errors import (
     Halt,
     HostError,
@@ -144,7 +145,8 @@ def _describe(vm: Execution, error: Exception) -> tuple[str, str]:
     if isinstance(error, HostError):
         return f"HostError.{error.name}", text.removeprefix(f"{error.name}: ")
     name = name_of_class(type(error))
-    kind = f"actor.{name}" if is_actor_class(type(error)) else name
+    origin = origin_of(type(error))
+    kind = f"{origin}.{name}" if origin else name
     return kind, "" if text == name else text
 
 

@@ -16,6 +16,7 @@ from pvm import (
     language,
     methods,
     operators,
+    permission,
     text,
 )
 from pvm.classes import CLASS_OF, class_name
@@ -111,6 +112,8 @@ HELPERS: Mapping[str, Helper] = {
     "_bind": methods.bind,
     "_native": methods.native,
     "_receiver": methods.receiver,
+    "_enter_method": permission.enter,
+    "_leave_method": permission.leave,
     "_getattr": methods.get_attribute,
     "_hasattr": methods.has_attribute,
     "_said": exceptions.said,

@@ -54,8 +54,8 @@ def find_handler(code: ActorCode, message: Message) -> str | None:
         if name in code.functions:
             return name
         if name in code.methods:
-            is_call = message.entry is Entry.CALL
-            if not (is_call and name in _CONSTRUCTORS):
+            is_later = message.entry is Entry.CALL and name in _CONSTRUCTORS
+            if not is_later or name in code.constructors:
                 return name
     return None
 
@@ -76,26 +76,28 @@ def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
 def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:
     namespace: dict[str, object] = {"__builtins__": vm.names, "__name__": ACTOR_MODULE}
     FunctionType(code.module, namespace, closure=vm.cells)()
+    if code.actor_class is not None:
+        _give_state(vm, namespace[code.actor_class])
     if handler is None:
         return None
     if handler in code.functions:
         return _call(vm, namespace[handler])
     assert code.actor_class is not None, "methods are of a class"
-    return _call(vm, getattr(_instance(vm, namespace[code.actor_class]), handler))
-
-
-def _instance(vm: Execution, class_: object) -> object:
-    """A fresh instance, which has its state before `__init__` runs."""
+    class_ = namespace[code.actor_class]
     assert isinstance(class_, type)
-    instance: object = object.__new__(class_)
+    return _call(vm, getattr(class_(), handler))
+
+
+def _give_state(vm: Execution, class_: object) -> None:
+    """Let every instance have its state before `__init__` runs, whoever makes it."""
+    assert isinstance(class_, type)
     for name, value in (
         ("storage", StorageView(vm.context.host, vm.meter)),
         ("address", vm.context.message.actor),
         ("deployer", vm.context.message.deployer),
     ):
-        object.__setattr__(instance, name, value)
-    instance.__init__()  # type: ignore[misc] # the class's own, with no arguments
-    return instance
+        if name not in vars(class_):
+            type.__setattr__(class_, name, value)
 
 
 def _call(vm: Execution, function: object) -> object:

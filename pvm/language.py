@@ -161,6 +161,41 @@ MODULE_ALIASES: Mapping[str, str] = {
 }
 """Other names of a module, or of a package with all its modules."""
 
+_NO_TOKENS = "balances in self.storage, as the example genesis/actors/token.py"
+_NO_RUNNERS = "there are no runners here: schedule_timer goes on in a later block"
+_HOST_ERROR = "except pvm_host.HostError as error, and its error.name"
+
+ABSENT_FROM_SDK: Mapping[str, str] = {
+    "Token": _NO_TOKENS,
+    "token": _NO_TOKENS,
+    **{
+        f"token_{name}": _NO_TOKENS
+        for name in words(
+            "allowance approve balance_of burn create mint total_supply transfer "
+            "transfer_batch transfer_from"
+        )
+    },
+    **dict.fromkeys(
+        words(
+            "runner continuation capture Capture save_cont load_cont delete_cont "
+            "Retry TaskGroup Verify VerifyBuilder submit_job"
+        ),
+        _NO_RUNNERS,
+    ),
+    **dict.fromkeys(
+        words("PermissionDeniedError PurityViolationError ReentrancyError"), _HOST_ERROR
+    ),
+    "SoftFloat": "integers of base units: there are no floats here",
+    "check_iteration": "for item in BoundedRange(items, max_iterations)",
+    "storage": "self.storage",
+    "pvm_sys": "runtime.context()",
+    "upgrade_self": "a deployment of the new code at another salt",
+    **dict.fromkeys(
+        words("http routes mount Pays"), "a handler: no HTTP is served here"
+    ),
+}
+"""What the public SDK has and this one has not, and what to write instead."""
+
 REFUSED_MODULES: Mapping[str, str] = {
     "re": "methods of str",
     "decimal": "integers of base units",

@@ -19,7 +19,7 @@ from pvm.facts import Facts, gather
 from pvm.imports import ModuleNames
 from pvm.instrument import module_names
 from pvm.meter import CYCLES_LIMIT_MAX
-from pvm.modules import EXPORTS, NATIVE
+from pvm.modules import ATTRIBUTES, EXPORTS, NATIVE
 from pvm.pipeline import compile_module
 from pvm.sealing import build_class, seal
 from pvm.types import DEPTH_MAX
@@ -42,14 +42,14 @@ def library(name: str) -> Library | None:
     source = _source(name)
     if source is None:
         return None
-    tree, code = compile_module(source, find_module, f"<{name}>")
+    tree, code, _ = compile_module(source, find_module, f"<{name}>")
     return Library(code, _names(name, gather(tree, find_module), tree))
 
 
 def find_module(name: str) -> ModuleNames | None:
     """What a module of the universe offers."""
     if name in EXPORTS:
-        return ModuleNames(EXPORTS[name])
+        return ModuleNames(EXPORTS[name], ATTRIBUTES.get(name, frozenset()))
     found = library(name)
     return None if found is None else found.names
 

@@ -37,7 +37,10 @@ class Meter:
         "cycles_limit",
         "cycles_reserved",
         "depth",
+        "guards",
         "halted",
+        "inside",
+        "is_quiet",
         "memory",
         "read_only",
     )
@@ -73,10 +76,16 @@ class Meter:
             self.memory = CellType(limits.memory_bytes)
             self.depth = CellType(LINKS[limits.depth])
             self.read_only = read_only
+            self.guards: frozenset[tuple[bytes, str]] = frozenset()
         else:
             self.memory = caller.memory
             self.depth = CellType(caller.depth.cell_contents)
             self.read_only = read_only or caller.read_only
+            self.guards = caller.guards
+        self.inside = 0
+        """Methods with a rule that are running."""
+        self.is_quiet = False
+        """Messages and timers are refused (host.md §4)."""
         self.halted: Halt | None = None
         self._cycles_used_at_halt = 0
 

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from types import CodeType
 
 from pvm import language
+from pvm.decorators import Marks, write_out
 from pvm.desugar import desugar
+from pvm.facts import gather
 from pvm.gate import restrict
 from pvm.imports import Find, resolve
 from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
@@ -21,8 +23,8 @@ _FRAMES = 8 * language.LEVELS_MAX + 1_000
 
 def compile_module(
     source: bytes, find: Find, file: str = language.ACTOR_FILE
-) -> tuple[ast.Module, CodeType]:
-    """The module as it passed the gate, and the body that runs.
+) -> tuple[ast.Module, CodeType, Marks]:
+    """The module as it passed the gate, the body that runs, what decorators say.
 
     Args:
         source: of an actor, or of a module of the library.
@@ -38,10 +40,11 @@ def compile_module(
         tree = resolve(tree, find)
         check_policy(tree, find)
         _compile(tree, file)  # what only the compiler refuses: a `return` outside, say
+        marks = write_out(tree, gather(tree, find))
         tree = desugar(tree)
         tree = restrict(tree)
         code = _module_code(_compile(instrument(tree), file))
-    return tree, code
+    return tree, code, marks
 
 
 @contextmanager

@@ -8,10 +8,11 @@ changes nothing in the tree and collects every refusal it finds.
 import ast
 from dataclasses import replace
 
-from pvm import language
+from pvm import decorators, language
 from pvm.errors import CompileError
 from pvm.facts import copied_nodes, gather, is_generator
 from pvm.imports import Find
+from pvm.policy_decorators import check_decorators
 from pvm.policy_expressions import PolicyOfExpressions
 from pvm.policy_values import (
     check_import,
@@ -31,6 +32,8 @@ def check_policy(tree: ast.Module, find: Find) -> None:
     """
     policy = _Policy(gather(tree, find), find)
     policy.check_body(tree.body, Place())
+    for node, reason, instead in check_decorators(tree, policy.facts):
+        policy.refuse(node, reason, instead)
     if policy.functions > language.FUNCTIONS_MAX:
         policy.refuse(tree.body[0], f"more than {language.FUNCTIONS_MAX} functions")
     if policy.refusals:
@@ -240,6 +243,9 @@ class _Policy(PolicyOfExpressions):
                     self.refuse(node, f"{name} decorates something else than a method")
             case ast.Attribute(value=ast.Name(), attr="setter") if place.class_body:
                 pass
+            case _ if decorators.decorator_name(node, self.facts) is not None:
+                for argument in node.args if isinstance(node, ast.Call) else ():
+                    self.check(argument, place)
             case _:
                 self.check(node, place)
 
@@ -251,8 +257,10 @@ class _Policy(PolicyOfExpressions):
             self.refuse(node, f"the class name {node.name!r} is bound twice")
         if node.keywords:
             self.refuse(node, "a class has keywords or a metaclass")
-        if node.decorator_list:
-            self.refuse(node, "a class has decorators", "a class with __init__")
+        for decorator in node.decorator_list:
+            if decorators.decorator_name(decorator, self.facts) is None:
+                reason = "a class has decorators other than cowboy_sdk's"
+                self.refuse(node, reason, "a class with __init__")
         if len(node.bases) > language.BASES_MAX:
             self.refuse(node, f"more than {language.BASES_MAX} bases")
         for base in node.bases:

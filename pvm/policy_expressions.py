@@ -3,10 +3,11 @@
 import ast
 from dataclasses import replace
 
-from pvm import language
+from pvm import decorators, language
 from pvm.policy_values import (
     check_constant,
     check_f_string_field,
+    instead_of,
 )
 from pvm.policy_walk import Place, PolicyWalk
 
@@ -18,6 +19,9 @@ class PolicyOfExpressions(PolicyWalk):
         self, node: ast.Name, _place: Place
     ) -> None:
         self.check_identifier(node, node.id)
+        if decorators.decorator_name(node, self.facts) is not None:
+            self.refuse(node, f"{node.id} only decorates", f"@{node.id}")
+            return
         if node.id in self.facts.host_errors and isinstance(node.ctx, ast.Load):
             self.refuse(node, _HOST_ERROR_REASON)
             return
@@ -64,7 +68,11 @@ class PolicyOfExpressions(PolicyWalk):
             self.refuse(node, "args is an exception's own", "another name")
         elif module is not None:
             self._check_export(node, module)
-        elif name not in self.attributes and not _is_super(node.value):
+        elif (
+            name not in self.attributes
+            and not _is_super(node.value)
+            and not (self.has_references and isinstance(node.ctx, ast.Load))
+        ):
             self.refuse(node, f"no class of this module and no builtin has {name!r}")
         else:
             self.check_identifier(node, name)
@@ -78,9 +86,12 @@ class PolicyOfExpressions(PolicyWalk):
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"the module {module} cannot be changed")
         elif node.attr not in self.names_of(module).exports:
-            self.refuse(node, f"the module {module} has no {node.attr!r}")
+            reason = f"the module {module} has no {node.attr!r}"
+            self.refuse(node, reason, instead_of(module, node.attr))
         elif self.is_host_error(node):
             self.refuse(node, _HOST_ERROR_REASON)
+        elif decorators.decorator_name(node, self.facts) is not None:
+            self.refuse(node, f"{node.attr} only decorates", f"@{node.attr}")
 
     def _check_super(self, node: ast.expr, place: Place) -> None:
         is_method = place.is_method and not place.in_comprehension

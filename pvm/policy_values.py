@@ -97,8 +97,14 @@ def check_import(  # noqa: C901 - a line for each reason
         if alias.name == "*":
             yield "import *", "the names that are used"
         elif names is not None and alias.name not in names.exports:
-            instead = language.REFUSED_MODULES.get(f"{node.module}.{alias.name}", "")
+            instead = instead_of(node.module, alias.name)
             yield f"the module {node.module} has no {alias.name!r}", instead
+
+
+def instead_of(module: str, name: str) -> str:
+    """What to write for a name that a module has not; only the SDK's are known."""
+    is_sdk = module.partition(".")[0] == "cowboy_sdk"
+    return language.ABSENT_FROM_SDK.get(name, "") if is_sdk else ""
 
 
 def _check_module(name: str, find: Find) -> Refused:

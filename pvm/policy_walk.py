@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pvm import language
+from pvm import decorators, language
 from pvm.errors import Refusal
 from pvm.facts import Facts, FunctionNode, variables
 from pvm.imports import Find, ModuleNames
@@ -49,6 +49,10 @@ class PolicyWalk:
         self.copies_over = False
         self.classes_seen: set[str] = set()
         modules = facts.modules.values()
+        self.has_references = decorators.SDK in modules or (
+            (decorators.SDK, "ActorRef") in facts.imports.values()
+        )
+        """An `ActorRef` has a method of any name."""
         used = {*modules, *(module for module, _ in facts.imports.values())}
         self.attributes = facts.attributes.union(
             language.METHOD_NAMES,

@@ -12,6 +12,7 @@ from types import FunctionType
 
 from typing_extensions import override
 
+from pvm.classes import ORIGIN
 from pvm.errors import Sealed
 from pvm.execution import SealedModule
 from pvm.sets import FrozenOrderedSet
@@ -51,6 +52,7 @@ class SealedClass(Sealed):
 def build_class(body: FunctionType, name: str, *bases: type, **_named: object) -> type:
     """What a `class` statement of a library calls."""
     made: type = builtins.__build_class__(body, name, *bases, metaclass=SealedClass)
+    type.__setattr__(made, ORIGIN, body.__code__.co_filename.strip("<>"))
     for key, value in list(vars(made).items()):
         if key.startswith("__") and type(value) is not FunctionType:
             continue  # CPython's own

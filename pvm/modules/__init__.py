@@ -15,6 +15,7 @@ from pvm.context import ModuleContext
 from pvm.modules import (
     base64,
     binascii,
+    cowboy_sdk,
     hashlib,
     hmac,
     json,
@@ -23,11 +24,12 @@ from pvm.modules import (
     struct,
 )
 
-__all__ = ["EXPORTS", "NATIVE", "OBJECT_ATTRIBUTES", "ModuleContext"]
+__all__ = ["ATTRIBUTES", "EXPORTS", "NATIVE", "OBJECT_ATTRIBUTES", "ModuleContext"]
 
 _MODULES: Final = (
     ("base64", base64.make, base64.EXPORTS),
     ("binascii", binascii.make, binascii.EXPORTS),
+    ("cowboy_sdk.native", cowboy_sdk.make, cowboy_sdk.EXPORTS),
     ("hashlib", hashlib.make, hashlib.EXPORTS),
     ("hmac", hmac.make, hmac.EXPORTS),
     ("json", json.make, json.EXPORTS),
@@ -45,6 +47,11 @@ EXPORTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {name: exports for name, _, exports in _MODULES}
 )
 """The names of each module, for the check of imports and attributes."""
+
+ATTRIBUTES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {"cowboy_sdk.native": cowboy_sdk.ATTRIBUTES}
+)
+"""Public names of a module's objects, known only to those who import it."""
 
 OBJECT_ATTRIBUTES: Final = frozenset({"digest", "hexdigest", "update"})
 """Public names of the objects that functions of native modules return."""

@@ -25,6 +25,7 @@ from pvm.errors import (
 )
 from pvm.hashing import keccak256
 from pvm.host import Host
+from pvm.owner import RESERVED_KEYS
 from pvm.types import Message
 from pvm.values import from_cbor, to_cbor, type_name
 
@@ -189,11 +190,13 @@ class _Binding(Bound):
     def set_state(self, key: object, value: object) -> None:
         """Write a value of the actor's own state."""
         self._require_writable()
+        self._require_own(key, costs.SET_STATE)
         self._host.set_state(key, value)
 
     def delete_state(self, key: object) -> None:
         """Remove a key of the actor's own state; an absent one is fine."""
         self._require_writable()
+        self._require_own(key, costs.DELETE_STATE)
         self._host.delete_state(key)
 
     def state_scan_prefix(
@@ -224,7 +227,7 @@ class _Binding(Bound):
         bid: object = None,
     ) -> bytes:
         """Schedule one fire; its id (CIP-5 §4.1, CIP-1 §6)."""
-        self._require_writable()
+        self._require_loud(costs.SCHEDULE_TIMER)
         return self._host.schedule_timer(
             height,
             payload,
@@ -247,19 +250,19 @@ class _Binding(Bound):
         expires_at: object = None,
     ) -> bytes:
         """Schedule one fire without the parameters of the auction."""
-        self._require_writable()
+        self._require_loud(costs.SCHEDULE_TIMER)
         return self._host.schedule_timer(
             height, payload, fee_payer, gas_limit, expires_at
         )
 
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
         """Set the expiry of an own timer (D20)."""
-        self._require_writable()
+        self._require_loud(costs.EXTEND_TIMER)
         self._host.extend_timer(timer_id, new_expires_at)
 
     def cancel_timer(self, timer_id: object) -> None:
         """Remove an own timer."""
-        self._require_writable()
+        self._require_loud(costs.CANCEL_TIMER)
         self._host.cancel_timer(timer_id)
 
     def get_timer(self, timer_id: object) -> dict[str, int | bytes | str | None] | None:
@@ -296,7 +299,7 @@ class _Binding(Bound):
 
         `(target, payload)` or `(target, handler, payload, …)`.
         """
-        self._require_writable()
+        self._require_loud(costs.SEND_MESSAGE)
         if handler is None:  # send_message(target, payload=…)
             handler, payload = payload, None
         self._host.send_message(target, handler, payload, cycles=cycles, cells=cells)
@@ -309,7 +312,7 @@ class _Binding(Bound):
         cells: object = None,
     ) -> None:
         """Queue a call of the actor itself for the next block (D14)."""
-        self._require_writable()
+        self._require_loud(costs.SEND_MESSAGE)
         self._host.create_deferred_tx(handler, payload, cycles, cells)
 
     def call_actor(
@@ -403,6 +406,26 @@ class _Binding(Bound):
         self._meter.raise_if_halted()
         if self._meter.read_only:
             self._meter.halt(ReadOnlyViolation())
+
+    def _require_loud(self, base: int) -> None:
+        """What goes on after the execution: not in a method without `@deferred`."""
+        self._require_writable()
+        if self._meter.is_quiet:
+            self._meter.charge_cycles(base)
+            raise HostError(
+                HostErrorCode.PurityViolation,
+                "in a class that uses @deferred, methods without it send and "
+                "schedule nothing",
+            )
+
+    def _require_own(self, key: object, base: int) -> None:
+        """A key of the actor's, not one of the runtime's own."""
+        if type(key) is bytes and key in RESERVED_KEYS:
+            self._meter.charge_cycles(base)
+            raise HostError(
+                HostErrorCode.Forbidden,
+                f"key: {key.decode()} is cowboy_sdk's own; transfer_ownership()",
+            )
 
     def _charge_bytes(self, value: bytes) -> None:
         if len(value) > costs.TEXT_FREE:

@@ -13,7 +13,6 @@ from pvm.modules import ModuleContext
 from pvm.types import Address, Entry, Environment, Limits, Message
 
 ACTOR = Address(b"\xaa" * 20)
-DEPLOYER = Address(b"\xdd" * 20)
 SENDER = Address(b"\x55" * 20)
 
 
@@ -155,7 +154,7 @@ def make_context(make_host):
             environment=Environment(31_337, 7, 7_000, lambda: b"\xbe" * 32),
             entry=Entry.CALL,
             actor=ACTOR,
-            deployer=DEPLOYER,
+            deployer=SENDER,
             sender=SENDER,
             handlers=("main",),
             payload=b"payload",

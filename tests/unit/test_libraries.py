@@ -165,7 +165,7 @@ def test_recursion_through_a_library_counts_depth():
 
 def test_a_failure_is_located_in_the_actor():
     failure = run("shelf.fail()").outcome.failure
-    assert failure.kind == "actor.ShelfError"
+    assert failure.kind == "shelf.ShelfError"
     assert failure.message == "the shelf is full"
     assert failure.line == 3
 

@@ -5,8 +5,9 @@ from types import MethodType, ModuleType
 
 import pytest
 
-from pvm.errors import OutOfCycles
-from pvm.modules import EXPORTS, NATIVE, OBJECT_ATTRIBUTES
+from pvm.errors import HostError, OutOfCycles
+from pvm.modules import ATTRIBUTES, EXPORTS, NATIVE, OBJECT_ATTRIBUTES
+from pvm.modules.cowboy_sdk import Address
 from pvm.modules.hashlib import HashFunction
 
 MODULES = sorted(NATIVE)
@@ -16,6 +17,7 @@ def test_the_table():
     assert set(MODULES) == {
         "base64",
         "binascii",
+        "cowboy_sdk.native",
         "hashlib",
         "hmac",
         "json",
@@ -39,7 +41,7 @@ def test_names_are_public_and_nothing_is_a_module(make_context, module):
     for name, value in NATIVE[module](make_context()).items():
         assert not name.startswith("_")
         assert not isinstance(value, ModuleType)
-        assert isinstance(value, MethodType | HashFunction | type)
+        assert isinstance(value, MethodType | HashFunction | Address | type)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -56,7 +58,8 @@ def test_nothing_can_be_assigned_to_what_a_module_gives(make_context, module):
 def test_functions_have_no_public_attributes(make_context, module):
     for value in NATIVE[module](make_context()).values():
         if not isinstance(value, type):
-            assert [name for name in dir(value) if not name.startswith("_")] == []
+            public = {name for name in dir(value) if not name.startswith("_")}
+            assert public == (ATTRIBUTES[module] if type(value) is Address else set())
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -99,6 +102,13 @@ ONE_CALL = {
     ("base64", "urlsafe_b64encode"): (b"",),
     ("binascii", "hexlify"): (b"",),
     ("binascii", "unhexlify"): (b"",),
+    ("cowboy_sdk.native", "ActorRef"): (bytes(20),),
+    ("cowboy_sdk.native", "Address"): (bytes(20),),
+    ("cowboy_sdk.native", "assume_ownership_if_unowned"): (),
+    ("cowboy_sdk.native", "get_owner"): (),
+    ("cowboy_sdk.native", "is_initialized"): (),
+    ("cowboy_sdk.native", "renounce_ownership"): (),
+    ("cowboy_sdk.native", "transfer_ownership"): (b"\x01" * 20,),
     ("hashlib", "blake2b"): (),
     ("hashlib", "sha256"): (),
     ("hashlib", "sha3_256"): (),
@@ -166,5 +176,5 @@ class Liar(int):
 def test_an_object_is_refused_and_never_asked(make_context, module, name):
     count = max(1, len(ONE_CALL[module, name]))
     for stranger in (Liar(5), object(), 1.5, bytearray(b"x"), memoryview(b"x")):
-        with pytest.raises((TypeError, ValueError)):
+        with pytest.raises((TypeError, ValueError, HostError)):
             NATIVE[module](make_context())[name](*[stranger] * count)

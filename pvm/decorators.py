@@ -1,0 +1,287 @@
+"""The decorators of `cowboy_sdk`: facts of the source, not wrappers (host.md §1, §4).
+
+`policy_decorators` refuses them where they mean nothing; `write_out` removes them and
+writes what they mean into the methods they stand on, in plain statements:
+
+    @callable_by(OWNER)                 hidden_callers_reset = (OWNER,)
+    def reset(self):                    def reset(self):
+        self.storage["n"] = 0               hidden_state = hidden_enter("reset", 1, …)
+                                            try:
+                                                self.storage["n"] = 0
+                                            finally:
+                                                hidden_leave(hidden_state)
+
+so a rule holds whichever way its method is reached, and a class without rules pays
+nothing. Rules are of the actor's class and of the classes it derives from; a method
+with an underscore has those that stand on it and no others.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntFlag
+from typing import Final
+
+from pvm.facts import Facts, is_generator
+
+SDK: Final = "cowboy_sdk"
+
+ENTER: Final = "hidden_enter"
+LEAVE: Final = "hidden_leave"
+_STATE = "hidden_state"
+_CALLERS = "hidden_callers_"
+
+ON_CLASS: Final = "actor"
+ON_FUNCTION: Final = "bounded_loop"
+ON_METHOD: Final = frozenset(
+    {"callable_by", "deferred", "public", "pure", "reentrancy_guard"}
+)
+NAMES: Final = ON_METHOD | {ON_CLASS, ON_FUNCTION}
+_RANGE = "BoundedRange"
+
+_ADDRESS_BYTES = 20
+
+
+class Rule(IntFlag):
+    """What is checked when a method is entered."""
+
+    LISTED = 1
+    """Only by the callers that `callable_by` lists."""
+    ITSELF = 2
+    """Only by the actor itself: a class with rules, a method without one."""
+    PURE = 4
+    """As a read-only execution."""
+    QUIET = 8
+    """No messages and no timers: a class that uses `deferred`, a method without."""
+    DEFERRED = 16
+    """They are allowed again."""
+    GUARDED = 32
+    """Not while it runs already, in this chain of calls."""
+    PUBLIC = 64
+    """By everybody; what it calls is called by the actor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What the decorators say of a module."""
+
+    actor_class: str | None
+    """The class marked `@actor`."""
+    constructors: frozenset[str]
+    """Of `deploy` and `init`, those that a later message may call: they are public."""
+
+
+def sdk_name(node: ast.expr, facts: Facts) -> str | None:
+    """The decorator of `cowboy_sdk` that an expression names, if it names one."""
+    match node:
+        case ast.Name(id=local):
+            module, name = facts.imports.get(local, ("", ""))
+        case ast.Attribute(value=ast.Name(id=local), attr=name):
+            module = facts.modules.get(local, "")
+        case _:
+            return None
+    return name if module == SDK and name in NAMES | {_RANGE} else None
+
+
+def decorator_name(node: ast.expr, facts: Facts) -> str | None:
+    """The same for a decorator, which may be called."""
+    found = sdk_name(node.func if isinstance(node, ast.Call) else node, facts)
+    return found if found in NAMES else None
+
+
+def actor_classes(tree: ast.Module, facts: Facts) -> list[ast.ClassDef]:
+    """Classes that are marked, in source order."""
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and _is_marked(node, facts)
+    ]
+
+
+def _is_marked(node: ast.ClassDef, facts: Facts) -> bool:
+    return any(decorator_name(one, facts) == ON_CLASS for one in node.decorator_list)
+
+
+def family_of(tree: ast.Module, facts: Facts) -> list[ast.ClassDef]:
+    """The marked class and the module's classes it derives from."""
+    found: dict[str, ast.ClassDef] = {}
+    stack = actor_classes(tree, facts)[:1]
+    while stack:
+        node = stack.pop()
+        found[node.name] = node
+        names = [base.id for base in node.bases if isinstance(base, ast.Name)]
+        bases = [facts.classes[name] for name in names if name in facts.classes]
+        stack += [base for base in bases if base.name not in found]
+    return list(found.values())
+
+
+def methods_of(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    """Functions that stand directly in a class."""
+    return [part for part in node.body if isinstance(part, ast.FunctionDef)]
+
+
+def marks_of(node: ast.FunctionDef, facts: Facts) -> dict[str, ast.expr]:
+    """The decorators of a method, by name."""
+    named = ((decorator_name(one, facts), one) for one in node.decorator_list)
+    return {name: one for name, one in named if name is not None}
+
+
+def literal_address(value: object) -> bytes | None:
+    """20 bytes, or their hexadecimal form."""
+    if isinstance(value, str):
+        digits = value.removeprefix("0x")
+        if len(digits) != 2 * _ADDRESS_BYTES or not digits.isalnum():
+            return None
+        try:
+            value = bytes.fromhex(digits)
+        except ValueError:
+            return None
+    is_address = isinstance(value, bytes) and len(value) == _ADDRESS_BYTES
+    return value if is_address else None  # type: ignore[return-value] # bytes, then
+
+
+def literal_bound(decorator: ast.expr) -> int | None:
+    """`max_iterations` of a `bounded_loop`."""
+    match decorator:
+        case (
+            ast.Call(args=[ast.Constant(value=int(bound))], keywords=[])
+            | ast.Call(
+                args=[],
+                keywords=[
+                    ast.keyword(
+                        arg="max_iterations", value=ast.Constant(value=int(bound))
+                    )
+                ],
+            )
+        ) if bound > 0 and not isinstance(bound, bool):
+            return bound
+        case _:
+            return None
+
+
+def write_out(tree: ast.Module, facts: Facts) -> Marks:
+    """Remove the decorators and write their meaning into a tree that may have them."""
+    if not any(module == SDK for module, _ in facts.imports.values()) and (
+        SDK not in facts.modules.values()
+    ):
+        return Marks(None, frozenset())
+    marked = actor_classes(tree, facts)
+    family = family_of(tree, facts)
+    every = [mark for one in family for mark in _class_marks(one, facts)]
+    has_access = "public" in every or "callable_by" in every
+    constructors = frozenset(
+        method.name
+        for node in family
+        for method in methods_of(node)
+        if method.name in ("deploy", "init") and "public" in marks_of(method, facts)
+    )
+    for node in family:
+        _write_class(node, facts, has_access=has_access, is_quiet="deferred" in every)
+    for part in ast.walk(tree):
+        if isinstance(part, ast.FunctionDef):
+            _write_loop(part, facts)
+        if isinstance(part, ast.ClassDef | ast.FunctionDef):
+            part.decorator_list = [
+                one for one in part.decorator_list if decorator_name(one, facts) is None
+            ]
+    return Marks(marked[0].name if marked else None, constructors)
+
+
+def _class_marks(node: ast.ClassDef, facts: Facts) -> Iterator[str]:
+    for method in methods_of(node):
+        yield from marks_of(method, facts)
+
+
+def _write_class(
+    node: ast.ClassDef, facts: Facts, *, has_access: bool, is_quiet: bool
+) -> None:
+    body: list[ast.stmt] = []
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef):
+            marks = marks_of(part, facts)
+            rule = _rule(part, marks, has_access=has_access, is_quiet=is_quiet)
+            callers: ast.expr = ast.Constant(None)
+            if rule & Rule.LISTED:
+                name = f"{_CALLERS}{part.name}"
+                body.append(_located(_callers(name, marks["callable_by"]), part))
+                callers = ast.Attribute(_load(node.name), name, ast.Load())
+            if rule:
+                _guard(part, rule, callers)
+        body.append(part)
+    node.body = body
+
+
+def _rule(
+    node: ast.FunctionDef,
+    marks: Mapping[str, ast.expr],
+    *,
+    has_access: bool,
+    is_quiet: bool,
+) -> Rule:
+    rule = Rule(0)
+    is_handler = not node.name.startswith("_") and not is_generator(node)
+    is_handler = is_handler and len(node.decorator_list) == len(marks)
+    if "public" in marks:
+        rule |= Rule.PUBLIC
+    elif "callable_by" in marks:
+        rule |= Rule.LISTED
+    elif has_access and is_handler:
+        rule |= Rule.ITSELF
+    if "pure" in marks:
+        rule |= Rule.PURE
+    if "deferred" in marks:
+        rule |= Rule.DEFERRED
+    elif is_quiet and is_handler:
+        rule |= Rule.QUIET
+    if "reentrancy_guard" in marks:
+        rule |= Rule.GUARDED
+    return rule
+
+
+def _callers(name: str, decorator: ast.expr) -> ast.stmt:
+    assert isinstance(decorator, ast.Call), "the policy refuses it bare"
+    every: list[ast.expr] = []
+    for argument in decorator.args:
+        if isinstance(argument, ast.Constant):
+            every.append(ast.Constant(literal_address(argument.value)))
+        else:
+            every.append(argument)
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Tuple(every, ast.Load()))
+
+
+def _guard(node: ast.FunctionDef, rule: Rule, callers: ast.expr) -> None:
+    entered = ast.Call(
+        _load(ENTER), [ast.Constant(node.name), ast.Constant(int(rule)), callers], []
+    )
+    enter = ast.Assign([ast.Name(_STATE, ast.Store())], entered)
+    leave = ast.Expr(ast.Call(_load(LEAVE), [_load(_STATE)], []))
+    first = node.body[0]
+    node.body = [
+        _located(enter, first),
+        _located(ast.Try(node.body, [], [], [_located(leave, first)]), first),
+    ]
+
+
+def _write_loop(node: ast.FunctionDef, facts: Facts) -> None:
+    """Give each `BoundedRange(x)` of the function its bound."""
+    decorator = marks_of(node, facts).get(ON_FUNCTION)
+    if decorator is None:
+        return
+    bound = literal_bound(decorator)
+    for part in ast.walk(node):
+        match part:
+            case ast.Call(args=[_], keywords=[]) if (
+                sdk_name(part.func, facts) == _RANGE
+            ):
+                part.args.append(ast.copy_location(ast.Constant(bound), part))
+            case _:
+                pass
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _located(statement: ast.stmt, node: ast.stmt) -> ast.stmt:
+    ast.copy_location(statement, node)
+    return ast.fix_missing_locations(statement)
