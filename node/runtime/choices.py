@@ -26,7 +26,9 @@ class FeedLimits:
 
     buffered_max: int = 1_024
     """Notices that wait for one reader: a quarter of an hour of blocks at 1 s."""
-    subscriptions_max: int = 256
+    buffered_bytes_max: int = 32 << 20
+    """Of them, about; all readers share what they wait for."""
+    subscriptions_max: int = 1_024
     """Readers at a time."""
 
 

@@ -1,14 +1,17 @@
 """Feed: what became visible, told to any number of readers.
 
-Rules: publishing never waits. Each subscription has a bounded buffer; a reader that
-lets it overflow gets what was buffered, then the height after which to resume, and is
-forgotten: the node is never slower for it. What is published is shared by all
-readers, not copied.
+Rules: publishing never waits. Each subscription has a buffer, bounded in notices and in
+bytes; a reader that lets it overflow loses what it holds, is told the height after
+which to resume, and is forgotten: the node is never slower for it, and what a reader
+that never comes back had to read is kept for nobody. What is published is shared by all
+readers, not copied, so all buffers together hold what one may. Readers are woken a few
+at a time: hundreds of them must not come before every other call.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -19,10 +22,26 @@ from node.runtime.types import (
     NodeStopping,
     Notice,
     ReaderTooSlow,
+    RewindNotice,
     TooManyReads,
 )
 
 __all__ = ["Feed", "FeedLimits", "FeedSubscription"]
+
+
+_WOKEN_AT_ONCE = 16
+"""Readers whose answers are made before other calls get their turn: 2 ms."""
+
+_PART_BYTES = 1_024
+"""What a transaction, receipt, event or decision takes, beside the bytes it carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A notice, and about what it takes in memory."""
+
+    notice: Notice
+    weight_bytes: int
 
 
 class FeedSubscription:
@@ -30,10 +49,11 @@ class FeedSubscription:
 
     __slots__ = (
         "_buffer",
-        "_buffered_max",
+        "_buffered_bytes",
         "_forget",
         "_is_ended",
         "_is_too_slow",
+        "_limits",
         "_read_height",
         "_wake",
     )
@@ -41,24 +61,33 @@ class FeedSubscription:
     def __init__(
         self,
         head_height: Height,
-        buffered_max: int,
+        limits: FeedLimits,
         forget: Callable[["FeedSubscription"], None],
     ) -> None:
         self._read_height = head_height
-        self._buffered_max = buffered_max
+        self._limits = limits
         self._forget = forget
-        self._buffer: deque[Notice] = deque()
+        self._buffer: deque[_Weighed] = deque()
+        self._buffered_bytes = 0
         self._is_too_slow = False
         self._is_ended = False
         self._wake = asyncio.Event()
 
-    def offer(self, notice: Notice) -> None:
-        """Buffer `notice`; if there is no room, end after what is buffered."""
-        if len(self._buffer) >= self._buffered_max:
+    def offer(self, weighed: "_Weighed") -> None:
+        """Buffer a notice; if there is no room, end here. Nobody is woken yet."""
+        self._buffered_bytes += weighed.weight_bytes
+        if (
+            len(self._buffer) >= self._limits.buffered_max
+            or self._buffered_bytes > self._limits.buffered_bytes_max
+        ):
             self._is_too_slow = True
+            self._buffer.clear()
             self._forget(self)
         else:
-            self._buffer.append(notice)
+            self._buffer.append(weighed)
+
+    def wake(self) -> None:
+        """Let the reader see what was offered."""
         self._wake.set()
 
     def stop(self) -> None:
@@ -80,7 +109,7 @@ class FeedSubscription:
         """The next notice; waits for it.
 
         Raises:
-            ReaderTooSlow: The buffer overflowed, and what it held was read.
+            ReaderTooSlow: The buffer overflowed; what it held is lost.
         """
         while not self._buffer:
             if self._is_too_slow:
@@ -89,9 +118,10 @@ class FeedSubscription:
                 raise StopAsyncIteration
             self._wake.clear()
             await self._wake.wait()
-        notice = self._buffer.popleft()
-        self._read_height = _height_of(notice)
-        return notice
+        weighed = self._buffer.popleft()
+        self._buffered_bytes -= weighed.weight_bytes
+        self._read_height = _height_of(weighed.notice)
+        return weighed.notice
 
     def __enter__(self) -> Self:
         """The subscription itself."""
@@ -136,16 +166,18 @@ class Feed:
                 f"{self._limits.subscriptions_max} streams are open: close one, or try "
                 "again later"
             )
-        subscription = FeedSubscription(
-            head_height, self._limits.buffered_max, self._forget
-        )
+        subscription = FeedSubscription(head_height, self._limits, self._forget)
         self._subscriptions[subscription] = None
         return subscription
 
     def publish(self, notice: Notice) -> None:
         """Tell every reader."""
-        for subscription in list(self._subscriptions):
-            subscription.offer(notice)
+        readers = list(self._subscriptions)
+        weighed = _Weighed(notice, _weigh(notice))
+        for subscription in readers:
+            subscription.offer(weighed)
+        if readers:
+            _wake_in_turns(readers)
 
     def stop(self) -> None:
         """End all subscriptions after what they have buffered; accept no more."""
@@ -156,6 +188,28 @@ class Feed:
 
     def _forget(self, subscription: FeedSubscription) -> None:
         self._subscriptions.pop(subscription, None)
+
+
+def _wake_in_turns(readers: list[FeedSubscription]) -> None:
+    """Wake some readers, and the others when the event loop comes round again."""
+    for subscription in readers[:_WOKEN_AT_ONCE]:
+        subscription.wake()
+    rest = readers[_WOKEN_AT_ONCE:]
+    if rest:
+        asyncio.get_running_loop().call_soon(_wake_in_turns, rest)
+
+
+def _weigh(notice: Notice) -> int:
+    if isinstance(notice, RewindNotice):
+        return _PART_BYTES
+    transactions, receipts = notice.block.transactions, notice.receipts
+    parts = len(transactions) + len(receipts) + len(notice.events) + len(notice.trace)
+    return (
+        (1 + parts) * _PART_BYTES
+        + sum(len(transaction.raw) for transaction in transactions)
+        + sum(len(receipt.value) for receipt in receipts)
+        + sum(len(event.data) for event in notice.events)
+    )
 
 
 def _height_of(notice: Notice) -> Height:

@@ -141,7 +141,7 @@ class NodeStopping(Exception):  # noqa: N818
 class Subscription(Protocol):
     """Notices from the moment of `subscribe` on, each once, in order.
 
-    Iterating raises `ReaderTooSlow` after the last notice that fitted, and ends
+    Iterating raises `ReaderTooSlow` once the buffer overflowed, and ends
     without error when the node stops. Close it, or leave it to `with`.
     """
 

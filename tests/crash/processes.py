@@ -23,6 +23,7 @@ class Process:
             [
                 *(sys.executable, "-m", "node", "start"),
                 *("--data-dir", str(folder / "data"), "--grpc-listen", "127.0.0.1:0"),
+                *("--http-listen", "127.0.0.1:0"),
                 *("--ready-file", str(self._ready), "--log-format", "json", *flags),
             ],
             cwd=ROOT,

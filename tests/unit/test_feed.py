@@ -7,7 +7,13 @@ import pytest
 
 from node.primitives.types import Hash32, Height
 from node.runtime.feed import Feed, FeedLimits
-from node.runtime.types import NodeStopping, ReaderTooSlow, RewindNotice, TooManyReads
+from node.runtime.types import (
+    BlockNotice,
+    NodeStopping,
+    ReaderTooSlow,
+    RewindNotice,
+    TooManyReads,
+)
 
 
 def notice(height: int) -> RewindNotice:
@@ -51,20 +57,64 @@ def test_a_reader_waits_for_what_is_not_there_yet() -> None:
     asyncio.run(scene())
 
 
-def test_a_slow_reader_gets_what_fitted_then_the_height_to_resume_after() -> None:
+def test_a_slow_reader_is_told_the_height_to_resume_after() -> None:
     """RESOURCE_EXHAUSTED with the height; it never slows the node."""
 
     async def scene() -> None:
         feed = Feed(FeedLimits(buffered_max=2))
         slow, quick = feed.subscribe(Height(0)), feed.subscribe(Height(0))
-        for height in (1, 2, 3, 4):
+        for height in (1, 2, 3, 4, 5):
             feed.publish(notice(height))
             assert (await anext(quick)).header.height == height
-        assert heights([await anext(slow), await anext(slow)]) == [1, 2]
+            if height == 1:
+                assert (await anext(slow)).header.height == 1
         with pytest.raises(ReaderTooSlow) as ended:
             await anext(slow)
-        assert ended.value.resume_height == 2
+        assert ended.value.resume_height == 1
         assert len(feed) == 1, "the slow reader is forgotten"
+        assert not slow._buffer, "nothing is kept for who may never come back"
+
+    asyncio.run(scene())
+
+
+def test_what_waits_for_a_reader_is_bounded_in_bytes_too() -> None:
+    def block(height: int, data: bytes) -> BlockNotice:
+        header = SimpleNamespace(height=Height(height))
+        events = (SimpleNamespace(data=data),)
+        content = SimpleNamespace(header=header, transactions=())
+        return BlockNotice(content, Hash32(bytes(32)), (), events, ())  # type: ignore[arg-type]
+
+    async def scene() -> None:
+        feed = Feed(FeedLimits(buffered_bytes_max=100_000))
+        slow, quick = feed.subscribe(Height(0)), feed.subscribe(Height(0))
+        for height in range(1, 20):
+            feed.publish(block(height, bytes(20_000)))
+            assert (await anext(quick)).block.header.height == height
+            assert len(slow._buffer) <= 4
+        with pytest.raises(ReaderTooSlow):
+            await anext(slow)
+
+    asyncio.run(scene())
+
+
+def test_many_readers_do_not_come_before_all_other_calls() -> None:
+    async def scene() -> None:
+        feed = Feed()
+        order: list[str] = []
+
+        async def read(subscription) -> None:
+            await anext(subscription)
+            order.append("reader")
+
+        readers = [
+            asyncio.create_task(read(feed.subscribe(Height(0)))) for _ in range(100)
+        ]
+        await asyncio.sleep(0)
+        feed.publish(notice(1))
+        asyncio.get_running_loop().call_soon(order.append, "another call")
+        await asyncio.gather(*readers)
+        assert order.index("another call") < 40
+        assert order.count("reader") == 100
 
     asyncio.run(scene())
 
