@@ -38,7 +38,6 @@ _OPTIONS = [
     ("grpc.max_receive_message_length", _MESSAGE_BYTES_MAX),
     ("grpc.enable_http_proxy", 0),
 ]
-_UNREACHABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNIMPLEMENTED)
 
 
 class _Failure(Protocol):
@@ -87,7 +86,13 @@ class Connection:
             )
             return EXIT_REFUSED
         reason = _reason(error)
-        if reason is None and code in _UNREACHABLE:
+        if code is grpc.StatusCode.UNIMPLEMENTED:
+            self.output.error(
+                f"the node at {self.url} does not serve this ({details}): it runs with "
+                "--no-dev, has a chain without development, or is of another version"
+            )
+            return EXIT_REFUSED
+        if reason is None and code is grpc.StatusCode.UNAVAILABLE:
             self.output.error(
                 f"no node answers at {self.url} ({details}): start one with "
                 "`cowboy-devnet start`, or give another --url"

@@ -155,9 +155,8 @@ def test_prometheus_finds_the_chain_where_its_file_says(node):
 
 def test_a_command_in_a_shell_with_other_settings_leaves_the_node_alone(node):
     before = node.container()["Id"]
-    other = replace(
-        node, environment=node.environment | {"COWBOY_DEVNET_MINING": "manual"}
-    )
+    settings = {"COWBOY_DEVNET_MINING": "manual"}
+    other = replace(node, environment={**node.environment, **settings})
     assert "interval" in other.cli("status")
     assert node.container()["Id"] == before
 

@@ -7,9 +7,11 @@ import select
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
+import grpc
 import pytest
 from click.testing import CliRunner, Result
 
@@ -253,6 +255,17 @@ def test_3_when_no_node_answers(run) -> None:
     result = run("status", "--url", "127.0.0.1:1", code=3)
     assert "no node answers at 127.0.0.1:1" in result.stderr
     assert "cowboy-devnet start" in result.stderr
+
+
+def test_1_when_the_node_does_not_serve_that(run) -> None:
+    """As `mine` of a node with --no-dev: a node is there, and says so."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    result = run("mine", "--url", f"127.0.0.1:{port}", code=1)
+    server.stop(None).wait()
+    assert f"the node at 127.0.0.1:{port} does not serve this" in result.stderr
+    assert "--no-dev" in result.stderr
 
 
 def test_1_when_the_chain_says_no(run) -> None:
