@@ -24,6 +24,7 @@ from pathlib import Path
 
 import uvloop
 
+from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
 from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer
@@ -145,6 +146,8 @@ async def _serve(
         opened = await on_worker(
             worker, partial(open_chain, store, config.genesis.wanted)
         )
+        if config.is_verified:
+            await _verify(opened.state, worker, clock, log)
         figures = Figures()
         engine = _make_engine(
             config, opened, EngineParts(store, worker, clock, log, figures)
@@ -194,6 +197,22 @@ def _tune_interpreter() -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     gc.freeze()
     gc.set_threshold(_GARBAGE_THRESHOLD)
+
+
+async def _verify(state: State, worker: Worker, clock: Clock, log: NodeLog) -> None:
+    from node.runtime.verification import verify  # noqa: PLC0415 - few ask for it
+
+    began = clock.monotonic()
+    found = await on_worker(worker, partial(verify, state))
+    log.info(
+        "chain_verified",
+        height=state.head.height,
+        blocks=found.blocks,
+        transactions=found.transactions,
+        accounts=found.accounts,
+        timers=found.timers,
+        seconds=round(clock.monotonic() - began, 3),
+    )
 
 
 def _open_store(config: NodeConfig) -> Store:

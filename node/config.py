@@ -151,6 +151,8 @@ class NodeConfig:
     """Wall time between blocks in mode `interval`; None: the genesis interval."""
     is_dev_served: bool = True
     """Whether a development chain serves `DevService` and impersonates senders."""
+    is_verified: bool = False
+    """Whether everything the folder holds is recomputed before it is served."""
     ready_file: Path | None = None
     log_format: LogFormat = LogFormat.AUTO
     log_level: LogLevel = LogLevel.INFO

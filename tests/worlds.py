@@ -4,6 +4,7 @@ A world draws from a function `pick(n)`, 0 ≤ answer < n, so that Hypothesis, o
 fixed sequence, decides what happens; all else is the chain's.
 """
 
+from node import history
 from node.chain.accounts import decode_account, load_account
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
@@ -34,7 +35,9 @@ from node.primitives.crypto import (
     keccak256,
     sign,
 )
+from node.runtime.chainstore import ChainStore
 from node.state import keys
+from node.state.commitment import TreeCaches
 
 PUPPET = b"""
 import pvm_host
@@ -304,6 +307,38 @@ class World(Crowd):
     def step(self):
         """One block of a random crowd."""
         return self.mine(self.transactions(self.pick(5)))
+
+
+class KeptWorld(World):
+    """A world whose blocks are committed as the node commits them."""
+
+    def __init__(self, store, pick, worker):
+        self.chain = None
+        super().__init__(store, pick, worker)
+
+    def mine(self, raws):
+        if self.chain is None:
+            self._begin()
+        candidates = [decode_transaction(raw) for raw in raws]
+        parent = self.state
+        result = self.worker.run(lambda: build_block(parent, candidates))
+        snapshot = self.chain.commit(parent.snapshot, parent.head, result)
+        self.state = next_state(parent, result, snapshot)
+        self.blocks.append(result.block)
+        return result
+
+    def _begin(self):
+        first = self.worker.run(lambda: build_genesis(self.genesis))
+        self.store.commit(history.record(first))
+        self.reopen()
+        self.caches = self.state.caches
+        self.caches.trees = TreeCaches()
+        self.chain = ChainStore(self.store)
+
+    def rewind(self, header):
+        """Caches stay as they are: they must know by themselves what is void."""
+        snapshot, self.undone = self.chain.rewind(self.state.head.height, header.height)
+        self.state = open_state(self.genesis.params, header, snapshot, self.caches)
 
 
 def fixed_pick(seed):

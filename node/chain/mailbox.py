@@ -184,15 +184,19 @@ def dequeue(journal: Journal, message: PendingMessage) -> None:
     _change_counts(journal, message, -1)
 
 
-def _change_counts(journal: Journal, message: PendingMessage, sign: int) -> None:
-    changes = {
-        keys.pending_pair(message.target, message.sender): sign,
-        keys.pending_count(message.target): sign,
-        keys.waiting_by_payer(message.payer): sign * message.cycles,
-        keys.WAITING_TOTAL: sign * message.cycles,
+def count_changes(message: PendingMessage) -> dict[bytes, int]:
+    """By how much a waiting message adds to each derived count."""
+    return {
+        keys.pending_pair(message.target, message.sender): 1,
+        keys.pending_count(message.target): 1,
+        keys.waiting_by_payer(message.payer): message.cycles,
+        keys.WAITING_TOTAL: message.cycles,
     }
-    for key, change in changes.items():
-        count = load_count(journal, key) + change
+
+
+def _change_counts(journal: Journal, message: PendingMessage, sign: int) -> None:
+    for key, change in count_changes(message).items():
+        count = load_count(journal, key) + sign * change
         assert count >= 0, "more left a queue than entered it"
         if count:
             journal.put(key, keys.height8(count))

@@ -33,6 +33,7 @@ class _Flags(TypedDict):
     no_dev: bool
     accounts: int | None
     account_balance: str | None
+    verify: bool
     ready_file: Path | None
     log_format: str
     log_level: str
@@ -95,6 +96,11 @@ class _Flags(TypedDict):
     "--account-balance",
     metavar="AMOUNT",
     help="What each has.  [default: of the genesis: 1000000 CBY]",
+)
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Recompute all that the folder holds before serving it.",
 )
 @click.option(
     "--ready-file",
@@ -201,6 +207,7 @@ def _config(flags: _Flags) -> "NodeConfig":
         mining=MiningMode(flags["mining"]),
         is_dev_served=not flags["no_dev"],
         pace_ms=None if flags["pace"] is None else parse_duration_ms(flags["pace"]),
+        is_verified=flags["verify"],
         ready_file=flags["ready_file"],
         log_format=LogFormat(flags["log_format"]),
         log_level=LogLevel(flags["log_level"]),

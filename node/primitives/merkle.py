@@ -20,7 +20,7 @@ Rules: a tree is updated once a block, on the net changes, so that each page is
 touched once, and what came and went within the block costs nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -166,6 +166,32 @@ class Tree:
             digit = digits[inner.depth]
             path, expected = inner.prefix + digit, inner.slots[int(digit, 16)]
         return None
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Every key with its leaf, ascending, each page hashed again on the way.
+
+        Raises:
+            BrokenTree: A page is missing, or not the one its place in the tree names.
+        """
+        root = bytes(self.root())
+        if root != EMPTY_ROOT:
+            yield from self._leaves_under("", root)
+
+    def _leaves_under(self, path: str, expected: bytes) -> Generator[Leaf, None, int]:
+        """Leaves of a subtree; returns how many there are."""
+        page = self._page(path)
+        if hash_page(page) != expected:
+            raise BrokenTree(f"the page under {path!r} is not the one committed")
+        if page[0] == BUCKET_TAG:
+            leaves = decode_bucket(page, self._key_bytes)
+            yield from leaves
+            return len(leaves)
+        inner, count = self._decode(path, page), 0
+        for child, slot in inner.children():
+            count += yield from self._leaves_under(child, slot)
+        if count != inner.count:
+            raise BrokenTree(f"the page under {path!r} counts {inner.count} leaves")
+        return count
 
     # --- proofs --------------------------------------------------------------------
 

@@ -9,16 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from node.chain.transaction import decode_transaction
-from node.chain.transition import build_block, next_state, open_state
 from node.runtime import chainstore
-from node.runtime.chainstore import ChainStore
 from node.state import keys, undo
-from node.state.commitment import TreeCaches, recompute, state_root_of_pages
+from node.state.commitment import recompute, state_root_of_pages
 from node.state.leveldb import LevelStore
 from node.state.memory import MemoryStore
 from pvm import Worker
-from tests.worlds import World
+from tests.worlds import KeptWorld
 
 BLOCKS = 8
 BLOCKS_KEPT = 5
@@ -29,32 +26,6 @@ BLOCKS_KEPT = 5
 def worker():
     with Worker() as worker:
         yield worker
-
-
-class Chain(World):
-    """A world whose blocks are committed as the node commits them."""
-
-    def __init__(self, store, pick, worker):
-        self.chain = ChainStore(store)
-        self.caches = None
-        super().__init__(store, pick, worker)
-
-    def mine(self, raws):
-        if self.caches is None:
-            self.caches = self.state.caches
-            self.caches.trees = TreeCaches()
-        candidates = [decode_transaction(raw) for raw in raws]
-        parent = self.state
-        result = self.worker.run(lambda: build_block(parent, candidates))
-        snapshot = self.chain.commit(parent.snapshot, parent.head, result)
-        self.state = next_state(parent, result, snapshot)
-        self.blocks.append(result.block)
-        return result
-
-    def rewind(self, header):
-        """Caches stay as they are: they must know by themselves what is void."""
-        snapshot, self.undone = self.chain.rewind(self.state.head.height, header.height)
-        self.state = open_state(self.genesis.params, header, snapshot, self.caches)
 
 
 def content(store):
@@ -83,7 +54,7 @@ def test_rewinding_gives_back_what_was_and_the_chain_goes_on(worker, crowd, is_o
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             store = LevelStore(Path(folder))
             stack.callback(store.close)
-        rewind_and_go_on(Chain(store, crowd.randrange, worker), crowd)
+        rewind_and_go_on(KeptWorld(store, crowd.randrange, worker), crowd)
 
 
 def rewind_and_go_on(world, crowd):
