@@ -119,7 +119,8 @@ def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _explain(error: BaseException, log: NodeLog) -> int:
-    """Say why the node ends; the exit code."""
+    """Say why the node ends, after the lines that led to it; the exit code."""
+    log.open()
     if isinstance(error, _PUT_RIGHT_BY_OPERATOR):
         sys.stderr.write(f"cowboy-devnet: {error}\n")
         return EXIT_USAGE
