@@ -9,7 +9,7 @@ from node.chain.accounts import decode_account, load_account
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
 from node.chain.globals import load_globals
-from node.chain.mailbox import held_total
+from node.chain.mailbox import pending_messages
 from node.chain.params import BasefeeConfig
 from node.chain.timers import calendar
 from node.chain.transaction import (
@@ -360,7 +360,8 @@ def recount(snapshot):
         for _, record in snapshot.range(start, keys.prefix_stop(start))
     )
     globals_ = load_globals(snapshot)
-    return globals_.minted, balances + globals_.burned + held_total(snapshot)
+    held = sum(message.prepaid for message in pending_messages(snapshot))
+    return globals_.minted, balances + globals_.burned + held
 
 
 def decodes(raw):

@@ -118,24 +118,27 @@ def load_rules(reader: Reader, height: int) -> str:
 class Governed:
     """What governance decided, read once a block at most (D3)."""
 
-    activations: tuple[tuple[bytes, str], ...]
-    """Key and rules of every activation, ascending."""
+    activations: tuple[tuple[Height, str], ...]
+    """Height → rules, ascending, past and to come; the first is genesis' (D1)."""
     timer_config: TimerConfig
     basefee_config: BasefeeConfig
 
     def rules_at(self, height: int) -> str:
-        """As `load_rules`."""
-        stop = keys.activation(height + 1)
-        in_force = [rules for key, rules in self.activations if key < stop]
-        return in_force[-1] if in_force else RULES_AT_GENESIS
+        """Name of the rules in force at a height: the latest activation's."""
+        return next(
+            rules for since, rules in reversed(self.activations) if since <= height
+        )
 
 
 def load_governed(reader: Reader, params: ChainParams) -> Governed:
     """All that governance decided, whenever it comes into force."""
     start = keys.ACTIVATION_PREFIX
-    activations = reader.range(start, keys.prefix_stop(start))
+    activations = {
+        Height(int.from_bytes(key.removeprefix(start), "big")): rules.decode()
+        for key, rules in reader.range(start, keys.prefix_stop(start))
+    }
     return Governed(
-        tuple((key, value.decode()) for key, value in activations),
+        tuple(({Height(0): RULES_AT_GENESIS} | activations).items()),
         load_timer_config(reader, params),
         load_basefee_config(reader, params),
     )

@@ -125,11 +125,6 @@ def pending_count(reader: Reader, target: Address) -> int:
     return load_count(reader, keys.pending_count(target))
 
 
-def held_total(reader: Reader) -> Amount:
-    """Σ of the budgets that waiting messages have prepaid (D10)."""
-    return Amount(sum(message.prepaid for message in pending_messages(reader)))
-
-
 # --- sending -----------------------------------------------------------------------
 
 

@@ -27,7 +27,6 @@ from node.query.blocks import (
 from node.query.chain import (
     ActorView,
     ChainStatus,
-    Governed,
     Supply,
     account,
     actor,
@@ -63,7 +62,6 @@ __all__ = [
     "ChainStatus",
     "Committed",
     "EndedTimer",
-    "Governed",
     "HeightNotReached",
     "HistoryNotKept",
     "LiveTimer",

@@ -7,15 +7,13 @@ from typing import TypeVar
 from node.chain.accounts import Account, decode_account, load_account, load_code
 from node.chain.block import Header
 from node.chain.globals import (
-    RULES_AT_GENESIS,
     Globals,
-    load_basefee_config,
+    Governed,
     load_globals,
+    load_governed,
     load_rules,
-    load_timer_config,
 )
 from node.chain.mailbox import pending_count, pending_messages
-from node.chain.params import BasefeeConfig, TimerConfig
 from node.chain.timers.calendar import count_of
 from node.chain.transition import State
 from node.history import load_header
@@ -56,29 +54,9 @@ def chain_status(state: State) -> ChainStatus:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Governed:
-    """What governance may have changed since genesis."""
-
-    timer_config: TimerConfig
-    basefee_config: BasefeeConfig
-    activations: tuple[tuple[Height, str], ...]
-    """Height → rules, ascending, past and to come; the first is genesis'."""
-
-
 def governed(state: State) -> Governed:
     """Configurations and activations as they stand."""
-    start = keys.activation(0)
-    stop = keys.prefix_stop(start[: -keys.HEIGHT_BYTES])
-    activations = {
-        Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big")): rules.decode()
-        for key, rules in state.snapshot.range(start, stop)
-    }
-    return Governed(
-        load_timer_config(state.snapshot, state.params),
-        load_basefee_config(state.snapshot, state.params),
-        tuple(({Height(0): RULES_AT_GENESIS} | activations).items()),
-    )
+    return load_governed(state.snapshot, state.params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,31 +68,41 @@ class Supply:
     held: Amount
 
     @property
+    def minted(self) -> Amount:
+        """At genesis and by development instructions."""
+        return self.globals.minted
+
+    @property
+    def burned(self) -> Amount:
+        """All that was ever burned."""
+        return self.globals.burned
+
+    @property
     def is_balanced(self) -> bool:
         """Whether the equation holds."""
-        return self.globals.minted == self.balances + self.globals.burned + self.held
+        return self.minted == self.balances + self.burned + self.held
 
 
-def count_supply(state: State) -> Supply:
-    """The supply, counted in full.
+def count_supply(state: State, records_max: int | None = SUPPLY_RECORDS_MAX) -> Supply:
+    """The supply, counted in full; however long it takes if `records_max` is None.
 
     Raises:
-        SupplyTooLarge: There are more than `SUPPLY_RECORDS_MAX` accounts, or messages.
+        SupplyTooLarge: There are more than `records_max` accounts, or messages.
     """
     start = keys.account(Address(b""))
-    pairs = state.snapshot.range(start, keys.prefix_stop(start))
-    balances = sum(decode_account(record).balance for _, record in _bounded(pairs))
-    messages = _bounded(pending_messages(state.snapshot))
+    pairs = _bounded(state.snapshot.range(start, keys.prefix_stop(start)), records_max)
+    balances = sum(decode_account(record).balance for _, record in pairs)
+    messages = _bounded(pending_messages(state.snapshot), records_max)
     held = sum(message.prepaid for message in messages)
     return Supply(load_globals(state.snapshot), Amount(balances), Amount(held))
 
 
-def _bounded(items: Iterable[Item]) -> Iterable[Item]:
+def _bounded(items: Iterable[Item], count_max: int | None) -> Iterable[Item]:
     for count, item in enumerate(items):
-        if count >= SUPPLY_RECORDS_MAX:
+        if count == count_max:
             raise SupplyTooLarge(
-                f"more than {SUPPLY_RECORDS_MAX} accounts or messages: counting them "
-                "would hold up the chain"
+                f"more than {count_max} accounts or messages: counting them would "
+                "hold up the chain"
             )
         yield item
 

@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from node.query.chain import Supply
     from node.testing.actor import Actor, DevAccount
-    from node.testing.devnet import Devnet, Supply
+    from node.testing.devnet import Devnet
     from node.testing.failures import (
         DevnetClosed,
         ReadFailed,
@@ -31,7 +32,7 @@ _HOMES = {
     "Actor": "node.testing.actor",
     "DevAccount": "node.testing.actor",
     "Devnet": "node.testing.devnet",
-    "Supply": "node.testing.devnet",
+    "Supply": "node.query.chain",
     "DevnetClosed": "node.testing.failures",
     "ReadFailed": "node.testing.failures",
     "TransactionFailed": "node.testing.failures",

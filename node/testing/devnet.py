@@ -11,19 +11,17 @@ Failures are exceptions that show the actor's line.
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from typing_extensions import override
 
-from node.chain.accounts import Account, decode_account, load_account
+from node.chain.accounts import Account, load_account
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
 from node.chain.globals import load_globals
-from node.chain.mailbox import held_total
 from node.chain.params import ChainParams
 from node.chain.simulation import call_read_only, estimate_limits
 from node.chain.timers import calendar
@@ -49,7 +47,7 @@ from node.chain.transition import (
 from node.config import genesis_folder
 from node.primitives.crypto import dev_private_key
 from node.primitives.types import Address, Amount, Hash32
-from node.state import keys
+from node.query.chain import Supply, count_supply
 from node.state.memory import MemoryStore
 from node.state.store import Store
 from node.testing.actor import Actor, DevAccount, Sender, address_of, amount_of
@@ -64,21 +62,6 @@ from pvm import Worker
 FEE_HEADROOM = 16
 """Default maximum fee, in basefees: tests need not think of prices."""
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Supply:
-    """minted = balances + burned + held (D10), recounted in full; base units."""
-
-    minted: Amount
-    balances: Amount
-    burned: Amount
-    held: Amount
-
-    @property
-    def is_balanced(self) -> bool:
-        """Whether the equation holds."""
-        return self.minted == self.balances + self.burned + self.held
 
 
 def _merge(base: dict[str, object], changes: Mapping[str, object]) -> dict[str, object]:
@@ -240,16 +223,7 @@ class Devnet:
 
     def supply(self) -> Supply:
         """The supply equation, recounted from every account and message."""
-        snapshot = self.state.snapshot
-        start = keys.account(Address(b""))
-        balances = sum(
-            decode_account(record).balance
-            for _, record in snapshot.range(start, keys.prefix_stop(start))
-        )
-        globals_ = load_globals(snapshot)
-        return Supply(
-            globals_.minted, Amount(balances), globals_.burned, held_total(snapshot)
-        )
+        return count_supply(self.state, records_max=None)
 
     # --- acting --------------------------------------------------------------------
 
@@ -357,14 +331,20 @@ class Devnet:
             TransactionFailed: it failed, unless `expect_failure`; and an
                 AssertionError if it succeeded although a failure was expected.
         """
-        transaction_id = self.submit(
-            instruction,
-            sender=sender,
-            cycles_limit=cycles_limit,
-            cells_limit=cells_limit,
-            **fees,
-        )
-        self.mine()
+
+        def submit_and_mine() -> Hash32:
+            submitted = self.submit(
+                instruction,
+                sender=sender,
+                cycles_limit=cycles_limit,
+                cells_limit=cells_limit,
+                **fees,
+            )
+            self._mine(1)
+            return submitted
+
+        # One hop: what is called in there on the worker finds itself there already.
+        transaction_id = self._on_worker(submit_and_mine)
         for transaction, error in self.last.rejected:
             if transaction.id == transaction_id:
                 self._queue = [t for t in self._queue if t.id != transaction_id]
