@@ -63,7 +63,7 @@ _INDEX_BYTES = 4
 _StoredTransaction: TypeAlias = tuple[Address, bytes]
 _StoredFrame: TypeAlias = tuple[str, int]
 _StoredFailure: TypeAlias = tuple[str, str, str, int | None, str, list[_StoredFrame]]
-_StoredReceipt: TypeAlias = tuple[bytes, _StoredFailure | None]
+_StoredReceipt: TypeAlias = tuple[bytes, _StoredFailure | None, str]
 _StoredResults: TypeAlias = tuple[list[_StoredReceipt], list[bytes]]
 _StoredEvent: TypeAlias = tuple[Address, str, bytes, int | None]
 _StoredDecision: TypeAlias = tuple[
@@ -140,7 +140,7 @@ def _encode_results(receipts: tuple[Receipt, ...], encodings: Encodings) -> byte
     return codec.encode(
         [
             [
-                [encoded, _encode_failure(receipt.failure)]
+                [encoded, _encode_failure(receipt.failure), receipt.hint]
                 for encoded, receipt in zip(encodings.receipts, receipts, strict=True)
             ],
             encodings.events,
@@ -291,7 +291,7 @@ def load_results(
 
 
 def _decode_receipt(
-    index: int, encoded: bytes, failure: _StoredFailure | None
+    index: int, encoded: bytes, failure: _StoredFailure | None, hint: str
 ) -> Receipt:
     (
         kind,
@@ -331,6 +331,7 @@ def _decode_receipt(
         value,
         None if failure is None else _decode_failure(failure),
         tuple(scheduled),
+        hint,
     )
 
 

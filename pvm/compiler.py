@@ -29,6 +29,8 @@ class ActorCode:
     is no exception and derives from no library."""
     constructors: frozenset[str]
     """Of `deploy` and `init` the methods that messages can reach later, too."""
+    hint: str = ""
+    """For the author, in the receipt of the deployment."""
 
 
 def compile_actor(source: bytes) -> ActorCode:
@@ -93,6 +95,7 @@ def _actor_code(
         methods=frozenset(methods),
         actor_class=actor_class,
         constructors=marks.constructors,
+        hint=marks.hint,
     )
 
 

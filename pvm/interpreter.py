@@ -70,7 +70,10 @@ def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
     except Exception as error:  # noqa: BLE001 - whatever the actor raised
         failed = error
     failure = failure_of(vm, failed)
-    return Outcome(b"" if failure else value, failure)
+    if failure is not None:
+        return Outcome(b"", failure)
+    is_deployment = vm.context.message.entry is Entry.DEPLOYMENT
+    return Outcome(value, None, code.hint if is_deployment else "")
 
 
 def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:

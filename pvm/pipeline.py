@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import CodeType
 
 from pvm import language
@@ -14,6 +15,7 @@ from pvm.facts import gather
 from pvm.gate import restrict
 from pvm.imports import Find, resolve
 from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
+from pvm.lost_writes import first_lost_write, hint
 from pvm.parser import parse, refuse
 from pvm.policy import check_policy
 
@@ -40,7 +42,8 @@ def compile_module(
         tree = resolve(tree, find)
         check_policy(tree, find)
         _compile(tree, file)  # what only the compiler refuses: a `return` outside, say
-        marks = write_out(tree, gather(tree, find))
+        told = hint(first_lost_write(tree))
+        marks = replace(write_out(tree, gather(tree, find)), hint=told)
         tree = desugar(tree)
         tree = restrict(tree)
         code = _module_code(_compile(instrument(tree), file))

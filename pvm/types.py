@@ -116,6 +116,8 @@ class Outcome:
 
     value: bytes
     failure: Failure | None
+    hint: str = ""
+    """What its author may want to know of a success; never part of consensus."""
 
     @property
     def is_success(self) -> bool:

@@ -169,6 +169,8 @@ class Receipt:
     failure: Failure | None
     scheduled: tuple[bytes, ...] = ()
     """Ids of the timers that it scheduled and that stand."""
+    hint: str = ""
+    """What its sender may want to know of a success; kept beside the receipt."""
 
     @property
     def is_success(self) -> bool:

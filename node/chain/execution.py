@@ -13,6 +13,7 @@ from node.chain.context import BlockContext, Execution
 from node.chain.fees import settle, transaction_price
 from node.chain.messages import Call, process_message
 from node.chain.system import InstructionRefused, perform_dev, perform_system
+from node.chain.timers.hints import unfunded
 from node.chain.transaction import (
     DeployActor,
     ExecuteActor,
@@ -230,6 +231,7 @@ def add_receipt(
         value=outcome.value,
         failure=failure,
         scheduled=tuple(timer.timer_id for timer in effects.scheduled),
+        hint=outcome.hint or unfunded(block, effects.scheduled),
     )
     block.cells += meter.cells_used
     block.writes += len(execution.written)

@@ -95,6 +95,7 @@ def receipt_fields(receipt: types_pb2.Receipt) -> dict[str, str]:
         fields[f"timer {number}"] = hexadecimal(timer_id)
     names = (types_pb2.Warning.Name(warning) for warning in receipt.warnings)
     fields["warning"] = ", ".join(names)
+    fields["hint"] = receipt.hint
     return {name: text for name, text in fields.items() if text}
 
 

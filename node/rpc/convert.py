@@ -199,6 +199,7 @@ def show_receipt(
         refund=str(receipt.refund),
         value=receipt.value,
         scheduled_timer_ids=receipt.scheduled,
+        hint=receipt.hint,
         warnings=[_WARNINGS[warning] for warning in warnings],
     )
 

@@ -855,6 +855,7 @@ class Receipt(_message.Message):
     VALUE_FIELD_NUMBER: _builtins.int
     SCHEDULED_TIMER_IDS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    HINT_FIELD_NUMBER: _builtins.int
     kind: Global___ReceiptKind.ValueType
     height: _builtins.int
     index: _builtins.int
@@ -884,6 +885,10 @@ class Receipt(_message.Message):
     refund: _builtins.str
     value: _builtins.bytes
     """What the handler returned; of a deployment, the actor's address is `actor`."""
+    hint: _builtins.str
+    """Of a success: what its sender may want to know, such as a timer that its payer
+    cannot pay for.
+    """
     @_builtins.property
     def error(self) -> Global___ExecutionError: ...
     @_builtins.property
@@ -924,10 +929,11 @@ class Receipt(_message.Message):
         value: _builtins.bytes = ...,
         scheduled_timer_ids: _abc.Iterable[_builtins.bytes] | None = ...,
         warnings: _abc.Iterable[Global___Warning.ValueType] | None = ...,
+        hint: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "price", b"price"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "burned_cell", b"burned_cell", "burned_cycle", b"burned_cycle", "burned_lane", b"burned_lane", "cells_held", b"cells_held", "cells_limit", b"cells_limit", "cells_used", b"cells_used", "cycles_held", b"cycles_held", "cycles_limit", b"cycles_limit", "cycles_used", b"cycles_used", "error", b"error", "fee", b"fee", "handler", b"handler", "height", b"height", "id", b"id", "index", b"index", "kind", b"kind", "origin", b"origin", "payer", b"payer", "price", b"price", "refund", b"refund", "scheduled_timer_ids", b"scheduled_timer_ids", "sender", b"sender", "status", b"status", "tip", b"tip", "value", b"value", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "burned_cell", b"burned_cell", "burned_cycle", b"burned_cycle", "burned_lane", b"burned_lane", "cells_held", b"cells_held", "cells_limit", b"cells_limit", "cells_used", b"cells_used", "cycles_held", b"cycles_held", "cycles_limit", b"cycles_limit", "cycles_used", b"cycles_used", "error", b"error", "fee", b"fee", "handler", b"handler", "height", b"height", "hint", b"hint", "id", b"id", "index", b"index", "kind", b"kind", "origin", b"origin", "payer", b"payer", "price", b"price", "refund", b"refund", "scheduled_timer_ids", b"scheduled_timer_ids", "sender", b"sender", "status", b"status", "tip", b"tip", "value", b"value", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

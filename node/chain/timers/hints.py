@@ -1,0 +1,32 @@
+"""Hints for people in the receipt of an execution that scheduled timers.
+
+No part of consensus: they read what the chain did, and change nothing.
+"""
+
+from collections.abc import Iterable
+
+from node.chain.accounts import load_account
+from node.chain.context import BlockContext
+from node.chain.timers.timer import Timer
+
+
+def unfunded(block: BlockContext, scheduled: Iterable[Timer]) -> str:
+    """What a timer's payer lacks for one fire at present prices; "" if nothing.
+
+    The timer will be destroyed when it is due unless that changes (CIP-5 §5.4 path 2).
+    """
+    config = block.timer_config
+    cap = block.rule_set.cycles_cap(config)
+    for timer in scheduled:
+        cycles = cap if timer.is_gas_limit_defaulted else min(timer.gas_limit, cap)
+        required = (
+            cycles * block.before.basefee_cycle
+            + config.max_cells_per_fire * block.before.basefee_cell
+        )
+        available = load_account(block.journal, timer.fee_payer).balance
+        if available < required:
+            return (
+                f"a fire of the timer sets aside {required} base units and its payer "
+                f"has {available}: send it more, or state a lower gas_limit"
+            )
+    return ""

@@ -1,0 +1,69 @@
+"""Writes into a value that `self.storage` gave: they change a copy and are lost.
+
+The most frequent first mistake of an actor's author (host.md §3), and never an error:
+the deployment's receipt tells it. Only what can be seen in one statement is told.
+"""
+
+import ast
+from collections.abc import Iterator
+
+_CHANGING = frozenset(
+    {
+        "add", "append", "clear", "extend", "insert", "pop", "popitem", "remove",
+        "reverse", "setdefault", "sort", "update",
+    }
+)  # fmt: skip
+
+
+def first_lost_write(tree: ast.Module) -> int | None:
+    """Line of the first such statement, from 1."""
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    lines = (node.lineno for node in found if _loses(node))
+    return min(lines, default=None)
+
+
+def hint(line: int | None) -> str:
+    """What to write instead; nothing if nothing is lost."""
+    if line is None:
+        return ""
+    return (
+        f"line {line} changes a copy, which is lost: write the whole value back, as in "
+        'd = self.storage["d"]; d["k"] = 1; self.storage["d"] = d'
+    )
+
+
+def _loses(node: ast.stmt) -> bool:
+    match node:
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            return any(_is_inside(target) for target in targets)
+        case ast.AugAssign(target=target):
+            return _is_inside(target)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=value, attr=name))):
+            return name in _CHANGING and any(_stored(part) for part in _down(value))
+        case _:
+            return False
+
+
+def _is_inside(target: ast.expr) -> bool:
+    """An item of what `self.storage[…]` gives."""
+    return isinstance(target, ast.Subscript) and any(
+        _stored(part) for part in _down(target.value)
+    )
+
+
+def _down(node: ast.expr) -> Iterator[ast.expr]:
+    """`a[b][c]`, `a[b]`, `a`."""
+    while isinstance(node, ast.Subscript):
+        yield node
+        node = node.value
+
+
+def _stored(node: ast.expr) -> bool:
+    """`self.storage[…]` itself."""
+    match node:
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name(id="self"), attr="storage")
+        ):
+            return True
+        case _:
+            return False
