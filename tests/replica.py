@@ -17,9 +17,6 @@ from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from tests.worlds import recount
 
-NODES_OWN = b"u"
-"""Keys that begin so are a node's own records: how it goes back (storage.md)."""
-
 
 class Replica:
     """A chain replayed from genesis, with its history and the lives of its timers."""
@@ -101,9 +98,9 @@ class Replica:
 
 
 def content(snapshot):
-    """All pairs that any node at this head holds."""
+    """All pairs that any node at this head holds; how it goes back is its own."""
     pairs = dict(snapshot.range(b"", b"\xff"))
-    return {key: pairs[key] for key in pairs if not key.startswith(NODES_OWN)}
+    return {key: pairs[key] for key in pairs if not key.startswith(keys.UNDO_PREFIX)}
 
 
 def require_sound_state(state):

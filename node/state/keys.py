@@ -9,7 +9,7 @@ Four families, told apart by their first byte:
   committed records by whoever doubts them.
 * history: blocks, receipts and what happened to timers (`h…`); no root of the state
   speaks of them.
-* the way back: how blocks are undone (`u…`), named snapshots (`y…`) and a rewind that
+* the way back: how blocks are undone (`b…`), named snapshots (`y…`) and a rewind that
   is not finished (`z`). It tells of the other families, never of itself.
 
 All integers in keys are big-endian, so that byte order is numeric order.
@@ -22,6 +22,10 @@ STATE_PREFIX = b"s"
 TIMER_PREFIX = b"t"
 TIMERS_STOP = b"u"
 """Above every timer."""
+UNDO_PREFIX = b"b"
+"""Below all others: an iterator of LevelDB walks over deleted keys to the next live
+one, even past its end, so every look for due timers would meet all records dropped,
+were they its neighbours."""
 STATE_PAGE_PREFIX = b"m"
 CALENDAR_PAGE_PREFIX = b"n"
 
@@ -183,7 +187,7 @@ def timer_trace(height: int) -> bytes:
 
 def undo(height: int) -> bytes:
     """→ what takes back the block at a height; absent when it is kept no more."""
-    return b"u" + height8(height)
+    return UNDO_PREFIX + height8(height)
 
 
 def named_snapshot(name: str = "") -> bytes:

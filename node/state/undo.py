@@ -1,6 +1,6 @@
 """Undo records: how the latest blocks are taken back, byte for byte.
 
-The batch of each block carries under `u | height8` what takes the block back: every
+The batch of each block carries under `b | height8` what takes the block back: every
 key that the batch writes, with its old value or none. Reverting to a height is then
 reading records newest first and writing back; it costs what happened since, whatever
 the size of the state. Records are kept for the last `BLOCKS_KEPT` heights and back to

@@ -31,7 +31,7 @@ def worker():
 def content(store):
     """(all but undo records, undo records)."""
     pairs = dict(store.snapshot().range(b"", b"\xff"))
-    records = {key for key in pairs if key[:1] == b"u"}
+    records = {key for key in pairs if key[:1] == keys.UNDO_PREFIX}
     return (
         {key: pairs[key] for key in pairs.keys() - records},
         {key: pairs[key] for key in records},

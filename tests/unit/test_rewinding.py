@@ -31,7 +31,7 @@ from tests.unit.test_engine import ALICE, BOB, GENESIS, raw, running, transfer
 def content(store):
     """All of it but undo records, of which the oldest are dropped in time."""
     pairs = store.snapshot().range(b"", b"\xff")
-    return {key: value for key, value in pairs if key[:1] != b"u"}
+    return {key: value for key, value in pairs if key[:1] != keys.UNDO_PREFIX}
 
 
 def scene(act):

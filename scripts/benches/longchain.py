@@ -1,0 +1,314 @@
+"""A chain of 100,000 blocks with 100,000 transfers: start, speed, memory, disk.
+
+A node's own process makes it, over its port, so that the memory measured is that of a
+process which lived through all of it. Its folder is then started from, compared with a
+fresh one, and killed in.
+"""
+
+import asyncio
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+import uvloop
+
+from benches.nodes import Running, running_node
+from benches.report import Row, Section, interleave, median, median_ratio
+from benches.starting import MEBIBYTE, memory_mib
+from benches.traffic import DEADLINE_SECONDS, Sender, side_by_side
+from node.client.wallet import Wallet
+from node.rpc.v1.dev_pb2 import MineRequest
+from node.rpc.v1.dev_pb2_grpc import DevServiceStub
+from node.rpc.v1.queries_pb2 import GetAccountRequest
+from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
+from node.rpc.v1.transactions_pb2 import SubmitAndWaitRequest, SubmitRequest
+from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
+
+EMPTY_BLOCKS = 50_000
+ROUNDS = 10
+BLOCKS_PER_ROUND = 5_000
+SENDERS = 200
+TRANSFERS_PER_SENDER = 50
+MINED_AT_ONCE = 5_000
+MINE_SECONDS = 120
+STARTS = 9
+KILLS = 7
+RATE_ROUNDS = 7
+RATE_SENDERS = 32
+RATE_TRANSFERS = 40
+PACE_MS = 100
+
+START_MS_MAX = 400
+RECOVERY_MS_MAX = 1_000
+RATE_RATIO_MIN = 0.9
+ANONYMOUS_MIB_MAX = 200
+
+_FLAGS = ("--accounts", str(SENDERS))
+
+
+@dataclass(slots=True)
+class Growth:
+    """How a folder grew: bytes for each thing added, of the earlier half and later."""
+
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+    """(things added so far, bytes of the folder)."""
+
+    def note(self, added: int, data: Path) -> None:
+        """Take a sample."""
+        total = self.sizes[-1][0] if self.sizes else 0
+        self.sizes.append((total + added, folder_bytes(data)))
+
+    def halves(self, other_bytes: float = 0) -> tuple[float, float]:
+        """Bytes a thing in each half, less what else was added with each."""
+        middle = len(self.sizes) // 2
+        return (
+            _slope(self.sizes[0], self.sizes[middle]) - other_bytes,
+            _slope(self.sizes[middle], self.sizes[-1]) - other_bytes,
+        )
+
+
+def _slope(first: tuple[int, int], last: tuple[int, int]) -> float:
+    return (last[1] - first[1]) / (last[0] - first[0])
+
+
+def folder_bytes(data: Path) -> int:
+    """Of all files in a folder; LevelDB may remove one meanwhile."""
+    total = 0
+    with os.scandir(data) as entries:
+        for entry in entries:
+            try:
+                total += entry.stat().st_size
+            except FileNotFoundError:
+                continue
+    return total
+
+
+@dataclass(slots=True)
+class Made:
+    """A long chain, and what it took."""
+
+    data: Path
+    empty: Growth = field(default_factory=Growth)
+    mixed: Growth = field(default_factory=Growth)
+    memory: tuple[float, float] = (0, 0)
+    seconds: float = 0
+
+
+@contextmanager
+def long_chain() -> Iterator[Made]:
+    """A folder with a long chain; removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="cowboy-bench-") as folder:
+        made = Made(Path(folder) / "data")
+        began = time.perf_counter()
+        with running_node("--mining", "manual", *_FLAGS, data=made.data) as node:
+            uvloop.run(_grow(node, made))
+            made.memory = memory_mib(node.process.pid)
+            node.process.send_signal(signal.SIGTERM)
+            node.process.wait(DEADLINE_SECONDS)
+        made.seconds = time.perf_counter() - began
+        yield made
+
+
+async def _grow(node: Running, made: Made) -> None:
+    async with grpc.aio.insecure_channel(node.address) as channel:
+        mine = DevServiceStub(channel).Mine
+        submit = TransactionServiceStub(channel).Submit
+
+        async def send(raw: bytes) -> None:
+            await submit(SubmitRequest(transaction=raw))
+
+        async def mine_blocks(blocks: int) -> None:
+            await mine(MineRequest(blocks=blocks), timeout=MINE_SECONDS)
+
+        made.empty.note(0, made.data)
+        for _ in range(EMPTY_BLOCKS // MINED_AT_ONCE):
+            await mine_blocks(MINED_AT_ONCE)
+            made.empty.note(MINED_AT_ONCE, made.data)
+        senders = [Sender(Wallet.dev(index)) for index in range(SENDERS)]
+        made.mixed.note(0, made.data)
+        for _ in range(ROUNDS):
+            signed = [sender.transfers(TRANSFERS_PER_SENDER) for sender in senders]
+            await side_by_side(send, send, signed)
+            await mine_blocks(BLOCKS_PER_ROUND)
+            made.mixed.note(SENDERS * TRANSFERS_PER_SENDER, made.data)
+
+
+# --- rows --------------------------------------------------------------------------
+
+
+def measure_long_chain() -> Section:
+    """Everything that must not get worse as a chain grows."""
+    with long_chain() as made:
+        rows = (
+            *_disk_rows(made),
+            _memory_row(made),
+            _start_row(made.data),
+            _recovery_row(made.data),
+            _rate_row(made.data),
+        )
+    blocks = EMPTY_BLOCKS + ROUNDS * BLOCKS_PER_ROUND
+    transfers = ROUNDS * SENDERS * TRANSFERS_PER_SENDER
+    method = (
+        f"One node made {blocks:,} blocks with {transfers:,} signed transfers over its "
+        f"port in {made.seconds:.0f} s: first {EMPTY_BLOCKS:,} empty ones, then "
+        f"{ROUNDS} times {SENDERS * TRANSFERS_PER_SENDER:,} transfers and "
+        f"{BLOCKS_PER_ROUND:,} blocks. Disk is the size of the folder, log and "
+        "uncompacted tables included. Recovery: SIGKILL while 32 senders had calls in "
+        "flight, then the time from the new process to its first answer."
+    )
+    return Section("A long chain", method, rows)
+
+
+def _disk_rows(made: Made) -> tuple[Row, Row]:
+    empty_first, empty_last = made.empty.halves()
+    per_transfer = BLOCKS_PER_ROUND / (SENDERS * TRANSFERS_PER_SENDER)
+    first, last = made.mixed.halves(other_bytes=empty_last * per_transfer)
+    total = folder_bytes(made.data) / MEBIBYTE
+    return (
+        Row(
+            "disk per empty block",
+            f"{empty_last:,.0f} bytes",
+            f"in the first half {empty_first:,.0f}",
+            "",
+            None,
+        ),
+        Row(
+            "disk per transfer",
+            f"{last:,.0f} bytes",
+            f"in the first half {first:,.0f}; the folder in all {total:,.0f} MiB",
+            "",
+            None,
+        ),
+    )
+
+
+def _memory_row(made: Made) -> Row:
+    rss, anonymous = made.memory
+    with running_node() as fresh:
+        idle_rss, idle_anonymous = memory_mib(fresh.process.pid)
+    return Row(
+        "memory of the process that made it",
+        f"anonymous {anonymous:.0f} MiB, RSS {rss:.0f}",
+        f"a node just started: {idle_anonymous:.0f}, RSS {idle_rss:.0f}",
+        f"anonymous < {ANONYMOUS_MIB_MAX} MiB",
+        anonymous < ANONYMOUS_MIB_MAX,
+    )
+
+
+def _start_row(data: Path) -> Row:
+    def start(folder: Path | None) -> float:
+        with running_node("--mining", "manual", data=folder) as node:
+            return node.seconds
+
+    long, fresh = interleave(STARTS, lambda: start(data), lambda: start(None))
+    milliseconds = median(long) * 1_000
+    return Row(
+        "process start to first answered RPC in this folder",
+        f"{milliseconds:.0f} ms (least {min(long) * 1_000:.0f})",
+        f"in a fresh folder: {median(fresh) * 1_000:.0f} ms",
+        f"< {START_MS_MAX} ms",
+        milliseconds < START_MS_MAX,
+    )
+
+
+def _recovery_row(data: Path) -> Row:
+    recovered = []
+    for _ in range(KILLS):
+        with running_node("--mining", "instant", data=data) as node:
+            uvloop.run(_use_until_killed(node))
+        with running_node("--mining", "manual", data=data) as node:
+            recovered.append(node.seconds)
+    with running_node("--mining", "manual") as fresh:
+        baseline = fresh.seconds
+    worst = max(recovered) * 1_000
+    return Row(
+        "recovery after SIGKILL to first answer",
+        f"{median(recovered) * 1_000:.0f} ms, at most {worst:.0f}",
+        f"a start in a fresh folder: {baseline * 1_000:.0f} ms",
+        f"at most {RECOVERY_MS_MAX} ms",
+        worst < RECOVERY_MS_MAX,
+    )
+
+
+async def _use_until_killed(node: Running) -> None:
+    """32 accounts send, and the node is killed half a second later."""
+    asyncio.get_running_loop().call_later(0.5, node.process.kill)
+
+    async def use(index: int) -> None:
+        wallet = Wallet.dev(index)
+        async with grpc.aio.insecure_channel(node.address) as channel:
+            stub = TransactionServiceStub(channel)
+            sender = Sender(wallet, await _next_nonce(channel, wallet.address))
+            while True:
+                (raw,) = sender.transfers(1)
+                await stub.SubmitAndWait(SubmitAndWaitRequest(transaction=raw))
+
+    users = [use(index) for index in range(RATE_SENDERS)]
+    for ended in await asyncio.gather(*users, return_exceptions=True):
+        assert isinstance(ended, grpc.RpcError), ended
+
+
+async def _next_nonce(channel: grpc.aio.Channel, address: bytes) -> int:
+    request = GetAccountRequest(address=address)
+    return (await QueryServiceStub(channel).GetAccount(request)).next_nonce
+
+
+def _rate_row(data: Path) -> Row:
+    flags = ("--pace", f"{PACE_MS}ms")
+    with (
+        running_node(*flags, data=data) as long,
+        running_node(*flags, *_FLAGS) as fresh,
+    ):
+        rates, baselines = uvloop.run(_rates(long.address, fresh.address))
+    ratio = median_ratio(rates, baselines)
+    return Row(
+        f"transfers a second, {RATE_SENDERS} in flight, at this height",
+        f"{median(rates):,.0f}/s = {ratio:.2f} of the other",
+        f"from height 1 on: {median(baselines):,.0f}/s",
+        f"≥ {RATE_RATIO_MIN}",
+        ratio >= RATE_RATIO_MIN,
+    )
+
+
+async def _rates(*addresses: str) -> tuple[list[float], ...]:
+    """Transfers a second of nodes that are used in turns."""
+    samples: tuple[list[float], ...] = tuple([] for _ in addresses)
+    crowds = []
+    for address in addresses:
+        channel = grpc.aio.insecure_channel(address)
+        wallets = [Wallet.dev(index) for index in range(RATE_SENDERS)]
+        senders = [
+            Sender(wallet, await _next_nonce(channel, wallet.address))
+            for wallet in wallets
+        ]
+        crowds.append((channel, senders))
+    for index in range(1 + RATE_ROUNDS):  # the first is to warm up
+        for (channel, senders), taken in zip(crowds, samples, strict=True):
+            rate = await _rate(channel, senders)
+            if index:
+                taken.append(rate)
+    for channel, _ in crowds:
+        await channel.close()
+    return samples
+
+
+async def _rate(channel: grpc.aio.Channel, senders: list[Sender]) -> float:
+    stub = TransactionServiceStub(channel)
+
+    async def send(raw: bytes) -> None:
+        await stub.Submit(SubmitRequest(transaction=raw))
+
+    async def send_last(raw: bytes) -> None:
+        answer = await stub.SubmitAndWait(
+            SubmitAndWaitRequest(transaction=raw), timeout=DEADLINE_SECONDS
+        )
+        assert answer.HasField("committed"), answer
+
+    signed = [sender.transfers(RATE_TRANSFERS) for sender in senders]
+    return await side_by_side(send, send_last, signed)
