@@ -182,6 +182,15 @@ class ChainParams:
         """The largest budget of one deferred message (D14)."""
         return self.lane_deferred_cycles // MESSAGE_LANE_FRACTION
 
+    @property
+    def height_max(self) -> int:
+        """The last height to which time may be made to pass.
+
+        Timestamps fit 63 bits for as many heights again.
+        """
+        last = (U64_MAX // 2 - self.genesis_timestamp_ms) // self.block_interval_ms
+        return last // 2
+
     def timestamp_ms(self, height: int) -> int:
         """Virtual time of a height (D37)."""
         return self.genesis_timestamp_ms + height * self.block_interval_ms

@@ -50,6 +50,7 @@ from node.chain.globals import (
 from node.chain.mailbox import decode_message
 from node.chain.params import BasefeeConfig, ChainParams
 from node.chain.timers.rules import RULE_SETS
+from node.chain.timers.ruleset import RuleSet
 from node.chain.timers.runs import next_work_height
 from node.chain.timers.timer import TimerDecision
 from node.chain.transaction import Transaction
@@ -205,9 +206,19 @@ def work_height(state: State) -> Height | None:
     Transactions aside, of which the state knows nothing (D36).
     """
     head, known = state.head.height, _known_of(state)
-    governed = known.governed or load_governed(state.snapshot, state.params)
-    rules = RULE_SETS[governed.rules_at(head + 1)]
+    rules = _rules_after(state, known)
     return next_work_height(state.snapshot, head, rules, known.floor)
+
+
+def next_timer_height(state: State) -> Height | None:
+    """The least height above the head at which a timer is examined, if there is one."""
+    head, known = state.head.height, _known_of(state)
+    return _rules_after(state, known).wake_height(state.snapshot, head, known.floor)
+
+
+def _rules_after(state: State, known: Known) -> RuleSet:
+    governed = known.governed or load_governed(state.snapshot, state.params)
+    return RULE_SETS[governed.rules_at(state.head.height + 1)]
 
 
 def is_fee_at_rest(state: State) -> bool:

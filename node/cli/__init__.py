@@ -33,6 +33,7 @@ _COMMANDS = {
     "block": "A block and what came of it.",
     "tx": "What became of a transaction.",
     "mine": "Make blocks now.",
+    "advance": "Let time pass.",
     "mining": "When blocks are made.",
 }
 """Every command, in the order of the help."""
@@ -53,6 +54,7 @@ _MODULES = {
     "block": "asking",
     "tx": "asking",
     "mine": "developing",
+    "advance": "developing",
     "mining": "developing",
 }
 

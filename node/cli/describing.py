@@ -9,7 +9,7 @@ from node.cli.output import (
     hexadecimal,
     returned_text,
 )
-from node.rpc.v1 import types_pb2
+from node.rpc.v1 import dev_pb2, types_pb2
 
 __all__ = [
     "EVENT_COLUMNS",
@@ -120,6 +120,21 @@ def event_row(event: types_pb2.Event) -> tuple[str, ...]:
     else:
         emitter, data = "system", cbor_text(event.data)
     return str(event.height), str(event.index), emitter, event.topic, data
+
+
+def advance_fields(answer: dev_pb2.AdvanceResponse, heights: int) -> dict[str, str]:
+    """What happened while time passed; `heights` counts those at which anything did."""
+    summary = answer.summary
+    return {
+        "height": str(answer.head.height),
+        "virtual time": f"{answer.head.timestamp_ms:,} ms",
+        "heights with content": f"{heights:,}",
+        "fires": f"{summary.fires:,}, of them failed {summary.fires_failed:,}",
+        "fees of fires": amount(summary.fire_fees),
+        "put off": f"{summary.put_off:,}",
+        "expired": f"{summary.expired:,}",
+        "removed for want of funds": f"{summary.removed_insufficient_funds:,}",
+    }
 
 
 def header_fields(header: types_pb2.Header) -> dict[str, str]:

@@ -1,15 +1,16 @@
-"""Commands for a development chain: `faucet`, `mine`, `mining`."""
+"""Commands for a development chain: `faucet`, `mine`, `advance`, `mining`."""
 
 import click
 
 from node.cli import arguments
 from node.cli.connection import Connection, client_command
-from node.cli.describing import header_fields, receipt_fields
+from node.cli.describing import advance_fields, header_fields, receipt_fields
+from node.client.messages import advance_request
 from node.rpc.v1 import dev_pb2 as messages
 from node.rpc.v1 import queries_pb2
 from node.rpc.v1.dev_pb2_grpc import DevServiceStub
 
-__all__ = ["faucet", "mine", "mining"]
+__all__ = ["advance", "faucet", "mine", "mining"]
 
 _MODES = {
     "interval": queries_pb2.MINING_MODE_INTERVAL,
@@ -45,6 +46,51 @@ def mine(connection: Connection, blocks: int) -> None:
         connection.output.message(answer)
     else:
         connection.output.fields("", header_fields(answer.head))
+
+
+@click.command()
+@click.option("--next-timer", is_flag=True, help="Through the next timer's height.")
+@click.option("--until-idle", is_flag=True, help="Until nothing waits; see --within.")
+@click.option(
+    "--within",
+    type=click.IntRange(min=1),
+    default=100_000,
+    metavar="BLOCKS",
+    help="With --until-idle: how far at the most.",
+)
+@click.option("--blocks", type=click.IntRange(min=1), metavar="N", help="So many.")
+@click.option("--height", type=click.IntRange(min=1), metavar="H", help="Up to this.")
+@click.option(
+    "--for",
+    "duration_ms",
+    type=arguments.duration,
+    metavar="TIME",
+    help="So much virtual time: 250ms, 30s, 10m, 2h, 1d.",
+)
+@client_command
+def advance(connection: Connection, /, **wanted: int | bool | None) -> None:
+    """Let time pass, at the cost of what happens in it; one target."""
+    within = wanted.pop("within") or 0
+    targets = {name: value for name, value in wanted.items() if value}
+    if len(targets) != 1:
+        raise click.UsageError(
+            "one of --next-timer, --until-idle, --blocks, --height, --for is wanted"
+        )
+    if "until_idle" in targets:
+        targets["until_idle"] = within
+    request = advance_request(targets)
+    answers = DevServiceStub(connection.channel).Advance(request)
+    if connection.output.is_json:
+        for answer in answers:
+            connection.output.message(answer)
+        return
+    answer = next(answers)
+    start, heights = answer.head.height, 0
+    with connection.output.progress("advancing", answer.stop_height - start) as show:
+        for answer in answers:
+            heights += len(answer.heights)
+            show(answer.head.height - start)
+    connection.output.fields("", advance_fields(answer, heights))
 
 
 @click.command()

@@ -6,7 +6,8 @@ width: what does not fit is folded, and what goes into a file is not.
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import click
 from google.protobuf.json_format import MessageToJson
@@ -75,6 +76,21 @@ class Output:
         for line in printed.get().splitlines():
             click.echo(line.rstrip())
         sys.stdout.flush()
+
+    @contextmanager
+    def progress(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
+        """A bar on standard error, if that is a terminal; call it with what is done."""
+        from rich.console import Console  # noqa: PLC0415 - only when it is needed
+        from rich.progress import Progress  # noqa: PLC0415
+
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, disable=self._is_quiet) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done: bar.update(task, completed=done)
+
+    @property
+    def _is_quiet(self) -> bool:
+        return self.is_json or not sys.stderr.isatty()
 
     def line(self, text: str) -> None:
         """One line, at once."""

@@ -19,6 +19,7 @@ from node.client.messages import (
     CHANNEL_OPTIONS,
     EventFilter,
     TimerQuery,
+    advance_request,
     block_request,
     committed_of,
     draft,
@@ -295,6 +296,23 @@ class Client:
         request = dev_pb2.MineRequest(blocks=blocks)
         response = self._call(self._dev.Mine, request, timeout)
         return response.head
+
+    def advance(self, **target: int | bool) -> Iterator[dev_pb2.AdvanceResponse]:
+        """Let time pass; progress as it is made, the last message has `done`.
+
+        Args:
+            target: one of `blocks`, `height`, `duration_ms`, `next_timer=True`, or
+                `until_idle` with the number of blocks that may pass at the most.
+
+        Raises:
+            TypeError: not exactly one target.
+        """
+        call = self._dev.Advance(advance_request(target))
+        try:
+            with errors_told(self.url):
+                yield from call
+        finally:
+            call.cancel()
 
     def set_mining(
         self, mode: "queries_pb2.MiningMode.ValueType", pace_ms: int | None = None

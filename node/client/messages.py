@@ -1,6 +1,6 @@
 """Requests, built for both clients alike, and what both read out of answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from node.chain.errors import InvalidTransaction
@@ -9,6 +9,7 @@ from node.client.errors import NodeError, TransactionDropped
 from node.client.wallet import Wallet
 from node.rpc.instructions import show_instruction
 from node.rpc.v1 import (
+    dev_pb2,
     queries_pb2,
     streams_pb2,
     timers_pb2,
@@ -81,6 +82,29 @@ class EventFilter:
 def draft(sender: bytes, instruction: Instruction) -> types_pb2.Draft:
     """A body that the node is to complete; set fields of it to state more."""
     return types_pb2.Draft(sender=sender, instruction=show_instruction(instruction))
+
+
+def advance_request(target: Mapping[str, int | bool]) -> dev_pb2.AdvanceRequest:
+    """What `Advance` is asked.
+
+    Raises:
+        TypeError: not exactly one of its targets.
+    """
+    known = ("blocks", "height", "duration_ms", "next_timer", "until_idle")
+    if len(target) != 1 or not set(target) <= set(known):
+        raise TypeError(f"advance: exactly one of {', '.join(known)}")
+    match dict(target):
+        case {"until_idle": blocks_max}:
+            bound = dev_pb2.UntilIdle(blocks_max=blocks_max)
+            return dev_pb2.AdvanceRequest(until_idle=bound)
+        case {"blocks": blocks}:
+            return dev_pb2.AdvanceRequest(blocks=blocks)
+        case {"height": height}:
+            return dev_pb2.AdvanceRequest(height=height)
+        case {"duration_ms": duration_ms}:
+            return dev_pb2.AdvanceRequest(duration_ms=duration_ms)
+        case _:
+            return dev_pb2.AdvanceRequest(next_timer=bool(target["next_timer"]))
 
 
 def block_request(

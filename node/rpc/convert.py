@@ -4,6 +4,7 @@ Amounts are decimal strings of base units, hashes, addresses and payloads are by
 `requests` goes the other way; no protobuf message passes these two.
 """
 
+from node.chain.advance import Passage
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.timers.tiers import Tier
@@ -11,7 +12,7 @@ from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transaction import (
     Transaction,
 )
-from node.primitives.types import Amount
+from node.primitives.types import Amount, Height
 from node.query import (
     BlockView,
     Committed,
@@ -21,7 +22,7 @@ from node.query import (
     warnings_of,
 )
 from node.rpc.instructions import show_body
-from node.rpc.v1 import queries_pb2, timers_pb2, types_pb2
+from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import Dropped, MiningMode
 from pvm import Failure
 
@@ -98,6 +99,26 @@ def show_block(
             show_event(event, height, index) for index, event in enumerate(view.events)
         )
     return message
+
+
+def show_advance(
+    head: Header, stop: Height, passage: Passage, shown: int = 0
+) -> dev_pb2.AdvanceResponse:
+    """Progress of an `Advance`, with the heights after the `shown` first ones."""
+    return dev_pb2.AdvanceResponse(
+        head=show_header(head),
+        stop_height=stop,
+        heights=passage.heights[shown:],
+        summary=dev_pb2.AdvanceSummary(
+            fires=passage.fires,
+            fires_failed=passage.fires_failed,
+            put_off=passage.put_off,
+            expired=passage.expired,
+            removed_insufficient_funds=passage.removed,
+            fire_cycles=passage.fire_cycles,
+            fire_fees=str(passage.fire_fees),
+        ),
+    )
 
 
 # --- transactions ------------------------------------------------------------------

@@ -1,18 +1,25 @@
 """DevService: what only a development chain does on request (D41)."""
 
+from collections.abc import AsyncGenerator
+
 from typing_extensions import override
 
+from node.chain.advance import Passage, stop_height
 from node.rpc import convert, requests
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, tells
+from node.rpc.service import Context, streams, tells
 from node.rpc.v1 import dev_pb2 as pb
 from node.rpc.v1.dev_pb2_grpc import DevServiceServicer
+from node.runtime.advance import advance
 from node.runtime.types import Backend
 
 __all__ = ["BLOCKS_MAX", "Development"]
 
 BLOCKS_MAX = 10_000
 """Blocks of one `Mine`: some seconds when they are empty."""
+
+HEIGHTS_A_MESSAGE = 100
+"""Heights at which something happened between two messages of `Advance`."""
 
 PACE_MS_MAX = 3_600_000
 """An hour between blocks; who wants more mines by hand."""
@@ -33,6 +40,27 @@ class Development(DevServiceServicer):
         blocks = requests.read_count(request.blocks, "blocks", 1, BLOCKS_MAX)
         head = await self._backend.mine(blocks)
         return pb.MineResponse(head=convert.show_header(head))
+
+    @override
+    @streams
+    async def Advance(
+        self,
+        request: pb.AdvanceRequest,
+        context: Context[pb.AdvanceRequest, pb.AdvanceResponse],
+    ) -> AsyncGenerator[pb.AdvanceResponse, None]:
+        """Lets time pass to a target; a stream of progress."""
+        backend, passage, shown = self._backend, Passage(), 0
+        target = requests.read_target(request, backend.state.head.height)
+        stop = stop_height(backend.state, target)
+        yield convert.show_advance(backend.state.head, stop, passage)
+        async for result in advance(backend, target, stop):
+            passage.note(result)
+            if len(passage.heights) - shown >= HEIGHTS_A_MESSAGE:
+                yield convert.show_advance(result.header, stop, passage, shown)
+                shown = len(passage.heights)
+        answer = convert.show_advance(backend.state.head, stop, passage, shown)
+        answer.done = True
+        yield answer
 
     @override
     @tells

@@ -13,6 +13,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
+from node.chain.advance import AdvanceFault, AdvanceRefused
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.query import (
     HeightNotReached,
@@ -174,6 +175,16 @@ _OTHERS: dict[str, _Row] = {
         _Code.UNAUTHENTICATED,
         "send the metadata `authorization: Bearer TOKEN` (--token-file)",
     ),
+    AdvanceFault.NO_TIME.value: _Row(_Code.INVALID_ARGUMENT, "give at least 1"),
+    AdvanceFault.HEIGHT_PASSED.value: _Row(
+        _Code.FAILED_PRECONDITION, "give a height above the head"
+    ),
+    AdvanceFault.HEIGHT_TOO_FAR.value: _Row(
+        _Code.INVALID_ARGUMENT, "give a lower height"
+    ),
+    AdvanceFault.NO_TIMER.value: _Row(
+        _Code.FAILED_PRECONDITION, "schedule a timer, or advance by blocks"
+    ),
     "NODE_STOPPING": _Row(_Code.UNAVAILABLE, "connect again when it is back"),
     "INTERNAL": _Row(_Code.INTERNAL, "this is a defect of the node: see its log"),
 }
@@ -215,6 +226,8 @@ def refusal_of(error: Exception) -> Refusal:
 
 def _other(error: Exception) -> tuple[str, dict[str, str]]:
     match error:
+        case AdvanceRefused():
+            return error.fault.value, _numbers(**error.numbers)
         case InvalidRequest(field=field):
             metadata = {"field": field}
         case HistoryNotKept(height=height, oldest_height=oldest):

@@ -7,6 +7,14 @@ message passes these two.
 from dataclasses import dataclass
 from typing import Literal
 
+from node.chain.advance import (
+    Blocks,
+    Duration,
+    NextTimer,
+    Target,
+    ToHeight,
+    UntilIdle,
+)
 from node.chain.params import (
     ADDRESS_BYTES,
     HANDLER_BYTES_MAX,
@@ -32,7 +40,7 @@ from node.chain.transaction import (
 )
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.rpc.convert import ENDS, MODES
-from node.rpc.v1 import queries_pb2, timers_pb2, types_pb2
+from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import MiningMode
 
 _HASH_BYTES = 32
@@ -67,6 +75,33 @@ def read_hash(data: bytes, field: str) -> Hash32:
     if len(data) != _HASH_BYTES:
         raise InvalidRequest(field, f"has 32 bytes, not {len(data)}")
     return Hash32(data)
+
+
+def read_target(request: dev_pb2.AdvanceRequest, head: Height) -> Target:
+    """Where to advance to.
+
+    Raises:
+        InvalidRequest: No target, `next_timer` false, or `until_idle` without a bound.
+    """
+    match request.WhichOneof("target"):
+        case "blocks":
+            return Blocks(request.blocks)
+        case "height":
+            return ToHeight(request.height)
+        case "duration_ms":
+            return Duration(request.duration_ms)
+        case "next_timer" if request.next_timer:
+            return NextTimer()
+        case "until_idle" if request.until_idle.WhichOneof("bound") is not None:
+            bound = request.until_idle
+            return UntilIdle(bound.height_max or head + bound.blocks_max)
+        case "until_idle":
+            raise InvalidRequest("until_idle", "needs height_max or blocks_max")
+        case _:
+            raise InvalidRequest(
+                "target",
+                "is one of blocks, height, duration_ms, next_timer: true, until_idle",
+            )
 
 
 def read_timer_id(data: bytes, field: str) -> bytes:

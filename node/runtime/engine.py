@@ -145,12 +145,7 @@ class Engine:
     # --- transactions ----------------------------------------------------------------
 
     async def submit(self, raw: bytes) -> Transaction:
-        """Admit a transaction to the pool.
-
-        Raises:
-            InvalidTransaction: It is refused; nothing changed.
-            NodeStopping: The node admits nothing more.
-        """
+        """Admit a transaction to the pool: see `Backend`."""
         try:
             return self._admit(decode_transaction(raw))
         except InvalidTransaction as error:
@@ -179,12 +174,7 @@ class Engine:
                 self._ledger.note(outcome)
 
     async def wait_for(self, transaction_id: bytes) -> TransactionOutcome:
-        """Wait until a transaction is committed or dropped; cancelling is safe.
-
-        Raises:
-            UnknownTransaction: The node does not know it.
-            NodeStopping: The node stops before it is decided.
-        """
+        """Wait until a transaction is committed or dropped: see `Backend`."""
         wanted = Hash32(transaction_id)
         if wanted in self._pool or wanted in self._in_block:
             if self.is_stopping and not self._in_block:
@@ -214,7 +204,12 @@ class Engine:
         """
         assert blocks >= 1
         order = MineOrder(blocks, asyncio.get_running_loop().create_future())
-        return await self._order(order, order.done)
+        return (await self._order(order, order.done)).header
+
+    async def pass_heights(self, heights_max: int) -> BlockResult:
+        """Make the next header now, in any mode; of at most so many heights."""
+        done: asyncio.Future[BlockResult] = asyncio.get_running_loop().create_future()
+        return await self._order(MineOrder(heights_max, done, is_one=True), done)
 
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
         """Change the mode; `pace_ms` None keeps the pace."""
@@ -398,13 +393,13 @@ class Engine:
             return
         before = self._state.head.height
         candidates = self._pool.select(self._state, first=order.first)
-        await self._make_block(
+        result = await self._make_block(
             tuple(candidates),
             heights_max=self._pool.heights_to_pass(self._state, order.blocks_left),
         )
         order.blocks_left -= self._state.head.height - before
-        if not order.blocks_left and not order.done.done():
-            order.done.set_result(self._state.head)
+        if (order.is_one or not order.blocks_left) and not order.done.done():
+            order.done.set_result(result)
 
     async def _carry_out_between_blocks(self, order: StoreOrder) -> None:
         try:
@@ -458,7 +453,7 @@ class Engine:
         *,
         heights_max: int = 1,
         is_empty_wanted: bool = True,
-    ) -> None:
+    ) -> BlockResult:
         """Durable, visible, announced: see the top of this module."""
         state, parts, chain = self._state, self._parts, self._chain
         self._in_block = frozenset(transaction.id for transaction in candidates)
@@ -476,7 +471,7 @@ class Engine:
         if isinstance(made, BlockResult):
             self._in_block = frozenset()
             self._set_aside(made)
-            return
+            return made
         began = parts.clock.monotonic()
         self._state = made.state
         dropped = self._pool.prune(made.result)
@@ -488,6 +483,7 @@ class Engine:
         seconds = parts.clock.monotonic() - began
         await asyncio.sleep(0)  # those who waited answer first
         note_block(parts, made, len(self._pool), seconds)
+        return made.result
 
     def _set_aside(self, result: BlockResult) -> None:
         """Drop candidates for which no block was made.

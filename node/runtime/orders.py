@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from node.chain.block import Header
+from node.chain.transition import BlockResult
 from node.primitives.types import Address
 from node.runtime.types import NodeStopping
 
@@ -21,9 +21,12 @@ class MineOrder:
     """Blocks that somebody waits for."""
 
     blocks_left: int
-    done: asyncio.Future[Header]
+    done: asyncio.Future[BlockResult]
+    """The last one."""
     first: Address | None = None
     """Whose transactions go before all others."""
+    is_one: bool = False
+    """One header is enough, however many heights it stands for."""
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from node.chain.block import Block, Event, Header, Receipt
 from node.chain.errors import InvalidTransaction
 from node.chain.timers.timer import TimerDecision
 from node.chain.transaction import Transaction
-from node.chain.transition import State
+from node.chain.transition import BlockResult, State
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query import Committed
 from node.runtime.choices import MiningMode
@@ -220,6 +220,10 @@ class Backend(Protocol):
 
         Cancelling stops after the block in hand.
         """
+        ...
+
+    async def pass_heights(self, heights_max: int) -> BlockResult:
+        """Make the next header now, in any mode; of at most so many heights."""
         ...
 
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:

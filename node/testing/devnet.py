@@ -18,6 +18,7 @@ from typing import Self, TypeVar
 from typing_extensions import override
 
 from node.chain.accounts import Account, load_account
+from node.chain.advance import Passage, Target, is_done, stop_height, target_of
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
@@ -238,15 +239,42 @@ class Devnet:
         """Make blocks up to a height above the present one."""
         return self.mine(height - self.height)
 
+    def advance(self, **wanted: int | bool) -> Passage:
+        """Let time pass, at the cost of what happens; says what happened.
+
+        Args:
+            wanted: one of `blocks`, `height`, `duration_ms` (virtual time),
+                `next_timer=True`, or `until_idle` with the number of blocks that may
+                pass at the most.
+
+        Raises:
+            TypeError: not exactly one target.
+            AdvanceRefused: the chain cannot advance to it; nothing happened.
+        """
+        target = target_of(self.height, wanted)
+        return self._on_worker(lambda: self._advance(target))
+
+    def _advance(self, target: Target) -> Passage:
+        stop, passage = stop_height(self.state, target), Passage()
+        while not is_done(
+            self.state, target, stop, is_anything_waiting=bool(self._queue)
+        ):
+            passage.note(self._step(stop - self.height))
+        return passage
+
     def _mine(self, blocks: int) -> None:
         last = self.height + blocks
         while self.height < last:
-            queue, self._queue = self._queue, []
-            result = build_next(self.state, queue, last - self.height)
-            self._store.commit(result.writes, sync=False)
-            self.state = next_state(self.state, result, self._store.snapshot())
-            self.results.append(result)
-            self._queue = [t for t, error in result.rejected if error.may_wait]
+            self._step(last - self.height)
+
+    def _step(self, heights_max: int) -> BlockResult:
+        queue, self._queue = self._queue, []
+        result = build_next(self.state, queue, heights_max)
+        self._store.commit(result.writes, sync=False)
+        self.state = next_state(self.state, result, self._store.snapshot())
+        self.results.append(result)
+        self._queue = [t for t, error in result.rejected if error.may_wait]
+        return result
 
     def submit(
         self,

@@ -248,6 +248,19 @@ def test_events_can_be_followed(url: str, run, actor: str) -> None:
         following.kill()
 
 
+def test_time_can_pass(run) -> None:
+    before = int(json_of(run("status", "--json"))["head"]["height"])
+    shown = run("advance", "--for", "1000s").stdout
+    assert str(before + 1_000) in shown
+    assert "fees of fires" in shown
+    *_, last = run("advance", "--height", str(before + 5_000), "--json").stdout.split(
+        "\n"
+    )[:-1]
+    assert json.loads(last)["head"]["height"] == str(before + 5_000)
+    assert json.loads(last)["done"] is True
+    run("advance", "--until-idle", "--within", "10")
+
+
 # --- exit codes -----------------------------------------------------------------------
 
 
@@ -291,6 +304,10 @@ def test_1_when_the_chain_says_no(run) -> None:
         ("call", "1", "h", "0xz"),
         ("mining", "sometimes"),
         ("mine", "0"),
+        ("advance",),
+        ("advance", "--blocks", "1", "--height", "9"),
+        ("advance", "--blocks", "0"),
+        ("advance", "--for", "long"),
     ],
 )
 def test_2_when_it_was_asked_wrongly(run, words: tuple[str, ...]) -> None:

@@ -26,7 +26,7 @@ from node.rpc.v1 import queries_pb2 as node_dot_rpc_dot_v1_dot_queries__pb2
 from node.rpc.v1 import types_pb2 as node_dot_rpc_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15node/rpc/v1/dev.proto\x12\x10\x63owboy.devnet.v1\x1a\x19node/rpc/v1/queries.proto\x1a\x17node/rpc/v1/types.proto\"\x1d\n\x0bMineRequest\x12\x0e\n\x06\x62locks\x18\x01 \x01(\r\"6\n\x0cMineResponse\x12&\n\x04head\x18\x01 \x01(\x0b\x32\x18.cowboy.devnet.v1.Header\"`\n\x10SetMiningRequest\x12*\n\x04mode\x18\x01 \x01(\x0e\x32\x1c.cowboy.devnet.v1.MiningMode\x12\x14\n\x07pace_ms\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\n\n\x08_pace_ms\"P\n\x11SetMiningResponse\x12*\n\x04mode\x18\x01 \x01(\x0e\x32\x1c.cowboy.devnet.v1.MiningMode\x12\x0f\n\x07pace_ms\x18\x02 \x01(\x04\")\n\x0b\x46undRequest\x12\n\n\x02to\x18\x01 \x01(\x0c\x12\x0e\n\x06\x61mount\x18\x02 \x01(\t\"I\n\x0c\x46undResponse\x12\x39\n\tcommitted\x18\x01 \x01(\x0b\x32&.cowboy.devnet.v1.CommittedTransaction\"4\n\x11SetBalanceRequest\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x0e\n\x06\x61mount\x18\x02 \x01(\t\"O\n\x12SetBalanceResponse\x12\x39\n\tcommitted\x18\x01 \x01(\x0b\x32&.cowboy.devnet.v1.CommittedTransaction\"\x0e\n\x0cResetRequest\"7\n\rResetResponse\x12&\n\x04head\x18\x01 \x01(\x0b\x32\x18.cowboy.devnet.v1.Header2\x93\x03\n\nDevService\x12\x45\n\x04Mine\x12\x1d.cowboy.devnet.v1.MineRequest\x1a\x1e.cowboy.devnet.v1.MineResponse\x12T\n\tSetMining\x12\".cowboy.devnet.v1.SetMiningRequest\x1a#.cowboy.devnet.v1.SetMiningResponse\x12\x45\n\x04\x46und\x12\x1d.cowboy.devnet.v1.FundRequest\x1a\x1e.cowboy.devnet.v1.FundResponse\x12W\n\nSetBalance\x12#.cowboy.devnet.v1.SetBalanceRequest\x1a$.cowboy.devnet.v1.SetBalanceResponse\x12H\n\x05Reset\x12\x1e.cowboy.devnet.v1.ResetRequest\x1a\x1f.cowboy.devnet.v1.ResetResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15node/rpc/v1/dev.proto\x12\x10\x63owboy.devnet.v1\x1a\x19node/rpc/v1/queries.proto\x1a\x17node/rpc/v1/types.proto\"\x1d\n\x0bMineRequest\x12\x0e\n\x06\x62locks\x18\x01 \x01(\r\"6\n\x0cMineResponse\x12&\n\x04head\x18\x01 \x01(\x0b\x32\x18.cowboy.devnet.v1.Header\"\x9e\x01\n\x0e\x41\x64vanceRequest\x12\x10\n\x06\x62locks\x18\x01 \x01(\x04H\x00\x12\x10\n\x06height\x18\x02 \x01(\x04H\x00\x12\x15\n\x0b\x64uration_ms\x18\x03 \x01(\x04H\x00\x12\x14\n\nnext_timer\x18\x04 \x01(\x08H\x00\x12\x31\n\nuntil_idle\x18\x05 \x01(\x0b\x32\x1b.cowboy.devnet.v1.UntilIdleH\x00\x42\x08\n\x06target\"@\n\tUntilIdle\x12\x14\n\nheight_max\x18\x01 \x01(\x04H\x00\x12\x14\n\nblocks_max\x18\x02 \x01(\x04H\x00\x42\x07\n\x05\x62ound\"\xa0\x01\n\x0f\x41\x64vanceResponse\x12&\n\x04head\x18\x01 \x01(\x0b\x32\x18.cowboy.devnet.v1.Header\x12\x13\n\x0bstop_height\x18\x02 \x01(\x04\x12\x0f\n\x07heights\x18\x03 \x03(\x04\x12\x31\n\x07summary\x18\x04 \x01(\x0b\x32 .cowboy.devnet.v1.AdvanceSummary\x12\x0c\n\x04\x64one\x18\x05 \x01(\x08\"\xa3\x01\n\x0e\x41\x64vanceSummary\x12\r\n\x05\x66ires\x18\x01 \x01(\x04\x12\x14\n\x0c\x66ires_failed\x18\x02 \x01(\x04\x12\x0f\n\x07put_off\x18\x03 \x01(\x04\x12\x0f\n\x07\x65xpired\x18\x04 \x01(\x04\x12\"\n\x1aremoved_insufficient_funds\x18\x05 \x01(\x04\x12\x13\n\x0b\x66ire_cycles\x18\x06 \x01(\x04\x12\x11\n\tfire_fees\x18\x07 \x01(\t\"`\n\x10SetMiningRequest\x12*\n\x04mode\x18\x01 \x01(\x0e\x32\x1c.cowboy.devnet.v1.MiningMode\x12\x14\n\x07pace_ms\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\n\n\x08_pace_ms\"P\n\x11SetMiningResponse\x12*\n\x04mode\x18\x01 \x01(\x0e\x32\x1c.cowboy.devnet.v1.MiningMode\x12\x0f\n\x07pace_ms\x18\x02 \x01(\x04\")\n\x0b\x46undRequest\x12\n\n\x02to\x18\x01 \x01(\x0c\x12\x0e\n\x06\x61mount\x18\x02 \x01(\t\"I\n\x0c\x46undResponse\x12\x39\n\tcommitted\x18\x01 \x01(\x0b\x32&.cowboy.devnet.v1.CommittedTransaction\"4\n\x11SetBalanceRequest\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x0e\n\x06\x61mount\x18\x02 \x01(\t\"O\n\x12SetBalanceResponse\x12\x39\n\tcommitted\x18\x01 \x01(\x0b\x32&.cowboy.devnet.v1.CommittedTransaction\"\x0e\n\x0cResetRequest\"7\n\rResetResponse\x12&\n\x04head\x18\x01 \x01(\x0b\x32\x18.cowboy.devnet.v1.Header2\xe5\x03\n\nDevService\x12\x45\n\x04Mine\x12\x1d.cowboy.devnet.v1.MineRequest\x1a\x1e.cowboy.devnet.v1.MineResponse\x12P\n\x07\x41\x64vance\x12 .cowboy.devnet.v1.AdvanceRequest\x1a!.cowboy.devnet.v1.AdvanceResponse0\x01\x12T\n\tSetMining\x12\".cowboy.devnet.v1.SetMiningRequest\x1a#.cowboy.devnet.v1.SetMiningResponse\x12\x45\n\x04\x46und\x12\x1d.cowboy.devnet.v1.FundRequest\x1a\x1e.cowboy.devnet.v1.FundResponse\x12W\n\nSetBalance\x12#.cowboy.devnet.v1.SetBalanceRequest\x1a$.cowboy.devnet.v1.SetBalanceResponse\x12H\n\x05Reset\x12\x1e.cowboy.devnet.v1.ResetRequest\x1a\x1f.cowboy.devnet.v1.ResetResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,22 +37,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MINEREQUEST']._serialized_end=124
   _globals['_MINERESPONSE']._serialized_start=126
   _globals['_MINERESPONSE']._serialized_end=180
-  _globals['_SETMININGREQUEST']._serialized_start=182
-  _globals['_SETMININGREQUEST']._serialized_end=278
-  _globals['_SETMININGRESPONSE']._serialized_start=280
-  _globals['_SETMININGRESPONSE']._serialized_end=360
-  _globals['_FUNDREQUEST']._serialized_start=362
-  _globals['_FUNDREQUEST']._serialized_end=403
-  _globals['_FUNDRESPONSE']._serialized_start=405
-  _globals['_FUNDRESPONSE']._serialized_end=478
-  _globals['_SETBALANCEREQUEST']._serialized_start=480
-  _globals['_SETBALANCEREQUEST']._serialized_end=532
-  _globals['_SETBALANCERESPONSE']._serialized_start=534
-  _globals['_SETBALANCERESPONSE']._serialized_end=613
-  _globals['_RESETREQUEST']._serialized_start=615
-  _globals['_RESETREQUEST']._serialized_end=629
-  _globals['_RESETRESPONSE']._serialized_start=631
-  _globals['_RESETRESPONSE']._serialized_end=686
-  _globals['_DEVSERVICE']._serialized_start=689
-  _globals['_DEVSERVICE']._serialized_end=1092
+  _globals['_ADVANCEREQUEST']._serialized_start=183
+  _globals['_ADVANCEREQUEST']._serialized_end=341
+  _globals['_UNTILIDLE']._serialized_start=343
+  _globals['_UNTILIDLE']._serialized_end=407
+  _globals['_ADVANCERESPONSE']._serialized_start=410
+  _globals['_ADVANCERESPONSE']._serialized_end=570
+  _globals['_ADVANCESUMMARY']._serialized_start=573
+  _globals['_ADVANCESUMMARY']._serialized_end=736
+  _globals['_SETMININGREQUEST']._serialized_start=738
+  _globals['_SETMININGREQUEST']._serialized_end=834
+  _globals['_SETMININGRESPONSE']._serialized_start=836
+  _globals['_SETMININGRESPONSE']._serialized_end=916
+  _globals['_FUNDREQUEST']._serialized_start=918
+  _globals['_FUNDREQUEST']._serialized_end=959
+  _globals['_FUNDRESPONSE']._serialized_start=961
+  _globals['_FUNDRESPONSE']._serialized_end=1034
+  _globals['_SETBALANCEREQUEST']._serialized_start=1036
+  _globals['_SETBALANCEREQUEST']._serialized_end=1088
+  _globals['_SETBALANCERESPONSE']._serialized_start=1090
+  _globals['_SETBALANCERESPONSE']._serialized_end=1169
+  _globals['_RESETREQUEST']._serialized_start=1171
+  _globals['_RESETREQUEST']._serialized_end=1185
+  _globals['_RESETRESPONSE']._serialized_start=1187
+  _globals['_RESETRESPONSE']._serialized_end=1242
+  _globals['_DEVSERVICE']._serialized_start=1245
+  _globals['_DEVSERVICE']._serialized_end=1730
 # @@protoc_insertion_point(module_scope)

@@ -3,8 +3,10 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from node.rpc.v1 import queries_pb2 as _queries_pb2
 from node.rpc.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
@@ -57,6 +59,151 @@ class MineResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___MineResponse: _TypeAlias = MineResponse  # noqa: Y015
+
+@_typing.final
+class AdvanceRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BLOCKS_FIELD_NUMBER: _builtins.int
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    DURATION_MS_FIELD_NUMBER: _builtins.int
+    NEXT_TIMER_FIELD_NUMBER: _builtins.int
+    UNTIL_IDLE_FIELD_NUMBER: _builtins.int
+    blocks: _builtins.int
+    """So many heights, at least 1."""
+    height: _builtins.int
+    """Up to a height above the head."""
+    duration_ms: _builtins.int
+    """Until so much virtual time has passed, at least 1."""
+    next_timer: _builtins.bool
+    """Through the height at which the next timer is looked at; true."""
+    @_builtins.property
+    def until_idle(self) -> Global___UntilIdle:
+        """Until no transaction, message or timer waits that is due up to the bound."""
+
+    def __init__(
+        self,
+        *,
+        blocks: _builtins.int = ...,
+        height: _builtins.int = ...,
+        duration_ms: _builtins.int = ...,
+        next_timer: _builtins.bool = ...,
+        until_idle: Global___UntilIdle | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["blocks", b"blocks", "duration_ms", b"duration_ms", "height", b"height", "next_timer", b"next_timer", "target", b"target", "until_idle", b"until_idle"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocks", b"blocks", "duration_ms", b"duration_ms", "height", b"height", "next_timer", b"next_timer", "target", b"target", "until_idle", b"until_idle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_target: _TypeAlias = _typing.Literal["blocks", "height", "duration_ms", "next_timer", "until_idle"]  # noqa: Y015
+    _WhichOneofArgType_target: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_target) -> _WhichOneofReturnType_target | None: ...
+
+Global___AdvanceRequest: _TypeAlias = AdvanceRequest  # noqa: Y015
+
+@_typing.final
+class UntilIdle(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEIGHT_MAX_FIELD_NUMBER: _builtins.int
+    BLOCKS_MAX_FIELD_NUMBER: _builtins.int
+    height_max: _builtins.int
+    blocks_max: _builtins.int
+    def __init__(
+        self,
+        *,
+        height_max: _builtins.int = ...,
+        blocks_max: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["blocks_max", b"blocks_max", "bound", b"bound", "height_max", b"height_max"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocks_max", b"blocks_max", "bound", b"bound", "height_max", b"height_max"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_bound: _TypeAlias = _typing.Literal["height_max", "blocks_max"]  # noqa: Y015
+    _WhichOneofArgType_bound: _TypeAlias = _typing.Literal["bound", b"bound"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_bound) -> _WhichOneofReturnType_bound | None: ...
+
+Global___UntilIdle: _TypeAlias = UntilIdle  # noqa: Y015
+
+@_typing.final
+class AdvanceResponse(_message.Message):
+    """The first says where it goes; the last has `done`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEAD_FIELD_NUMBER: _builtins.int
+    STOP_HEIGHT_FIELD_NUMBER: _builtins.int
+    HEIGHTS_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
+    stop_height: _builtins.int
+    """Where it stops at the latest."""
+    done: _builtins.bool
+    @_builtins.property
+    def head(self) -> _types_pb2.Header: ...
+    @_builtins.property
+    def heights(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Heights at which anything happened, since the message before."""
+
+    @_builtins.property
+    def summary(self) -> Global___AdvanceSummary:
+        """What happened since the beginning."""
+
+    def __init__(
+        self,
+        *,
+        head: _types_pb2.Header | None = ...,
+        stop_height: _builtins.int = ...,
+        heights: _abc.Iterable[_builtins.int] | None = ...,
+        summary: Global___AdvanceSummary | None = ...,
+        done: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "summary", b"summary"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "head", b"head", "heights", b"heights", "stop_height", b"stop_height", "summary", b"summary"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AdvanceResponse: _TypeAlias = AdvanceResponse  # noqa: Y015
+
+@_typing.final
+class AdvanceSummary(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRES_FIELD_NUMBER: _builtins.int
+    FIRES_FAILED_FIELD_NUMBER: _builtins.int
+    PUT_OFF_FIELD_NUMBER: _builtins.int
+    EXPIRED_FIELD_NUMBER: _builtins.int
+    REMOVED_INSUFFICIENT_FUNDS_FIELD_NUMBER: _builtins.int
+    FIRE_CYCLES_FIELD_NUMBER: _builtins.int
+    FIRE_FEES_FIELD_NUMBER: _builtins.int
+    fires: _builtins.int
+    fires_failed: _builtins.int
+    put_off: _builtins.int
+    """Decisions to let a due timer wait."""
+    expired: _builtins.int
+    removed_insufficient_funds: _builtins.int
+    """Timers removed since their payer could not pay."""
+    fire_cycles: _builtins.int
+    fire_fees: _builtins.str
+    """Base units, of all fires."""
+    def __init__(
+        self,
+        *,
+        fires: _builtins.int = ...,
+        fires_failed: _builtins.int = ...,
+        put_off: _builtins.int = ...,
+        expired: _builtins.int = ...,
+        removed_insufficient_funds: _builtins.int = ...,
+        fire_cycles: _builtins.int = ...,
+        fire_fees: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expired", b"expired", "fire_cycles", b"fire_cycles", "fire_fees", b"fire_fees", "fires", b"fires", "fires_failed", b"fires_failed", "put_off", b"put_off", "removed_insufficient_funds", b"removed_insufficient_funds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AdvanceSummary: _TypeAlias = AdvanceSummary  # noqa: Y015
 
 @_typing.final
 class SetMiningRequest(_message.Message):

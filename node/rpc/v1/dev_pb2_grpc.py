@@ -41,6 +41,11 @@ class DevServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.MineRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.MineResponse.FromString,
                 _registered_method=True)
+        self.Advance = channel.unary_stream(
+                '/cowboy.devnet.v1.DevService/Advance',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.AdvanceRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.AdvanceResponse.FromString,
+                _registered_method=True)
         self.SetMining = channel.unary_unary(
                 '/cowboy.devnet.v1.DevService/SetMining',
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetMiningRequest.SerializeToString,
@@ -70,6 +75,14 @@ class DevServiceServicer:
 
     def Mine(self, request, context):
         """Makes blocks now, in any mining mode.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Advance(self, request, context):
+        """Lets time pass to a target, at the cost of what happens on the way; a stream of
+        progress. Cancelling it stops after the header in hand.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -109,6 +122,11 @@ def add_DevServiceServicer_to_server(servicer, server):
                     servicer.Mine,
                     request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.MineRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.MineResponse.SerializeToString,
+            ),
+            'Advance': grpc.unary_stream_rpc_method_handler(
+                    servicer.Advance,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.AdvanceRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.AdvanceResponse.SerializeToString,
             ),
             'SetMining': grpc.unary_unary_rpc_method_handler(
                     servicer.SetMining,
@@ -160,6 +178,33 @@ class DevService:
             '/cowboy.devnet.v1.DevService/Mine',
             node_dot_rpc_dot_v1_dot_dev__pb2.MineRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_dev__pb2.MineResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Advance(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/Advance',
+            node_dot_rpc_dot_v1_dot_dev__pb2.AdvanceRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.AdvanceResponse.FromString,
             options,
             channel_credentials,
             insecure,

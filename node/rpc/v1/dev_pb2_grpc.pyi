@@ -37,6 +37,10 @@ class DevServiceStub:
     def __new__(cls, channel: _aio.Channel) -> DevServiceAsyncStub: ...
     Mine: _grpc.UnaryUnaryMultiCallable[_dev_pb2.MineRequest, _dev_pb2.MineResponse]
     """Makes blocks now, in any mining mode."""
+    Advance: _grpc.UnaryStreamMultiCallable[_dev_pb2.AdvanceRequest, _dev_pb2.AdvanceResponse]
+    """Lets time pass to a target, at the cost of what happens on the way; a stream of
+    progress. Cancelling it stops after the header in hand.
+    """
     SetMining: _grpc.UnaryUnaryMultiCallable[_dev_pb2.SetMiningRequest, _dev_pb2.SetMiningResponse]
     Fund: _grpc.UnaryUnaryMultiCallable[_dev_pb2.FundRequest, _dev_pb2.FundResponse]
     """Mints to an account; in a block when it answers."""
@@ -54,6 +58,10 @@ class DevServiceAsyncStub(DevServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Mine: _aio.UnaryUnaryMultiCallable[_dev_pb2.MineRequest, _dev_pb2.MineResponse]  # type: ignore[assignment]
     """Makes blocks now, in any mining mode."""
+    Advance: _aio.UnaryStreamMultiCallable[_dev_pb2.AdvanceRequest, _dev_pb2.AdvanceResponse]  # type: ignore[assignment]
+    """Lets time pass to a target, at the cost of what happens on the way; a stream of
+    progress. Cancelling it stops after the header in hand.
+    """
     SetMining: _aio.UnaryUnaryMultiCallable[_dev_pb2.SetMiningRequest, _dev_pb2.SetMiningResponse]  # type: ignore[assignment]
     Fund: _aio.UnaryUnaryMultiCallable[_dev_pb2.FundRequest, _dev_pb2.FundResponse]  # type: ignore[assignment]
     """Mints to an account; in a block when it answers."""
@@ -74,6 +82,16 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.MineResponse, _abc.Awaitable[_dev_pb2.MineResponse]]:
         """Makes blocks now, in any mining mode."""
+
+    @_abc_1.abstractmethod
+    def Advance(
+        self,
+        request: _dev_pb2.AdvanceRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_dev_pb2.AdvanceResponse], _abc.AsyncIterator[_dev_pb2.AdvanceResponse]]:
+        """Lets time pass to a target, at the cost of what happens on the way; a stream of
+        progress. Cancelling it stops after the header in hand.
+        """
 
     @_abc_1.abstractmethod
     def SetMining(

@@ -7,6 +7,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from node.chain.transaction import DeployActor, ExecuteActor
 from node.client import AsyncClient, NodeError, NodeUnreachable, Wallet
 from node.rpc.limits import RpcLimits
 from node.rpc.server import RpcServer
@@ -180,6 +181,106 @@ def test_mining_makes_a_bounded_number_of_blocks(run_node):
             assert (await client.mine(5)).height == 6
             with pytest.raises(NodeError, match="at most 10000"):
                 await client.mine(10_001)
+
+    asyncio.run(scenario())
+
+
+HEART = b"""
+class Heart:
+    def start(self):
+        pvm_host.schedule_timer(pvm_host.block_height() + 10, b"", None, 20000)
+
+    def handle_timer(self, payload):
+        self.start()
+"""
+
+
+async def start_heart(client):
+    """An actor that beats every ten blocks from height 12 on."""
+    alice = Wallet.dev(0)
+    deploy = DeployActor(bytes(32), HEART, b"", 5 * 10**14)
+    heart = (await client.execute(alice, deploy)).receipt.actor
+    await client.execute(alice, ExecuteActor(heart, "start", b"", 0))
+
+
+async def advanced(client, **target):
+    return [answer async for answer in client.advance(**target)]
+
+
+def test_time_passes_to_a_target(run_node):
+    """One header for a million empty heights, and progress that says so."""
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            first, last = await advanced(client, blocks=1_000_000)
+            assert (first.head.height, first.stop_height) == (0, 1_000_000)
+            assert not first.done
+            assert last.done
+            assert (last.head.height, last.head.span) == (1_000_000, 1_000_000)
+            assert list(last.heights) == []
+            await advanced(client, height=1_000_010)
+            *_, last = await advanced(client, duration_ms=5_000)
+            assert last.head.height == 1_000_015
+            *_, last = await advanced(client, until_idle=50)
+            assert last.head.height == 1_000_015
+
+    asyncio.run(scenario())
+
+
+def test_an_advance_says_where_anything_happened(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await start_heart(client)
+            *_, last = await advanced(client, next_timer=True)
+            assert (list(last.heights), last.summary.fires) == ([12], 1)
+            answers = await advanced(client, blocks=2_000)
+            heights = [height for one in answers for height in one.heights]
+            assert heights == list(range(22, 2013, 10))
+            assert [answer.done for answer in answers] == [False, False, False, True]
+            summary = answers[-1].summary
+            assert (summary.fires, summary.fires_failed) == (200, 0)
+            assert int(summary.fire_fees) > 200 * 1_000
+
+    asyncio.run(scenario())
+
+
+def test_an_advance_ends_when_nobody_listens(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await start_heart(client)
+            answers = client.advance(blocks=10_000_000)
+            await anext(answers)
+            await anext(answers)
+            await answers.aclose()
+            # The next order is taken when the header in hand is made.
+            assert (await client.mine()).height < 1_000_000
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ({"blocks": 0}, "NO_TIME_TO_PASS"),
+        ({"duration_ms": 0}, "NO_TIME_TO_PASS"),
+        ({"height": 0}, "HEIGHT_PASSED"),
+        ({"height": 2**63}, "HEIGHT_TOO_FAR"),
+        ({"blocks": 2**64 - 1}, "HEIGHT_TOO_FAR"),
+        ({"duration_ms": 2**64 - 1}, "HEIGHT_TOO_FAR"),
+        ({"until_idle": 2**64 - 1}, "HEIGHT_TOO_FAR"),
+        ({"next_timer": True}, "NO_TIMER_PENDING"),
+        ({"next_timer": False}, "INVALID_ARGUMENT"),
+    ],
+)
+def test_an_impossible_target_is_refused(run_node, target, reason):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            with pytest.raises(NodeError) as refused:
+                await advanced(client, **target)
+            assert refused.value.reason == reason
+            assert (await client.status()).head.height == 0
+            with pytest.raises(TypeError, match="exactly one of"):
+                await advanced(client)
 
     asyncio.run(scenario())
 
