@@ -4,6 +4,7 @@ import pytest
 
 from node.chain.block import ReceiptKind
 from node.testing import Devnet
+from tests.spec.puppets import STEADY
 
 HEART = """
 class Heart:
@@ -24,7 +25,7 @@ class Heart:
 )
 def test_a_timer_that_its_payer_cannot_pay_for(value, gas_limit, is_told):
     """CIP-5 §5.4 path 2 destroys it when it is due: the author hears it before."""
-    with Devnet() as chain:
+    with Devnet(**STEADY) as chain:
         actor = chain.deploy(HEART, value=value)
         receipt = actor.call("start", gas_limit)
         assert ("base units and its payer has" in receipt.hint) == is_told
@@ -33,7 +34,7 @@ def test_a_timer_that_its_payer_cannot_pay_for(value, gas_limit, is_told):
 
 
 def test_a_heartbeat_hears_that_it_will_end():
-    with Devnet() as chain:
+    with Devnet(**STEADY) as chain:
         actor = chain.deploy(HEART, value="5 CBY")
         assert actor.call("start", b"20000").hint == ""
         chain.mine(6)
