@@ -27,7 +27,7 @@ PACE_MS = 20
 """Fifty blocks a second: what is killed is killed within one."""
 
 NO_DOCKER = (
-    "make e2e needs Docker 25 or later with Compose 2.20 or later, and reaches none "
+    "make e2e needs Docker 25 or later with Compose 2.24 or later, and reaches none "
     "({why}): install Docker, or let DOCKER_HOST name one that runs"
 )
 
@@ -43,7 +43,8 @@ def engine() -> dict[str, str]:
             check=False,
             timeout=BUILD_SECONDS,
         )
-        assert done.returncode == 0, NO_DOCKER.format(why=done.stderr.strip())
+        if done.returncode != 0:
+            pytest.exit(NO_DOCKER.format(why=done.stderr.strip()), returncode=1)
         lines = (line.removeprefix("export ") for line in done.stdout.splitlines())
         return dict(line.split("=", 1) for line in lines if "=" in line)
     for command in (["docker", "version"], ["docker", "compose", "version"]):
@@ -53,7 +54,7 @@ def engine() -> dict[str, str]:
             )
         except (OSError, subprocess.SubprocessError) as error:
             why = getattr(error, "stderr", None) or error
-            pytest.fail(NO_DOCKER.format(why=str(why).strip()), pytrace=False)
+            pytest.exit(NO_DOCKER.format(why=str(why).strip()), returncode=1)
     return {}
 
 
