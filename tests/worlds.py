@@ -27,7 +27,7 @@ from node.chain.transaction import (
     decode_transaction,
     impersonate,
 )
-from node.chain.transition import build_block, next_state, open_state
+from node.chain.transition import build_block, build_next, next_state, open_state
 from node.primitives import codec
 from node.primitives.crypto import (
     derive_actor_address,
@@ -320,8 +320,15 @@ class KeptWorld(World):
         if self.chain is None:
             self._begin()
         candidates = [decode_transaction(raw) for raw in raws]
+        return self._commit(lambda parent: build_block(parent, candidates))
+
+    def run_empty(self, heights_max):
+        """A run of empty heights under one header, or one block if there is work."""
+        return self._commit(lambda parent: build_next(parent, (), heights_max))
+
+    def _commit(self, build):
         parent = self.state
-        result = self.worker.run(lambda: build_block(parent, candidates))
+        result = self.worker.run(lambda: build(parent))
         snapshot = self.chain.commit(parent.snapshot, parent.head, result)
         self.state = next_state(parent, result, snapshot)
         self.blocks.append(result.block)

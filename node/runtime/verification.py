@@ -167,6 +167,8 @@ def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
         _require(
             snapshot, keys.block_by_hash(header.hash()), keys.height8(header.height), at
         )
+        if header.span > 1 and snapshot.get(keys.run_config(header.height)) is None:
+            raise DamagedChain(f"the run that ends at {at} has no fee configuration")
         transactions += _verify_content(snapshot, header, at)
         blocks += 1
         parent = header

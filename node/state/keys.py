@@ -71,9 +71,6 @@ BASEFEE_CONFIG = b"sgbasefee_config"
 ACTIVATION_PREFIX = b"sv"
 
 
-ACTIVATION_PREFIX = b"sv"
-
-
 def activation(height: int) -> bytes:
     """Name of the rules that a height activates (D1)."""
     return ACTIVATION_PREFIX + height8(height)

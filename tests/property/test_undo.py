@@ -61,13 +61,13 @@ def rewind_and_go_on(world, crowd):
     held, sent = {}, []
     for _ in range(BLOCKS):
         held[world.state.head] = content(world.store)
-        world._nonces = {}
-        sent.append([world._transaction() for _ in range(crowd.randrange(5))])
-        world.mine(sent[-1])
+        sent.append(random_step(world, crowd))
+        take(world, sent[-1])
         require_whole(world, held[world.blocks[-2].header])
     head, last = world.state.head.height, content(world.store)
     lowest = world.chain.lowest_reachable(head)
-    assert lowest == head - BLOCKS_KEPT
+    ran_from = world.blocks[-1].header.height - world.blocks[-1].header.span
+    assert lowest <= max(head - BLOCKS_KEPT, ran_from), "at least this far back"
     header = crowd.choice([one for one in held if one.height >= lowest])
     world.rewind(header)
     rest, records = content(world.store)
@@ -77,15 +77,29 @@ def rewind_and_go_on(world, crowd):
     snapshot = world.state.snapshot
     assert recompute(snapshot) == state_root_of_pages(snapshot) == header.state_root
     hashes = [block.header.hash() for block in world.blocks]
-    gone = [
-        one.id for block in world.blocks[header.height :] for one in block.transactions
-    ]
+    above = [block for block in world.blocks if block.header.height > header.height]
+    gone = [one.id for block in above for one in block.transactions]
     assert sorted(world.undone) == sorted(gone)
-    del world.blocks[header.height :]
-    for raws in sent[header.height - head :]:
-        world.mine(raws)
+    del world.blocks[len(world.blocks) - len(above) :]
+    for step in sent[list(held).index(header) :]:
+        take(world, step)
     assert [block.header.hash() for block in world.blocks] == hashes
     assert content(world.store)[0] == last[0]
+
+
+def random_step(world, crowd):
+    """Transactions of the next block, or for how many empty heights it may stand."""
+    if crowd.randrange(4) == 0:
+        return crowd.randrange(1, 5)
+    world._nonces = {}
+    return [world._transaction() for _ in range(crowd.randrange(5))]
+
+
+def take(world, step):
+    if isinstance(step, int):
+        world.run_empty(step)
+    else:
+        world.mine(step)
 
 
 def require_whole(world, before):
