@@ -61,7 +61,7 @@ def damage_of(world, changes):
 def families(world):
     found = {}
     for key, value in records(world.store):
-        family = key[:1] if key[:1] in b"gtmnu" else key[:2]
+        family = key[:1] if key[:1] in b"gtmnb" else key[:2]
         if family not in NOT_COMMITTED:
             found.setdefault(family, []).append((key, value))
     return found
@@ -80,7 +80,7 @@ def test_whatever_is_missing_is_told(world):
     """One key of each family, the first and the last of it."""
     for family, pairs in families(world).items():
         # Without the oldest undo record the next one is the oldest.
-        first = pairs[family == b"u"]
+        first = pairs[family == keys.UNDO_PREFIX]
         for key, _ in (first, pairs[-1]):
             assert damage_of(world, {key: None}), family
 
