@@ -22,9 +22,8 @@ from itertools import takewhile
 
 from node.chain.accounts import load_account
 from node.chain.errors import InvalidTransaction, TransactionFault
-from node.chain.globals import load_globals
 from node.chain.transaction import Transaction
-from node.chain.transition import BlockResult, State, is_fee_at_rest
+from node.chain.transition import BlockResult, State, head_globals, is_fee_at_rest
 from node.chain.validation import intrinsic_cost, max_cost, validate_admission
 from node.primitives.types import Address, Hash32
 
@@ -245,7 +244,7 @@ class Pool:
             return (Dropped(replaced.transaction, _replaced_by(transaction)),)
         if len(self._by_id) <= self._limits.transactions_max:
             return ()
-        basefee = load_globals(state.snapshot).basefee_cycle
+        basefee = head_globals(state).basefee_cycle
         last = self._last(basefee)
         self._remove(last)
         reason = InvalidTransaction(
@@ -415,7 +414,7 @@ class Pool:
 
 
 def _prices(state: State) -> _Prices:
-    known = load_globals(state.snapshot)
+    known = head_globals(state)
     return _Prices(known.basefee_cycle, known.basefee_cell)
 
 

@@ -23,6 +23,7 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "devnet": inprocess.measure_devnet,
     "empty": inprocess.measure_empty_blocks,
     "fires": inprocess.measure_fires,
+    "calls": inprocess.measure_calls,
     "serial": traffic.measure_serial,
     "flight": traffic.measure_in_flight,
     "memory": starting.measure_memory,

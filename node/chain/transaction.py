@@ -213,7 +213,8 @@ def instruction_fields(instruction: Instruction) -> list[codec.Value]:
             list(v) if isinstance(v, tuple) else v for v in astuple(instruction.config)
         ]
         return [number, config]
-    return [number, *astuple(instruction)]
+    # Not `astuple`, which copies each field deeply.
+    return [number, *[getattr(instruction, n) for n in instruction.__slots__]]
 
 
 def signing_hash(body: bytes) -> Hash32:

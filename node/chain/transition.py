@@ -221,9 +221,14 @@ def _rules_after(state: State, known: Known) -> RuleSet:
     return RULE_SETS[governed.rules_at(state.head.height + 1)]
 
 
+def head_globals(state: State) -> Globals:
+    """The globals that the head left: prices of the next block, totals."""
+    return _known_of(state).globals
+
+
 def is_fee_at_rest(state: State) -> bool:
     """Whether empty blocks no longer change what a transaction costs (D7)."""
-    globals_ = _known_of(state).globals
+    globals_ = head_globals(state)
     config = load_basefee_config(state.snapshot, state.params)
     return all(
         next_basefee(fee, 0, config.target_cycles, config) == fee

@@ -7,11 +7,10 @@ limits belong together.
 from dataclasses import dataclass, replace
 
 from node.chain.accounts import load_account
-from node.chain.globals import load_globals
 from node.chain.params import U128_MAX
 from node.chain.simulation import LIMIT_MARGIN_DIVISOR, estimate_limits
 from node.chain.transaction import Body, Fund, SetBalance
-from node.chain.transition import State
+from node.chain.transition import State, head_globals
 from node.primitives.types import Amount
 from node.rpc.requests import Draft
 
@@ -59,7 +58,7 @@ def complete_draft(state: State, draft: Draft) -> Completed:
 def _body(state: State, draft: Draft, nonce: int) -> Body:
     """The body with what needs no execution; development instructions are free."""
     is_free = isinstance(draft.instruction, Fund | SetBalance)
-    globals_ = load_globals(state.snapshot)
+    globals_ = head_globals(state)
     cycle, cell = draft.max_priority_fee_per_cycle, draft.max_priority_fee_per_cell
     max_cycle, max_cell = draft.max_fee_per_cycle, draft.max_fee_per_cell
     if max_cycle is None:

@@ -22,7 +22,6 @@ from node.chain.advance import Passage, Target, is_done, stop_height, target_of
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
-from node.chain.globals import load_globals
 from node.chain.params import ChainParams
 from node.chain.simulation import call_read_only, estimate_limits
 from node.chain.timers import calendar
@@ -42,6 +41,7 @@ from node.chain.transition import (
     BlockResult,
     State,
     build_next,
+    head_globals,
     next_state,
     open_state,
 )
@@ -311,7 +311,7 @@ class Devnet:
         cells_limit: int | None,
         fees: Mapping[str, int],
     ) -> bytes:
-        globals_ = load_globals(self.state.snapshot)
+        globals_ = head_globals(self.state)
         queued = sum(1 for t in self._queue if t.sender == sender)
         nonce = load_account(self.state.snapshot, sender).nonce
         fields = {

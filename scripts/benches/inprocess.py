@@ -1,11 +1,18 @@
 """The chain in this process: a new `Devnet`, empty blocks, fires; and the bare VM."""
 
 import gc
+import json
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 from benches.report import Row, Section, interleave, median, median_ratio
+from node.chain.transaction import ExecuteActor
+from node.client import Wallet, build_body
+from node.config import genesis_folder
+from node.primitives.types import Amount
 from node.testing import Actor, Devnet
 from pvm import Meter, execute
 from pvm.testing import World
@@ -22,6 +29,9 @@ MESSAGES = 2_000
 NEW_DEVNET_MS_MAX = 10
 EMPTY_BLOCK_MS_MAX = 0.3
 FIRES_PER_SECOND_MIN = 4_000
+IMPERSONATED_PER_SECOND_MIN = 5_000
+SIGNED_PER_SECOND_MIN = 2_500
+CALLS = 200
 
 _MICRO = 1_000_000
 _CALL_CYCLES = 19_000_000
@@ -104,7 +114,8 @@ def _thread() -> float:
 def measure_empty_blocks() -> Section:
     """`Devnet.mine()` with nothing to do."""
     with Devnet() as chain:
-        header = chain.head
+        # More than are remembered, so that each is encoded and hashed again.
+        headers = [replace(chain.head, height=h) for h in range(EMPTY_BLOCKS)]
 
         def blocks() -> float:
             began = time.perf_counter()
@@ -114,7 +125,7 @@ def measure_empty_blocks() -> Section:
 
         def hashes() -> float:
             began = time.perf_counter()
-            for _ in range(EMPTY_BLOCKS):
+            for header in headers:
                 header.hash()
             return (time.perf_counter() - began) / EMPTY_BLOCKS
 
@@ -164,15 +175,81 @@ def _fires_per_second() -> float:
         for actor in actors:
             _arm(actor, first)
         chain.mine_until(first - 1)
+        before = len(chain.results)
         heights = ACTORS * TIMERS_PER_ACTOR // PER_HEIGHT
         gc.collect()
         began = time.perf_counter()
         chain.mine(heights)
         spent = time.perf_counter() - began
-        receipts = [r for result in chain.results[first:] for r in result.receipts]
+        receipts = [r for result in chain.results[before:] for r in result.receipts]
         assert len(receipts) == ACTORS * TIMERS_PER_ACTOR
         assert all(receipt.is_success for receipt in receipts)
     return len(receipts) / spent
+
+
+def measure_calls() -> Section:
+    """Transfers of the example token, one a block, impersonated and signed."""
+    source = (Path(genesis_folder()) / "actors" / "token.py").read_text("utf-8")
+    with Devnet() as chain:
+        owner, other = chain.accounts[:2]
+        supply = {"name": "Hay", "supply": 10**9}
+        token = chain.deploy(source, payload=json.dumps(supply).encode())
+        wanted = {"to": "0x" + other.address.hex(), "amount": 1}
+        payload = json.dumps(wanted).encode()
+
+        def impersonated() -> float:
+            began = time.perf_counter()
+            for _ in range(CALLS):
+                token.call("transfer", payload, cycles_limit=20_000, cells_limit=3_000)
+            return CALLS / (time.perf_counter() - began)
+
+        def signed() -> float:
+            wallet, nonce = Wallet.dev(owner.index), chain.account(owner).nonce
+            raws = [
+                wallet.sign(
+                    build_body(
+                        ExecuteActor(token.address, "transfer", payload, Amount(0)),
+                        chain_id=chain.params.chain_id,
+                        nonce=nonce + i,
+                        limits=(20_000, 3_000),
+                        max_fees=(10_000, 10_000),
+                    )
+                )
+                for i in range(CALLS)
+            ]
+            began = time.perf_counter()
+            for raw in raws:
+                chain.submit_raw(raw)
+                assert chain.mine().receipts[0].is_success
+            return CALLS / (time.perf_counter() - began)
+
+        def empty() -> float:
+            began = time.perf_counter()
+            for _ in range(CALLS):
+                chain.mine()
+            return CALLS / (time.perf_counter() - began)
+
+        rates = interleave(ROUNDS, impersonated, signed, empty)
+    named = (
+        ("impersonated", rates[0], IMPERSONATED_PER_SECOND_MIN),
+        ("signed", rates[1], SIGNED_PER_SECOND_MIN),
+    )
+    rows = tuple(
+        Row(
+            f"{name} calls of a token transfer, each its own block",
+            f"{median(taken):,.0f}/s",
+            f"empty blocks: {median(rates[2]):,.0f}/s",
+            f"> {least:,}/s",
+            median(taken) > least,
+        )
+        for name, taken, least in named
+    )
+    method = (
+        f"{ROUNDS} x {CALLS} calls of `transfer` of the example token (JSON in, two "
+        "storage entries, an event), one after another from the test's thread; what "
+        "is signed was signed before the clock starts."
+    )
+    return Section("In-process chain: calls", method, rows)
 
 
 def _arm(actor: Actor, first: int) -> None:
