@@ -121,7 +121,9 @@ def _actor_class(facts: Facts) -> str | None:
     ordinary = [
         name
         for name, node in facts.classes.items()
-        if name not in facts.exceptions and not _is_of_library(node, facts)
+        if name not in facts.exceptions
+        and not facts.is_enum(name)
+        and not _is_of_library(node, facts)
     ]
     return ordinary[0] if len(ordinary) == 1 else None
 

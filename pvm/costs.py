@@ -46,6 +46,7 @@ FOR_ROUND = 2
 WHILE_ROUND = 1  # + the test; a `while` pays for its first test where it stands
 DEFINITION = 10  # def and lambda, when evaluated
 CLASS = 200  # + its body
+ENUM_MEMBER = 20  # a constant of an Enum, made a member
 COMPREHENSION = 20
 COMPREHENSION_ROUND = 2
 COMPREHENSION_INNER_ROUND = 3  # more, for each round that starts an inner `for`

@@ -14,6 +14,9 @@ which no actor may use:
 * `type(x).__name__`, `x.__class__.__name__` → `hidden_name(x)`
 * `super().__init__()` → `super().hidden_dunder_init()`
 * imports of inert modules are dropped
+* `@dataclass` classes → with their methods written out (`records`)
+* `class E(Enum)` → `class E(hidden_enum)`, `hidden_members(E)`
+* `ABC` as a base and `@abstractmethod` are dropped
 * a class that would take its `__init__` from C gets an empty one, which carries the
   price of an instance
 """
@@ -23,7 +26,8 @@ from typing import TypeVar, cast
 
 from typing_extensions import override
 
-from pvm import language
+from pvm import enum_bodies, language, records
+from pvm.facts import ENUM, Facts, gather
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -31,12 +35,14 @@ SET = "hidden_set"
 ITERATOR = "hidden_iterator"
 CLASS_NAME = "hidden_name"
 DUNDER_PREFIX = "hidden_dunder_"
+MEMBERS = "hidden_members"
+
+_DROPPED = language.INERT_MODULES | language.COMPILER_MODULES.keys()
 
 
 def desugar(tree: ast.Module) -> ast.Module:
     """Rewrite a tree that the policy accepted."""
-    known = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    _Desugarer(known).visit(tree)
+    _Desugarer(gather(tree)).visit(tree)
     return ast.fix_missing_locations(tree)
 
 
@@ -65,8 +71,9 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
 class _Desugarer(ast.NodeTransformer):
     """Visits bottom up; a statement may become several."""
 
-    def __init__(self, classes: set[str]) -> None:
-        self.classes = classes
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.fields = records.all_fields(facts)
         self.temporaries = 0
 
     def temporary(self) -> str:
@@ -212,15 +219,13 @@ class _Desugarer(ast.NodeTransformer):
     @override
     def visit_Import(self, node: ast.Import) -> ast.stmt | None:
         self.generic_visit(node)
-        node.names = [
-            alias for alias in node.names if alias.name not in language.INERT_MODULES
-        ]
+        node.names = [alias for alias in node.names if alias.name not in _DROPPED]
         return node if node.names else None
 
     @override
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | None:
         self.generic_visit(node)
-        return None if node.module in language.INERT_MODULES else node
+        return None if node.module in _DROPPED else node
 
     # ---- functions and classes
 
@@ -228,10 +233,22 @@ class _Desugarer(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.name = _private(node.name)
         node.returns = None
+        node.decorator_list = [
+            one
+            for one in node.decorator_list
+            if self.facts.meaning(one) != "abc.abstractmethod"
+        ]
         return self.inside(node)
 
     @override
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef | list[ast.stmt]:
+        if self.facts.is_enum(node.name):
+            return self._enum(node)
+        if node.name in self.fields:
+            node = records.written_out(self.facts, node, self.fields[node.name])
+        node.bases = [
+            base for base in node.bases if self.facts.meaning(base) != "abc.ABC"
+        ]
         node.name = _private(node.name)
         self.generic_visit(node)
         has_own = any(
@@ -239,12 +256,23 @@ class _Desugarer(ast.NodeTransformer):
             for statement in node.body
         )
         first = node.bases[0] if node.bases else None
-        has_inherited = isinstance(first, ast.Name) and first.id in {
-            _private(name) for name in self.classes
-        }
-        if not has_own and not has_inherited:
+        is_native = first is None or (
+            isinstance(first, ast.Name)
+            and first.id in language.EXCEPTIONS
+            and self.facts.is_universal(first.id)
+        )
+        if not has_own and is_native:
             node.body.append(_empty_init(node, takes_arguments=first is not None))
         return node
+
+    def _enum(self, node: ast.ClassDef) -> list[ast.stmt]:
+        """An Enum, and the call that makes its members."""
+        enum_bodies.number(self.facts, node)
+        node.bases = [_load(ENUM)]
+        node.name = _private(node.name)
+        self.generic_visit(node)
+        made = ast.Expr(_call(MEMBERS, _load(node.name)))
+        return [node, _located(made, node)]
 
 
 def _empty_init(node: ast.ClassDef, *, takes_arguments: bool) -> ast.stmt:

@@ -17,9 +17,11 @@ from pvm import (
     leaves,
     methods,
     policy_values,
+    records,
     syntax,
 )
 from pvm.errors import CompileError, Refusal
+from pvm.facts import ENUM
 from pvm.operations import Operations
 from pvm.pricing import Price
 from pvm.syntax import again, call, constant, load
@@ -37,6 +39,9 @@ HELPERS: Mapping[str, str] = {
     desugar.CLASS_NAME: "_class_name",
     decorators.ENTER: "_enter_method",
     decorators.LEAVE: "_leave_method",
+    desugar.MEMBERS: "_members",
+    ENUM: "_Enum",
+    records.MISSING: "_missing",
 }
 """What desugaring wrote → the helper."""
 

@@ -12,6 +12,9 @@ from pvm import language
 from pvm.imports import Find, nothing
 
 FunctionNode = ast.FunctionDef | ast.Lambda
+ENUM = "hidden_enum"
+"""The base of an Enum, desugared."""
+
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -38,6 +41,25 @@ class Facts:
     access run nothing of the actor's."""
     can_negate: bool
     """`x - 1` is `x + -1`: no class that could be met has `__add__` or `__sub__`."""
+
+    def meaning(self, node: ast.expr) -> str:
+        """`module.name` for what is imported, by either form; else nothing."""
+        match node:
+            case ast.Name(id=local) if local in self.imports:
+                return ".".join(self.imports[local])
+            case ast.Attribute(value=ast.Name(id=local), attr=name):
+                return f"{self.modules[local]}.{name}" if local in self.modules else ""
+            case _:
+                return ""
+
+    def is_enum(self, name: str) -> bool:
+        """Whether a class of the module is an Enum, desugared or not."""
+        node = self.classes.get(name)
+        return node is not None and any(
+            self.meaning(base) == "enum.Enum"
+            or (isinstance(base, ast.Name) and base.id == ENUM)
+            for base in node.bases
+        )
 
     def is_universal(self, name: str) -> bool:
         """Whether `name` means the builtin wherever it stands."""
@@ -90,8 +112,10 @@ def gather(tree: ast.Module, find: Find = nothing) -> Facts:
 
 _ADDING = frozenset({"__add__", "__sub__"})
 
-_WITHOUT_OPERATORS = language.INERT_MODULES | language.words(
-    "base64 binascii hashlib hmac json math pvm_host struct"
+_WITHOUT_OPERATORS = (
+    language.INERT_MODULES
+    | language.COMPILER_MODULES.keys()
+    | language.words("base64 binascii hashlib hmac json math pvm_host struct")
 )
 """Modules whose objects, if there are any, neither add nor subtract."""
 

@@ -21,6 +21,7 @@ from pvm import (
 )
 from pvm.classes import CLASS_OF, class_name
 from pvm.depth import END
+from pvm.enums import Enum, Missing, make_members
 from pvm.errors import TooDeepRecursion
 from pvm.execution import Execution, Helper
 from pvm.libraries import module
@@ -109,6 +110,7 @@ HELPERS: Mapping[str, Helper] = {
     "_set_of": containers.set_of,
     "_format": text.format_field,
     "_class_name": class_name,
+    "_members": make_members,
     "_bind": methods.bind,
     "_native": methods.native,
     "_receiver": methods.receiver,
@@ -133,6 +135,8 @@ HELPERS: Mapping[str, Helper] = {
 }
 
 NATIVES: Mapping[str, object] = {
+    "_Enum": Enum,
+    "_missing": Missing(),
     "_len": len,
     "_isinstance": isinstance,
     "_enumerate": enumerate,

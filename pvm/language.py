@@ -117,6 +117,22 @@ DECORATORS = frozenset({"property", "staticmethod", "classmethod"})
 IMPLICIT_MODULES = frozenset({"pvm_host"})
 """There without an import (host.md §2)."""
 
+COMPILER_MODULES: Mapping[str, frozenset[str]] = {
+    "abc": words("ABC abstractmethod"),
+    "dataclasses": words("dataclass field"),
+    "enum": words("Enum auto"),
+}
+"""Modules whose names the compiler knows: each stands in its place only."""
+
+COMPILER_PLACES: Mapping[str, str] = {
+    "abc.ABC": "a base class only",
+    "abc.abstractmethod": "a decorator of methods only",
+    "dataclasses.dataclass": "a decorator of classes only",
+    "dataclasses.field": "the value of a field of a dataclass only",
+    "enum.Enum": "the one base of an Enum only",
+    "enum.auto": "the value of a member of an Enum only",
+}
+
 INERT_MODULES = frozenset({"typing", "__future__"})
 """Imported names may stand in annotations, which are never evaluated."""
 
@@ -206,10 +222,37 @@ REFUSED_MODULES: Mapping[str, str] = {
     "os": "nothing: an actor has no files",
     "sys": "nothing",
     "asyncio": "pvm_host.schedule_timer or send_message",
-    "dataclasses": "a class with __init__",
-    "enum": "constants of the module",
-    "abc": "a method that raises NotImplementedError",
+    "contextlib": "a class with __enter__ and __exit__",
+    "uuid": "pvm_host.keccak256 or randomness",
+    "secrets": "pvm_host.randomness",
+    "logging": "pvm_host.emit_event",
+    "inspect": "nothing: names are static",
 }
+
+ABSENT_NAMES: Mapping[str, str] = {
+    "collections.namedtuple": "a dataclass",
+    "collections.ChainMap": "{**one, **other}",
+    "operator.attrgetter": "lambda x: x.name",
+    "operator.methodcaller": "lambda x: x.name()",
+    "dataclasses.asdict": "a method that builds the dict",
+    "dataclasses.astuple": "a method that builds the tuple",
+    "dataclasses.replace": "a call of the class",
+    "dataclasses.fields": "a tuple of names",
+    "dataclasses.KW_ONLY": "an __init__ of the class",
+    "dataclasses.InitVar": "an __init__ of the class",
+    "enum.IntEnum": "Enum, and .value",
+    "enum.StrEnum": "Enum, and .value",
+    "enum.Flag": "constants of the module",
+    "enum.IntFlag": "constants of the module",
+    "enum.unique": "nothing: one value is one member",
+    "abc.ABCMeta": "ABC as a base",
+    "abc.abstractproperty": "property and abstractmethod",
+    "functools.lru_cache": "cache",
+    "functools.total_ordering": "the methods themselves",
+    "functools.singledispatch": "isinstance",
+    "functools.cached_property": "an attribute set in __init__",
+}
+"""What CPython's module has and ours has not: what to write instead."""
 
 NEVER_ATTRIBUTES = words(
     "ag_await ag_code ag_frame ag_running ag_suspended cr_await cr_code "

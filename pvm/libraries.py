@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from types import CodeType, FunctionType
 
+from pvm import enums, language
 from pvm.depth import LINKS
 from pvm.execution import ACTOR_MODULE, Execution, SealedModule
 from pvm.facts import Facts, gather
@@ -50,6 +51,9 @@ def find_module(name: str) -> ModuleNames | None:
     """What a module of the universe offers."""
     if name in EXPORTS:
         return ModuleNames(EXPORTS[name], ATTRIBUTES.get(name, frozenset()))
+    if name in language.COMPILER_MODULES:
+        exports = language.COMPILER_MODULES[name]
+        return ModuleNames(exports, enums.ATTRIBUTES if name == "enum" else frozenset())
     found = library(name)
     return None if found is None else found.names
 

@@ -7,8 +7,9 @@ changes nothing in the tree and collects every refusal it finds.
 
 import ast
 from dataclasses import replace
+from typing import cast
 
-from pvm import decorators, language
+from pvm import decorators, enum_bodies, language, records
 from pvm.errors import CompileError
 from pvm.facts import copied_nodes, gather, is_generator
 from pvm.imports import Find
@@ -51,6 +52,8 @@ class _Policy(PolicyOfExpressions):
             for target in node.targets:
                 self._check_target(target)
                 self.check(target, place)
+        if place.class_kind == "enum" and enum_bodies.is_auto(self.facts, value):
+            return
         is_yield = isinstance(value, ast.Yield) or (
             isinstance(value, ast.YieldFrom) and isinstance(node, ast.Expr)
         )
@@ -74,11 +77,26 @@ class _Policy(PolicyOfExpressions):
                     self.check_no_star(element)
 
     def _check_annassign(self, node: ast.AnnAssign, place: Place) -> None:
+        if place.class_kind == "dataclass" and records.is_field(node):
+            self._check_field(node, place)
+            return
         if node.value is None and place.function is not None:
             self.refuse(node, "an annotation without a value", "a value")
         self.check(node.target, place)
         if node.value is not None:
             self.check(node.value, place)
+
+    def _check_field(self, node: ast.AnnAssign, place: Place) -> None:
+        """A field of a dataclass; its `field(…)` holds expressions of the class."""
+        self.check(node.target, place)
+        for reason, instead in records.check_field(self.facts, node):
+            self.refuse(node, reason, instead)
+        value = node.value
+        if records.is_field_call(self.facts, value):
+            for keyword in cast("ast.Call", value).keywords:
+                self.check(keyword.value, replace(place, class_body=False))
+        elif value is not None:
+            self.check(value, place)
 
     def _check_augassign(self, node: ast.AugAssign, place: Place) -> None:
         if isinstance(node.target, ast.Subscript) and isinstance(
@@ -219,7 +237,10 @@ class _Policy(PolicyOfExpressions):
     def _check_functiondef(self, node: ast.FunctionDef, place: Place) -> None:
         self.functions += 1
         is_method = place.class_body
-        if not (is_method and node.name in language.DUNDER_METHODS):
+        is_special = node.name in language.DUNDER_METHODS or (
+            place.class_kind == "dataclass" and node.name == records.POST_INIT
+        )
+        if not (is_method and is_special):
             self.check_identifier(node, node.name)
         for decorator in node.decorator_list:
             self._check_decorator(decorator, place)
@@ -246,6 +267,9 @@ class _Policy(PolicyOfExpressions):
             case _ if decorators.decorator_name(node, self.facts) is not None:
                 for argument in node.args if isinstance(node, ast.Call) else ():
                     self.check(argument, place)
+            case _ if self.facts.meaning(node) == "abc.abstractmethod":
+                if not place.class_body:
+                    self.refuse(node, "abstractmethod is a decorator of methods only")
             case _:
                 self.check(node, place)
 
@@ -258,18 +282,46 @@ class _Policy(PolicyOfExpressions):
         if node.keywords:
             self.refuse(node, "a class has keywords or a metaclass")
         for decorator in node.decorator_list:
-            if decorators.decorator_name(decorator, self.facts) is None:
-                reason = "a class has decorators other than cowboy_sdk's"
-                self.refuse(node, reason, "a class with __init__")
+            self._check_class_decorator(node, decorator)
         if len(node.bases) > language.BASES_MAX:
             self.refuse(node, f"more than {language.BASES_MAX} bases")
         for base in node.bases:
             self._check_base(base)
-        self.check_body(node.body, Place(class_body=True))
+        kind = self._class_kind(node)
+        self.check_body(node.body, Place(class_body=True, class_kind=kind))
         self.classes_seen.add(node.name)
+
+    def _class_kind(self, node: ast.ClassDef) -> str:
+        """Whether it is an Enum or a dataclass; an Enum is checked as a whole."""
+        if any(self.facts.meaning(base) == "enum.Enum" for base in node.bases):
+            for part, reason, instead in enum_bodies.check(self.facts, node):
+                self.refuse(part, reason, instead)
+            return "enum"
+        is_record = records.decorator_of(self.facts, node) is not None
+        return "dataclass" if is_record else ""
+
+    def _check_class_decorator(self, node: ast.ClassDef, decorator: ast.expr) -> None:
+        if decorators.decorator_name(decorator, self.facts) is not None:
+            return
+        if decorator is not records.decorator_of(self.facts, node):
+            reason = (
+                "a class has a decorator that is neither dataclass nor cowboy_sdk's"
+            )
+            self.refuse(node, reason, "a class with __init__")
+            return
+        for reason in records.check_decorator(decorator):
+            self.refuse(decorator, reason, "an __init__ of the class")
+        misplaced = records.first_misplaced(records.fields_of(self.facts, node))
+        if misplaced is not None:
+            reason = f"the field {misplaced.name!r} has no default after one that has"
+            self.refuse(node, reason, "the fields without a default first")
 
     def _check_base(self, node: ast.expr) -> None:
         match node:
+            case _ if self.facts.meaning(node) in {"enum.Enum", "abc.ABC"}:
+                pass
+            case ast.Name(id=name) if self.facts.is_enum(name):
+                self.refuse(node, "a base class that is an Enum", "an Enum of its own")
             case ast.Name(id=name) if name in self.classes_seen:
                 pass
             case ast.Name(id=name) if name in language.EXCEPTIONS and (

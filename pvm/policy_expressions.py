@@ -19,11 +19,7 @@ class PolicyOfExpressions(PolicyWalk):
         self, node: ast.Name, _place: Place
     ) -> None:
         self.check_identifier(node, node.id)
-        if decorators.decorator_name(node, self.facts) is not None:
-            self.refuse(node, f"{node.id} only decorates", f"@{node.id}")
-            return
-        if node.id in self.facts.host_errors and isinstance(node.ctx, ast.Load):
-            self.refuse(node, _HOST_ERROR_REASON)
+        if self._is_misplaced(node, node.id):
             return
         if not isinstance(node.ctx, ast.Load) or node.id in self.facts.bound:
             return
@@ -41,6 +37,19 @@ class PolicyOfExpressions(PolicyWalk):
             node.id, (f"the name {node.id!r} is not defined", "")
         )
         self.refuse(node, reason, instead)
+
+    def _is_misplaced(self, node: ast.Name | ast.Attribute, name: str) -> bool:
+        """Whether an imported name stands where it may not; refuses it."""
+        place = language.COMPILER_PLACES.get(self.facts.meaning(node))
+        if decorators.decorator_name(node, self.facts) is not None:
+            self.refuse(node, f"{name} only decorates", f"@{name}")
+        elif self.is_host_error(node) and isinstance(node.ctx, ast.Load):
+            self.refuse(node, _HOST_ERROR_REASON)
+        elif place is not None:
+            self.refuse(node, f"{name} is {place}")
+        else:
+            return False
+        return True
 
     def _check_attribute(self, node: ast.Attribute, place: Place) -> None:
         is_read = isinstance(node.ctx, ast.Load)
@@ -88,10 +97,8 @@ class PolicyOfExpressions(PolicyWalk):
         elif node.attr not in self.names_of(module).exports:
             reason = f"the module {module} has no {node.attr!r}"
             self.refuse(node, reason, instead_of(module, node.attr))
-        elif self.is_host_error(node):
-            self.refuse(node, _HOST_ERROR_REASON)
-        elif decorators.decorator_name(node, self.facts) is not None:
-            self.refuse(node, f"{node.attr} only decorates", f"@{node.attr}")
+        else:
+            self._is_misplaced(node, node.attr)
 
     def _check_super(self, node: ast.expr, place: Place) -> None:
         is_method = place.is_method and not place.in_comprehension
@@ -182,6 +189,8 @@ class PolicyOfExpressions(PolicyWalk):
                 )
             case ast.Call():
                 return self.is_class_of(node)
+            case ast.Attribute(value=ast.Name(id=name)):
+                return self.facts.is_enum(name)
             case _:
                 return False
 

@@ -102,9 +102,10 @@ def check_import(  # noqa: C901 - a line for each reason
 
 
 def instead_of(module: str, name: str) -> str:
-    """What to write for a name that a module has not; only the SDK's are known."""
-    is_sdk = module.partition(".")[0] == "cowboy_sdk"
-    return language.ABSENT_FROM_SDK.get(name, "") if is_sdk else ""
+    """What to write for a name that a module has not, where that is known."""
+    if module.partition(".")[0] == "cowboy_sdk":
+        return language.ABSENT_FROM_SDK.get(name, "")
+    return language.ABSENT_NAMES.get(f"{module}.{name}", "")
 
 
 def _check_module(name: str, find: Find) -> Refused:

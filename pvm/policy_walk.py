@@ -21,6 +21,8 @@ class Place:
     is_method: bool = False
     """Set directly in a method, not in what is nested in it."""
     class_body: bool = False
+    class_kind: str = ""
+    """In the body of a dataclass or of an Enum: "dataclass", "enum"."""
     is_generator: bool = False
     in_comprehension: bool = False
     enclosing: frozenset[str] = frozenset()

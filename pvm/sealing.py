@@ -88,4 +88,5 @@ def _check(value: object) -> None:
     else:
         is_fixed = isinstance(value, (*_SCALARS, SealedFunction, SealedModule))
         is_fixed = is_fixed or isinstance(value, Sealed) or callable(value)
+        is_fixed = is_fixed or type(value).__setattr__ is not object.__setattr__
         assert is_fixed, f"a library shares a {type(value).__name__}"

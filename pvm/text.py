@@ -10,8 +10,10 @@ from types import FunctionType, GeneratorType, MethodType
 from pvm import costs
 from pvm.classes import class_name, is_actor_class, name_of_class
 from pvm.containers import snapshot
+from pvm.enums import Enum, member_text
 from pvm.exceptions import is_stripped, refused
 from pvm.execution import Execution, SealedModule
+from pvm.sealing import SealedFunction
 from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
 
@@ -47,7 +49,9 @@ def integer_text(vm: Execution, value: int) -> str:
     return text
 
 
-def to_str(vm: Execution, value: object) -> str:
+def to_str(  # noqa: PLR0911 - a line for each kind
+    vm: Execution, value: object
+) -> str:
     """`str(value)`."""
     kind = type(value)
     if kind is str:
@@ -59,6 +63,8 @@ def to_str(vm: Execution, value: object) -> str:
     method = _actor_method(kind, "__str__")
     if method is not None:
         return _text_result(method(value))  # type: ignore[operator] # a function
+    if isinstance(value, Enum):
+        return member_text(value)
     return to_repr(vm, value)
 
 
@@ -123,6 +129,8 @@ def _scalar(  # noqa: C901, PLR0911 - a line for each kind, the frequent first
     method = _actor_method(kind, "__repr__")
     if method is not None:
         return _text_result(method(value))  # type: ignore[operator] # a function
+    if isinstance(value, Enum):
+        return f"<{member_text(value)}: {to_repr(vm, value.value)}>"
     if is_actor_class(kind):
         return f"<{class_name(vm, value)}>"
     return "<function>" if callable(value) else "<object>"
@@ -174,7 +182,7 @@ def _other_brackets(vm: Execution, value: object) -> tuple[str, Sequence[object]
 def _actor_method(kind: type, name: str) -> object:
     """A method that the actor's class defines, or None for a native one."""
     method = getattr(kind, name, None)
-    return method if isinstance(method, FunctionType) else None
+    return method if isinstance(method, FunctionType | SealedFunction) else None
 
 
 def _text_result(text: object) -> str:

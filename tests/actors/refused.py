@@ -208,7 +208,7 @@ def deco(f):
     return f
 
 @deco
-class A:  ### a class has decorators
+class A:  ### a class has a decorator that is neither
     pass
 ---
 def f():

@@ -21,10 +21,12 @@ from node.rpc.errors import table
 from pvm import costs, language
 from pvm.compiler import compile_actor
 from pvm.errors import CompileError, Halt, HostErrorCode
+from pvm.libraries import find_module
 from pvm.modules import EXPORTS
 from pvm.modules.pvm_host import FUNCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = sorted(path.stem for path in (ROOT / "pvm" / "library").glob("*.py"))
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
@@ -206,6 +208,9 @@ def test_everything_that_is_said_to_be_refused_is(code):
         ("exceptions", language.EXCEPTIONS | language.HOST_ERRORS),
         ("modules", {name for name in EXPORTS if "." not in name}),
         ("refused modules", set(language.REFUSED_MODULES)),
+        ("names of the compiler", set().union(*language.COMPILER_MODULES.values())),
+        ("library modules", set(LIBRARY)),
+        *((f"names of {name}", find_module(name).exports) for name in LIBRARY),
         *((f"methods of {name}", names) for name, names in language.METHODS.items()),
     ],
 )
