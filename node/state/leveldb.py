@@ -110,7 +110,15 @@ class LevelSnapshot:
 class LevelStore:
     """A `Store` in a folder of the file system."""
 
-    __slots__ = ("_database", "_folder", "_head", "_is_failed", "_lock", "_watermark")
+    __slots__ = (
+        "_database",
+        "_folder",
+        "_head",
+        "_is_failed",
+        "_is_unsynced",
+        "_lock",
+        "_watermark",
+    )
 
     def __init__(self, folder: Path, *, max_open_files: int = MAX_OPEN_FILES) -> None:
         """Open the database in `folder`, or make one if the folder is empty or absent.
@@ -124,6 +132,7 @@ class LevelStore:
         self._folder = folder
         self._head = 0
         self._is_failed = False
+        self._is_unsynced = False
         with ExitStack() as parts:
             self._lock = _take_folder(folder)
             parts.callback(os.close, self._lock)
@@ -198,7 +207,10 @@ class LevelStore:
         batch.write()
         self._head = head
         if sync:
+            if self._is_unsynced:
+                _sync_older_logs(self._folder)
             self._watermark.move_to(head)
+        self._is_unsynced = not sync
 
     def close(self) -> None:
         """Release the database; further calls raise `StoreClosed`."""
@@ -284,6 +296,30 @@ def _write_format(folder: Path) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise _unwritable(error.strerror or str(error), folder) from error
+
+
+def _sync_older_logs(folder: Path) -> None:
+    """Sync the logs before the one that is written to.
+
+    LevelDB syncs only that one. Where it has just begun a new log, unsynced commits
+    may lie in the one before until a table holds them: after a power cut they would
+    be missing below the synced one.
+    """
+    names = os.listdir(folder)  # noqa: PTH208 - only names are wanted
+    logs = sorted((name for name in names if name.endswith(".log")), key=_number_of)
+    for name in logs[:-1]:
+        try:
+            descriptor = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # a table holds it by now
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _number_of(name: str) -> int:
+    return int(name.partition(".")[0])
 
 
 def _open_watermark(folder: Path) -> Watermark:

@@ -107,6 +107,23 @@ def test_a_torn_log_loses_whole_commits_only(folder):
     assert len(keys) == 5 * 19
 
 
+def test_a_synced_commit_carries_a_log_with_it_that_was_just_left(folder, monkeypatch):
+    """LevelDB syncs the newest log alone, and the one before may hold commits."""
+    synced = []
+    with LevelStore(folder) as store:
+        left = folder / "000001.log"
+        left.touch()
+        monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+        store.commit(WriteSet({b"a": b"1"}))
+        assert synced == [], "nothing was unsynced"
+        store.commit(WriteSet({b"b": b"2"}), sync=False)
+        assert synced == []
+        store.commit(WriteSet({b"c": b"3"}))
+        assert synced == [left.stat().st_ino]
+        store.commit(WriteSet({b"d": b"4"}))
+        assert len(synced) == 1
+
+
 # --- folders that are not ours -----------------------------------------------------
 
 
