@@ -6,6 +6,7 @@ what the chain refuses, 3 when no node answers.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Concatenate, NoReturn, ParamSpec, Protocol, TypeAlias, cast
 
 import click
@@ -14,6 +15,8 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from node.cli.output import Output
+from node.client.channels import Endpoint, open_channel
+from node.rpc.access import AccessError, read_authorities, read_token
 
 __all__ = [
     "EXIT_REFUSED",
@@ -31,13 +34,6 @@ Command: TypeAlias = Callable[[], None]
 """What click makes a command of: it alone knows the arguments, and gives them."""
 
 _STATUS_KEY = "grpc-status-details-bin"
-_MESSAGE_BYTES_MAX = 64 << 20
-"""Of an answer: a whole block with its receipts may be large."""
-
-_OPTIONS = [
-    ("grpc.max_receive_message_length", _MESSAGE_BYTES_MAX),
-    ("grpc.enable_http_proxy", 0),
-]
 
 
 class _Failure(Protocol):
@@ -55,11 +51,11 @@ class Connection:
 
     __slots__ = ("channel", "output", "timeout", "url")
 
-    def __init__(self, url: str, timeout: float, output: Output) -> None:
-        self.url = url.partition("://")[2] or url
+    def __init__(self, endpoint: Endpoint, timeout: float, output: Output) -> None:
+        self.url = endpoint.target
         self.timeout = timeout
         self.output = output
-        self.channel = grpc.insecure_channel(self.url, options=_OPTIONS)
+        self.channel = open_channel(endpoint)
 
     def refuse(self, message: str) -> NoReturn:
         """End the command: the chain said no."""
@@ -113,6 +109,17 @@ def _reason(error: _Failure) -> str | None:
     return None
 
 
+def _endpoint(url: str, tls_ca: Path | None, token_file: Path | None) -> Endpoint:
+    try:
+        return Endpoint(
+            url,
+            None if tls_ca is None else read_authorities(tls_ca),
+            None if token_file is None else read_token(token_file),
+        )
+    except AccessError as error:
+        raise click.UsageError(str(error)) from error
+
+
 def client_command(
     function: Callable[Concatenate[Connection, Parameters], None],
 ) -> Command:
@@ -122,10 +129,13 @@ def client_command(
         url: str,
         timeout: float,
         is_json: bool,  # noqa: FBT001 - a flag
+        tls_ca: Path | None,
+        token_file: Path | None,
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> None:
-        connection = Connection(url, timeout, Output(is_json=is_json))
+        endpoint = _endpoint(url, tls_ca, token_file)
+        connection = Connection(endpoint, timeout, Output(is_json=is_json))
         with connection.failures_told():
             function(connection, *args, **kwargs)
 
@@ -151,7 +161,17 @@ def client_command(
             "--url",
             default="127.0.0.1:50051",
             metavar="HOST:PORT",
-            help="Where the node is.",
+            help="Where the node is; https://HOST:PORT, if it speaks TLS.",
+        ),
+        click.option(
+            "--tls-ca",
+            type=click.Path(path_type=Path),
+            help="Authorities to trust with TLS, PEM.  [default: the system's]",
+        ),
+        click.option(
+            "--token-file",
+            type=click.Path(path_type=Path),
+            help="The token that the node wants.",
         ),
     ):
         decorated = option(decorated)

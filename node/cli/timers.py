@@ -1,4 +1,4 @@
-"""`cowboy-devnet timers`: those that wait, and how others ended."""
+"""`cowboy-devnet timers`: those that wait, how others ended, and what changes."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,12 @@ from node.cli import arguments
 from node.cli.connection import Connection, client_command
 from node.cli.describing import receipt_fields
 from node.cli.output import amount, bytes_text, hexadecimal
+from node.rpc.v1 import streams_pb2
 from node.rpc.v1 import timers_pb2 as messages
+from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
 from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
 
-__all__ = ["timers"]
+__all__ = ["change_row", "timers"]
 
 _PAGE_TIMERS = 1_000
 _HELP = ("-h", "--help")
@@ -158,3 +160,43 @@ def _end_fields(timer: messages.Timer) -> dict[str, str]:
     return fields | {
         name.replace("_", " "): number for name, number in sorted(end.numbers.items())
     }
+
+
+@timers.command("watch")
+@click.option(
+    "--actor", "actors", type=arguments.address, multiple=True, help="Only of these."
+)
+@click.option(
+    "--timer", "timer_ids", type=arguments.hash32, multiple=True, help="Only these."
+)
+@client_command
+def watch_timers(
+    connection: Connection, actors: tuple[bytes, ...], timer_ids: tuple[bytes, ...]
+) -> None:
+    """Show every change in timers' lives as it happens, until Ctrl-C."""
+    output = connection.output
+    request = streams_pb2.StreamTimersRequest(actors=actors, timer_ids=timer_ids)
+    for message in StreamServiceStub(connection.channel).StreamTimers(request):
+        if output.is_json:
+            output.message(message)
+        elif message.HasField("reverted"):
+            output.line(f"the chain was rewound to height {message.reverted.height}")
+        else:
+            output.line("  ".join(change_row(message.change)))
+
+
+def change_row(change: streams_pb2.TimerChange) -> tuple[str, ...]:
+    """A change in words: when, what, why, of which timer, with the numbers compared."""
+    decision = change.decision
+    numbers = [f"{name}={number}" for name, number in sorted(decision.numbers.items())]
+    reason = f"({decision.reason})" if decision.reason else ""
+    words = [
+        str(decision.height),
+        decision.decision,
+        reason,
+        hexadecimal(change.timer_id),
+        f"of {hexadecimal(change.actor)}",
+        f"due {change.due_height}",
+        *numbers,
+    ]
+    return tuple(word for word in words if word)

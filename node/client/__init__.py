@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from node.client.asynchronous import AsyncClient
     from node.client.client import Client
     from node.client.errors import NodeError, NodeUnreachable, TransactionDropped
-    from node.client.messages import EventFilter, TimerQuery, draft
+    from node.client.messages import EventFilter, TimerFilter, TimerQuery, draft
     from node.client.wallet import Wallet, build_body
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "EventFilter",
     "NodeError",
     "NodeUnreachable",
+    "TimerFilter",
     "TimerQuery",
     "TransactionDropped",
     "Wallet",
@@ -34,6 +35,7 @@ _HOMES = {
     "EventFilter": "messages",
     "NodeError": "errors",
     "NodeUnreachable": "errors",
+    "TimerFilter": "messages",
     "TimerQuery": "messages",
     "TransactionDropped": "errors",
     "Wallet": "wallet",

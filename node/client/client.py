@@ -6,24 +6,22 @@ refuses is a `NodeError` with its stable reason; a node that does not answer is
 `NodeUnreachable`. Lists turn their pages by themselves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Self, TypeVar
-
-import grpc
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.chain.transaction import Instruction
+from node.client.channels import Endpoint, open_channel
 from node.client.errors import errors_told
 from node.client.messages import (
     CALL_SECONDS,
-    CHANNEL_OPTIONS,
     EventFilter,
+    TimerFilter,
     TimerQuery,
     advance_request,
     block_request,
     committed_of,
     draft,
-    host_port,
     sign_prepared,
     simulate_request,
     storage_request,
@@ -43,6 +41,9 @@ from node.rpc.v1 import (
     types_pb2,
 )
 
+if TYPE_CHECKING:
+    import grpc
+
 __all__ = ["Client"]
 
 _Request = TypeVar("_Request")
@@ -56,12 +57,21 @@ class Client:
     """A connection to a node; close it, or leave it to `with`. One for many threads."""
 
     def __init__(
-        self, url: str = "127.0.0.1:50051", *, timeout: float = CALL_SECONDS
+        self,
+        url: str = "127.0.0.1:50051",
+        *,
+        timeout: float = CALL_SECONDS,
+        tls_ca: bytes | None = None,
+        token: str | None = None,
     ) -> None:
-        """Connect lazily: nothing is sent before the first call."""
-        self.url = host_port(url)
+        """Connect lazily: nothing is sent before the first call.
+
+        `https://…` means TLS, and so do authorities to trust, as PEM.
+        """
+        endpoint = Endpoint(url, tls_ca, token)
+        self.url = endpoint.target
         self.timeout = timeout
-        self._channel = grpc.insecure_channel(self.url, options=list(CHANNEL_OPTIONS))
+        self._channel = open_channel(endpoint)
         self._transactions = transactions_pb2_grpc.TransactionServiceStub(self._channel)
         self._queries = queries_pb2_grpc.QueryServiceStub(self._channel)
         self._timers = timers_pb2_grpc.TimerServiceStub(self._channel)
@@ -263,9 +273,12 @@ class Client:
         resume_after: types_pb2.BlockRef | None = None,
         *,
         view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+        earlier: Sequence[types_pb2.BlockRef] = (),
     ) -> Iterator[streams_pb2.StreamBlocksResponse]:
         """Blocks as they come, after the one that was seen last; without end."""
-        request = streams_pb2.StreamBlocksRequest(resume_after=resume_after, view=view)
+        request = streams_pb2.StreamBlocksRequest(
+            resume_after=resume_after, view=view, earlier=earlier
+        )
         call = self._streams.StreamBlocks(request)
         try:
             with errors_told(self.url):
@@ -277,10 +290,28 @@ class Client:
         self,
         wanted: EventFilter | None = None,
         resume_after: streams_pb2.EventCursor | None = None,
+        *,
+        earlier: Sequence[types_pb2.BlockRef] = (),
     ) -> Iterator[streams_pb2.StreamEventsResponse]:
         """Events as they come, after the one that was seen last; without end."""
-        request = (wanted or EventFilter()).request(resume_after)
+        request = (wanted or EventFilter()).request(resume_after, earlier)
         call = self._streams.StreamEvents(request)
+        try:
+            with errors_told(self.url):
+                yield from call
+        finally:
+            call.cancel()
+
+    def stream_timers(
+        self,
+        wanted: TimerFilter | None = None,
+        resume_after: streams_pb2.TimerCursor | None = None,
+        *,
+        earlier: Sequence[types_pb2.BlockRef] = (),
+    ) -> Iterator[streams_pb2.StreamTimersResponse]:
+        """Changes of timers as they come, after the one seen last; without end."""
+        request = (wanted or TimerFilter()).request(resume_after, earlier)
+        call = self._streams.StreamTimers(request)
         try:
             with errors_told(self.url):
                 yield from call

@@ -17,23 +17,10 @@ from node.rpc.v1 import (
     types_pb2,
 )
 
-__all__ = ["CALL_SECONDS", "CHANNEL_OPTIONS", "EventFilter", "TimerQuery", "host_port"]
+__all__ = ["CALL_SECONDS", "EventFilter", "TimerFilter", "TimerQuery"]
 
 CALL_SECONDS = 30.0
 """Deadline of a call unless the caller gives another."""
-
-MESSAGE_BYTES_MAX = 64 << 20
-"""Of an answer: a whole block may be that large."""
-
-CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
-    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-    ("grpc.enable_http_proxy", 0),
-)
-
-
-def host_port(url: str) -> str:
-    """`host:port` of a URL like `http://127.0.0.1:50051`, or of itself."""
-    return (url.partition("://")[2] or url).rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +55,38 @@ class EventFilter:
     include_system: bool = False
 
     def request(
-        self, resume_after: streams_pb2.EventCursor | None
+        self,
+        resume_after: streams_pb2.EventCursor | None,
+        earlier: Sequence[types_pb2.BlockRef],
     ) -> streams_pb2.StreamEventsRequest:
         """A stream of them."""
         return streams_pb2.StreamEventsRequest(
             resume_after=resume_after,
+            earlier=earlier,
             emitters=self.emitters,
             topics=self.topics,
             include_system=self.include_system,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFilter:
+    """Changes of which timers a stream wants; empty fields admit all."""
+
+    actors: tuple[bytes, ...] = ()
+    timer_ids: tuple[bytes, ...] = ()
+
+    def request(
+        self,
+        resume_after: streams_pb2.TimerCursor | None,
+        earlier: Sequence[types_pb2.BlockRef],
+    ) -> streams_pb2.StreamTimersRequest:
+        """A stream of them."""
+        return streams_pb2.StreamTimersRequest(
+            resume_after=resume_after,
+            earlier=earlier,
+            actors=self.actors,
+            timer_ids=self.timer_ids,
         )
 
 

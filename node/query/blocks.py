@@ -7,6 +7,7 @@ from typing import cast
 
 from node.chain.block import Block, Event, Header, Receipt
 from node.chain.fees import idle_basefee
+from node.chain.timers.timer import TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.history import (
@@ -17,6 +18,7 @@ from node.history import (
     load_height_by_hash,
     load_results,
     load_run_config,
+    load_trace,
     load_transaction_location,
 )
 from node.primitives import codec
@@ -51,6 +53,8 @@ class BlockView:
     receipts: tuple[Receipt, ...] = ()
     events: tuple[Event, ...] = ()
     run: Run | None = None
+    trace: tuple[TimerDecision, ...] = ()
+    """Decisions about timers, where they were asked for."""
 
 
 def block_at(state: State, height: int) -> BlockView:
@@ -102,12 +106,16 @@ def block_by_hash(state: State, block_hash: bytes) -> BlockView:
     return block_at(state, height)
 
 
-def find_block(snapshot: Snapshot, height: Height) -> BlockView | None:
+def find_block(
+    snapshot: Snapshot, height: Height, *, is_trace_wanted: bool = False
+) -> BlockView | None:
     """The block at a height, or None."""
     block = load_block(snapshot, height)
     if block is None:
         return None
-    return BlockView(block, block.header.hash(), *load_results(snapshot, height))
+    receipts, events = load_results(snapshot, height)
+    trace = load_trace(snapshot, height) if is_trace_wanted else ()
+    return BlockView(block, block.header.hash(), receipts, events, trace=trace)
 
 
 def is_in_chain(snapshot: Snapshot, height: int, block_hash: bytes) -> bool:

@@ -164,7 +164,8 @@ _OTHERS: dict[str, _Row] = {
         _Code.NOT_FOUND, "check the id: those dropped long ago are forgotten"
     ),
     "READER_TOO_SLOW": _Row(
-        _Code.RESOURCE_EXHAUSTED, "read faster, and resume after resume_height"
+        _Code.RESOURCE_EXHAUSTED,
+        "read faster, and resume after resume_height and resume_hash",
     ),
     "CALL_TOO_LONG": _Row(
         _Code.DEADLINE_EXCEEDED,
@@ -234,8 +235,9 @@ def _other(error: Exception) -> tuple[str, dict[str, str]]:
             metadata = _numbers(height=height, oldest_height=oldest)
         case HeightNotReached(height=height, head_height=head):
             metadata = _numbers(height=height, head_height=head)
-        case ReaderTooSlow(resume_height=height):
+        case ReaderTooSlow(resume_height=height, resume_hash=block_hash):
             metadata = _numbers(resume_height=height)
+            metadata["resume_hash"] = block_hash.hex()
         case CallTooLong(limit_ms=limit_ms):
             metadata = _numbers(limit_ms=limit_ms)
         case _:

@@ -125,7 +125,8 @@ class Engine:
 
     def subscribe(self) -> FeedSubscription:
         """Notices of all that becomes visible after this call."""
-        return self._feed.subscribe(self._state.head.height)
+        head = self._state.head
+        return self._feed.subscribe(head.height, head.hash())
 
     async def run_read(self, function: Callable[[State], Result]) -> Result:
         """Run `function` on the worker thread with the state that is visible then.

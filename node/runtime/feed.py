@@ -1,7 +1,7 @@
 """Feed: what became visible, told to any number of readers.
 
 Rules: publishing never waits. Each subscription has a buffer, bounded in notices and in
-bytes; a reader that lets it overflow loses what it holds, is told the height after
+bytes; a reader that lets it overflow loses what it holds, is told the block after
 which to resume, and is forgotten: the node is never slower for it, and what a reader
 that never comes back had to read is kept for nobody. What is published is shared by all
 readers, not copied, so all buffers together hold what one may. Readers are woken a few
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from node.primitives.types import Height
+from node.primitives.types import Hash32, Height
 from node.runtime.choices import FeedLimits
 from node.runtime.types import (
     BlockNotice,
@@ -54,17 +54,17 @@ class FeedSubscription:
         "_is_ended",
         "_is_too_slow",
         "_limits",
-        "_read_height",
+        "_read",
         "_wake",
     )
 
     def __init__(
         self,
-        head_height: Height,
+        head: tuple[Height, Hash32],
         limits: FeedLimits,
         forget: Callable[["FeedSubscription"], None],
     ) -> None:
-        self._read_height = head_height
+        self._read = head
         self._limits = limits
         self._forget = forget
         self._buffer: deque[_Weighed] = deque()
@@ -113,14 +113,14 @@ class FeedSubscription:
         """
         while not self._buffer:
             if self._is_too_slow:
-                raise ReaderTooSlow(self._read_height)
+                raise ReaderTooSlow(*self._read)
             if self._is_ended:
                 raise StopAsyncIteration
             self._wake.clear()
             await self._wake.wait()
         weighed = self._buffer.popleft()
         self._buffered_bytes -= weighed.weight_bytes
-        self._read_height = _height_of(weighed.notice)
+        self._read = _place_of(weighed.notice)
         return weighed.notice
 
     def __enter__(self) -> Self:
@@ -152,7 +152,7 @@ class Feed:
         """Readers that are served."""
         return len(self._subscriptions)
 
-    def subscribe(self, head_height: Height) -> FeedSubscription:
+    def subscribe(self, height: Height, block_hash: Hash32) -> FeedSubscription:
         """A subscription to everything that is published after the head.
 
         Raises:
@@ -166,7 +166,9 @@ class Feed:
                 f"{self._limits.subscriptions_max} streams are open: close one, or try "
                 "again later"
             )
-        subscription = FeedSubscription(head_height, self._limits, self._forget)
+        subscription = FeedSubscription(
+            (height, block_hash), self._limits, self._forget
+        )
         self._subscriptions[subscription] = None
         return subscription
 
@@ -212,7 +214,6 @@ def _weigh(notice: Notice) -> int:
     )
 
 
-def _height_of(notice: Notice) -> Height:
-    if isinstance(notice, BlockNotice):
-        return notice.block.header.height
-    return notice.header.height
+def _place_of(notice: Notice) -> tuple[Height, Hash32]:
+    header = notice.block.header if isinstance(notice, BlockNotice) else notice.header
+    return header.height, notice.block_hash

@@ -128,10 +128,12 @@ class UnknownTransaction(Exception):  # noqa: N818
 class ReaderTooSlow(Exception):  # noqa: N818
     """A subscriber's buffer is full; its subscription has ended."""
 
-    def __init__(self, resume_height: Height) -> None:
+    def __init__(self, resume_height: Height, resume_hash: Hash32) -> None:
         super().__init__(f"resume after height {resume_height}")
         self.resume_height = resume_height
         """Height of the last block that was delivered, or before the first one."""
+        self.resume_hash = resume_hash
+        """Of the same block."""
 
 
 class NodeStopping(Exception):  # noqa: N818

@@ -18,8 +18,10 @@ from click.testing import CliRunner, Result
 from node.chain.genesis import dev_account
 from node.cli import arguments, main
 from node.cli.output import bytes_text, cbor_text, returned_text
+from node.cli.timers import change_row
 from node.primitives import codec
 from node.primitives.crypto import dev_private_key, keccak256
+from node.rpc.v1 import streams_pb2, timers_pb2
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_SECONDS = 30
@@ -227,10 +229,17 @@ def test_json_is_protobufs_form_one_object_a_line(run, actor: str) -> None:
     assert json_of(run("status", "--json"))["chainId"] == "100"
 
 
-def test_events_can_be_followed(url: str, run, actor: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("events", "--follow"), lambda line: line["event"]["topic"]),
+        (("timers", "watch"), lambda line: line["change"]["decision"]["decision"]),
+    ],
+)
+def test_what_happens_can_be_followed(url: str, run, actor: str, words, name) -> None:
     following = subprocess.Popen(
         [
-            *(sys.executable, "-m", "node", "events", "--follow", "--json"),
+            *(sys.executable, "-m", "node", *words, "--json"),
             *("--url", url, "--actor", actor),
         ],
         cwd=ROOT,
@@ -244,7 +253,7 @@ def test_events_can_be_followed(url: str, run, actor: str) -> None:
             run("call", actor, "start")
             run("mine", "2")
             assert time.monotonic() < deadline
-        assert json.loads(lines.readline())["event"]["topic"] == "beat"
+        assert name(json.loads(lines.readline())) in {"beat", "scheduled", "fired"}
         following.kill()
 
 
@@ -259,6 +268,25 @@ def test_time_can_pass(run) -> None:
     assert json.loads(last)["head"]["height"] == str(before + 5_000)
     assert json.loads(last)["done"] is True
     run("advance", "--until-idle", "--within", "10")
+
+
+def test_a_change_is_one_line_for_people() -> None:
+    decision = timers_pb2.TimerDecision(
+        height=7, decision="put_off", reason="lane", numbers={"used": "3", "cap": "2"}
+    )
+    change = streams_pb2.TimerChange(
+        timer_id=b"\x01" * 32, actor=b"\x02" * 20, due_height=6, decision=decision
+    )
+    assert "  ".join(change_row(change)) == (
+        f"7  put_off  (lane)  0x{'01' * 32}  of 0x{'02' * 20}  due 6  cap=2  used=3"
+    )
+
+
+def test_a_token_file_that_is_none_is_usage(run, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("short")
+    result = run("status", "--token-file", str(tmp_path / "token"), code=2)
+    assert "holds no token" in result.stderr
+    assert "--tls-ca" in run("status", "--tls-ca", "/nowhere", code=2).stderr
 
 
 # --- exit codes -----------------------------------------------------------------------

@@ -19,7 +19,11 @@ from node.runtime.types import (
 def notice(height: int) -> RewindNotice:
     """Anything with a height."""
     header = SimpleNamespace(height=Height(height))
-    return RewindNotice(header, Hash32(bytes(32)))  # type: ignore[arg-type]
+    return RewindNotice(header, hash_of(height))  # type: ignore[arg-type]
+
+
+def hash_of(height: int) -> Hash32:
+    return Hash32(bytes([height]) * 32)
 
 
 def heights(notices) -> list[int]:
@@ -33,9 +37,9 @@ async def read_all(subscription) -> list[int]:
 def test_every_reader_gets_what_is_published_after_it_came() -> None:
     async def scene() -> None:
         feed = Feed()
-        early = feed.subscribe(Height(0))
+        early = feed.subscribe(Height(0), hash_of(0))
         feed.publish(notice(1))
-        late = feed.subscribe(Height(1))
+        late = feed.subscribe(Height(1), hash_of(1))
         feed.publish(notice(2))
         feed.stop()
         assert await read_all(early) == [1, 2]
@@ -47,7 +51,7 @@ def test_every_reader_gets_what_is_published_after_it_came() -> None:
 def test_a_reader_waits_for_what_is_not_there_yet() -> None:
     async def scene() -> None:
         feed = Feed()
-        subscription = feed.subscribe(Height(0))
+        subscription = feed.subscribe(Height(0), hash_of(0))
         reading = asyncio.create_task(anext(subscription))
         await asyncio.sleep(0)
         assert not reading.done()
@@ -62,7 +66,10 @@ def test_a_slow_reader_is_told_the_height_to_resume_after() -> None:
 
     async def scene() -> None:
         feed = Feed(FeedLimits(buffered_max=2))
-        slow, quick = feed.subscribe(Height(0)), feed.subscribe(Height(0))
+        slow, quick = (
+            feed.subscribe(Height(0), hash_of(0)),
+            feed.subscribe(Height(0), hash_of(0)),
+        )
         for height in (1, 2, 3, 4, 5):
             feed.publish(notice(height))
             assert (await anext(quick)).header.height == height
@@ -71,6 +78,7 @@ def test_a_slow_reader_is_told_the_height_to_resume_after() -> None:
         with pytest.raises(ReaderTooSlow) as ended:
             await anext(slow)
         assert ended.value.resume_height == 1
+        assert ended.value.resume_hash == hash_of(1)
         assert len(feed) == 1, "the slow reader is forgotten"
         assert not slow._buffer, "nothing is kept for who may never come back"
 
@@ -86,7 +94,10 @@ def test_what_waits_for_a_reader_is_bounded_in_bytes_too() -> None:
 
     async def scene() -> None:
         feed = Feed(FeedLimits(buffered_bytes_max=100_000))
-        slow, quick = feed.subscribe(Height(0)), feed.subscribe(Height(0))
+        slow, quick = (
+            feed.subscribe(Height(0), hash_of(0)),
+            feed.subscribe(Height(0), hash_of(0)),
+        )
         for height in range(1, 20):
             feed.publish(block(height, bytes(20_000)))
             assert (await anext(quick)).block.header.height == height
@@ -107,7 +118,8 @@ def test_many_readers_do_not_come_before_all_other_calls() -> None:
             order.append("reader")
 
         readers = [
-            asyncio.create_task(read(feed.subscribe(Height(0)))) for _ in range(100)
+            asyncio.create_task(read(feed.subscribe(Height(0), hash_of(0))))
+            for _ in range(100)
         ]
         await asyncio.sleep(0)
         feed.publish(notice(1))
@@ -122,7 +134,7 @@ def test_many_readers_do_not_come_before_all_other_calls() -> None:
 def test_a_reader_that_read_nothing_resumes_after_the_head_it_came_at() -> None:
     async def scene() -> None:
         feed = Feed(FeedLimits(buffered_max=0))
-        subscription = feed.subscribe(Height(7))
+        subscription = feed.subscribe(Height(7), hash_of(7))
         feed.publish(notice(8))
         with pytest.raises(ReaderTooSlow) as ended:
             await anext(subscription)
@@ -134,7 +146,7 @@ def test_a_reader_that_read_nothing_resumes_after_the_head_it_came_at() -> None:
 def test_a_closed_subscription_is_forgotten_and_ends() -> None:
     async def scene() -> None:
         feed = Feed()
-        with feed.subscribe(Height(0)) as subscription:
+        with feed.subscribe(Height(0), hash_of(0)) as subscription:
             feed.publish(notice(1))
         assert len(feed) == 0
         assert await read_all(subscription) == []
@@ -146,11 +158,11 @@ def test_a_closed_subscription_is_forgotten_and_ends() -> None:
 def test_the_number_of_readers_is_bounded() -> None:
     async def scene() -> None:
         feed = Feed(FeedLimits(subscriptions_max=1))
-        first = feed.subscribe(Height(0))
+        first = feed.subscribe(Height(0), hash_of(0))
         with pytest.raises(TooManyReads):
-            feed.subscribe(Height(0))
+            feed.subscribe(Height(0), hash_of(0))
         first.close()
-        feed.subscribe(Height(0))
+        feed.subscribe(Height(0), hash_of(0))
 
     asyncio.run(scene())
 
@@ -160,6 +172,6 @@ def test_a_stopped_feed_takes_no_readers() -> None:
         feed = Feed()
         feed.stop()
         with pytest.raises(NodeStopping):
-            feed.subscribe(Height(0))
+            feed.subscribe(Height(0), hash_of(0))
 
     asyncio.run(scene())

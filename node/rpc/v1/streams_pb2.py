@@ -22,26 +22,35 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from node.rpc.v1 import timers_pb2 as node_dot_rpc_dot_v1_dot_timers__pb2
 from node.rpc.v1 import types_pb2 as node_dot_rpc_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19node/rpc/v1/streams.proto\x12\x10\x63owboy.devnet.v1\x1a\x17node/rpc/v1/types.proto\"r\n\x13StreamBlocksRequest\x12\x30\n\x0cresume_after\x18\x01 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\x12)\n\x04view\x18\x02 \x01(\x0e\x32\x1b.cowboy.devnet.v1.BlockView\"{\n\x14StreamBlocksResponse\x12(\n\x05\x62lock\x18\x01 \x01(\x0b\x32\x17.cowboy.devnet.v1.BlockH\x00\x12.\n\x08reverted\x18\x02 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRefH\x00\x42\t\n\x07message\"b\n\x0b\x45ventCursor\x12)\n\x05\x62lock\x18\x01 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\x12\x18\n\x0b\x65vent_index\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\x0e\n\x0c_event_index\"\x84\x01\n\x13StreamEventsRequest\x12\x33\n\x0cresume_after\x18\x01 \x01(\x0b\x32\x1d.cowboy.devnet.v1.EventCursor\x12\x10\n\x08\x65mitters\x18\x02 \x03(\x0c\x12\x0e\n\x06topics\x18\x03 \x03(\t\x12\x16\n\x0einclude_system\x18\x04 \x01(\x08\"\xaa\x01\n\x14StreamEventsResponse\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x17.cowboy.devnet.v1.EventH\x00\x12.\n\x08reverted\x18\x02 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRefH\x00\x12-\n\x06\x63ursor\x18\x03 \x01(\x0b\x32\x1d.cowboy.devnet.v1.EventCursorB\t\n\x07message2\xd1\x01\n\rStreamService\x12_\n\x0cStreamBlocks\x12%.cowboy.devnet.v1.StreamBlocksRequest\x1a&.cowboy.devnet.v1.StreamBlocksResponse0\x01\x12_\n\x0cStreamEvents\x12%.cowboy.devnet.v1.StreamEventsRequest\x1a&.cowboy.devnet.v1.StreamEventsResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19node/rpc/v1/streams.proto\x12\x10\x63owboy.devnet.v1\x1a\x18node/rpc/v1/timers.proto\x1a\x17node/rpc/v1/types.proto\"\x9f\x01\n\x13StreamBlocksRequest\x12\x30\n\x0cresume_after\x18\x01 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\x12)\n\x04view\x18\x02 \x01(\x0e\x32\x1b.cowboy.devnet.v1.BlockView\x12+\n\x07\x65\x61rlier\x18\x03 \x03(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\"{\n\x14StreamBlocksResponse\x12(\n\x05\x62lock\x18\x01 \x01(\x0b\x32\x17.cowboy.devnet.v1.BlockH\x00\x12.\n\x08reverted\x18\x02 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRefH\x00\x42\t\n\x07message\"b\n\x0b\x45ventCursor\x12)\n\x05\x62lock\x18\x01 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\x12\x18\n\x0b\x65vent_index\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\x0e\n\x0c_event_index\"\xb1\x01\n\x13StreamEventsRequest\x12\x33\n\x0cresume_after\x18\x01 \x01(\x0b\x32\x1d.cowboy.devnet.v1.EventCursor\x12\x10\n\x08\x65mitters\x18\x02 \x03(\x0c\x12\x0e\n\x06topics\x18\x03 \x03(\t\x12\x16\n\x0einclude_system\x18\x04 \x01(\x08\x12+\n\x07\x65\x61rlier\x18\x05 \x03(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\"\xaa\x01\n\x14StreamEventsResponse\x12(\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x17.cowboy.devnet.v1.EventH\x00\x12.\n\x08reverted\x18\x02 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRefH\x00\x12-\n\x06\x63ursor\x18\x03 \x01(\x0b\x32\x1d.cowboy.devnet.v1.EventCursorB\t\n\x07message\"h\n\x0bTimerCursor\x12)\n\x05\x62lock\x18\x01 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\x12\x1b\n\x0e\x64\x65\x63ision_index\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\x11\n\x0f_decision_index\"\x9a\x01\n\x13StreamTimersRequest\x12\x33\n\x0cresume_after\x18\x01 \x01(\x0b\x32\x1d.cowboy.devnet.v1.TimerCursor\x12\x0e\n\x06\x61\x63tors\x18\x02 \x03(\x0c\x12\x11\n\ttimer_ids\x18\x03 \x03(\x0c\x12+\n\x07\x65\x61rlier\x18\x04 \x03(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\"\x88\x01\n\x0bTimerChange\x12\x10\n\x08timer_id\x18\x01 \x01(\x0c\x12\r\n\x05\x61\x63tor\x18\x02 \x01(\x0c\x12\x11\n\tfee_payer\x18\x03 \x01(\x0c\x12\x12\n\ndue_height\x18\x04 \x01(\x04\x12\x31\n\x08\x64\x65\x63ision\x18\x05 \x01(\x0b\x32\x1f.cowboy.devnet.v1.TimerDecision\"\xb1\x01\n\x14StreamTimersResponse\x12/\n\x06\x63hange\x18\x01 \x01(\x0b\x32\x1d.cowboy.devnet.v1.TimerChangeH\x00\x12.\n\x08reverted\x18\x02 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRefH\x00\x12-\n\x06\x63ursor\x18\x03 \x01(\x0b\x32\x1d.cowboy.devnet.v1.TimerCursorB\t\n\x07message2\xb2\x02\n\rStreamService\x12_\n\x0cStreamBlocks\x12%.cowboy.devnet.v1.StreamBlocksRequest\x1a&.cowboy.devnet.v1.StreamBlocksResponse0\x01\x12_\n\x0cStreamEvents\x12%.cowboy.devnet.v1.StreamEventsRequest\x1a&.cowboy.devnet.v1.StreamEventsResponse0\x01\x12_\n\x0cStreamTimers\x12%.cowboy.devnet.v1.StreamTimersRequest\x1a&.cowboy.devnet.v1.StreamTimersResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'node.rpc.v1.streams_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_STREAMBLOCKSREQUEST']._serialized_start=72
-  _globals['_STREAMBLOCKSREQUEST']._serialized_end=186
-  _globals['_STREAMBLOCKSRESPONSE']._serialized_start=188
-  _globals['_STREAMBLOCKSRESPONSE']._serialized_end=311
-  _globals['_EVENTCURSOR']._serialized_start=313
-  _globals['_EVENTCURSOR']._serialized_end=411
-  _globals['_STREAMEVENTSREQUEST']._serialized_start=414
-  _globals['_STREAMEVENTSREQUEST']._serialized_end=546
-  _globals['_STREAMEVENTSRESPONSE']._serialized_start=549
-  _globals['_STREAMEVENTSRESPONSE']._serialized_end=719
-  _globals['_STREAMSERVICE']._serialized_start=722
-  _globals['_STREAMSERVICE']._serialized_end=931
+  _globals['_STREAMBLOCKSREQUEST']._serialized_start=99
+  _globals['_STREAMBLOCKSREQUEST']._serialized_end=258
+  _globals['_STREAMBLOCKSRESPONSE']._serialized_start=260
+  _globals['_STREAMBLOCKSRESPONSE']._serialized_end=383
+  _globals['_EVENTCURSOR']._serialized_start=385
+  _globals['_EVENTCURSOR']._serialized_end=483
+  _globals['_STREAMEVENTSREQUEST']._serialized_start=486
+  _globals['_STREAMEVENTSREQUEST']._serialized_end=663
+  _globals['_STREAMEVENTSRESPONSE']._serialized_start=666
+  _globals['_STREAMEVENTSRESPONSE']._serialized_end=836
+  _globals['_TIMERCURSOR']._serialized_start=838
+  _globals['_TIMERCURSOR']._serialized_end=942
+  _globals['_STREAMTIMERSREQUEST']._serialized_start=945
+  _globals['_STREAMTIMERSREQUEST']._serialized_end=1099
+  _globals['_TIMERCHANGE']._serialized_start=1102
+  _globals['_TIMERCHANGE']._serialized_end=1238
+  _globals['_STREAMTIMERSRESPONSE']._serialized_start=1241
+  _globals['_STREAMTIMERSRESPONSE']._serialized_end=1418
+  _globals['_STREAMSERVICE']._serialized_start=1421
+  _globals['_STREAMSERVICE']._serialized_end=1727
 # @@protoc_insertion_point(module_scope)

@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from node.rpc.v1 import timers_pb2 as _timers_pb2
 from node.rpc.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
@@ -25,20 +26,26 @@ class StreamBlocksRequest(_message.Message):
 
     RESUME_AFTER_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    EARLIER_FIELD_NUMBER: _builtins.int
     view: _types_pb2.BlockView.ValueType
     @_builtins.property
     def resume_after(self) -> _types_pb2.BlockRef:
         """The last block seen; absent: from the next block on."""
+
+    @_builtins.property
+    def earlier(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.BlockRef]:
+        """Blocks seen before it, the latest first. At most 64."""
 
     def __init__(
         self,
         *,
         resume_after: _types_pb2.BlockRef | None = ...,
         view: _types_pb2.BlockView.ValueType = ...,
+        earlier: _abc.Iterable[_types_pb2.BlockRef] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["resume_after", b"resume_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["resume_after", b"resume_after", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["earlier", b"earlier", "resume_after", b"resume_after", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -106,6 +113,7 @@ class StreamEventsRequest(_message.Message):
     EMITTERS_FIELD_NUMBER: _builtins.int
     TOPICS_FIELD_NUMBER: _builtins.int
     INCLUDE_SYSTEM_FIELD_NUMBER: _builtins.int
+    EARLIER_FIELD_NUMBER: _builtins.int
     include_system: _builtins.bool
     """Events of the system, whatever `emitters` says."""
     @_builtins.property
@@ -118,6 +126,10 @@ class StreamEventsRequest(_message.Message):
 
     @_builtins.property
     def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def earlier(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.BlockRef]:
+        """Blocks seen before that of `resume_after`, the latest first. At most 64."""
+
     def __init__(
         self,
         *,
@@ -125,10 +137,11 @@ class StreamEventsRequest(_message.Message):
         emitters: _abc.Iterable[_builtins.bytes] | None = ...,
         topics: _abc.Iterable[_builtins.str] | None = ...,
         include_system: _builtins.bool = ...,
+        earlier: _abc.Iterable[_types_pb2.BlockRef] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["resume_after", b"resume_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["emitters", b"emitters", "include_system", b"include_system", "resume_after", b"resume_after", "topics", b"topics"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["earlier", b"earlier", "emitters", b"emitters", "include_system", b"include_system", "resume_after", b"resume_after", "topics", b"topics"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -165,3 +178,136 @@ class StreamEventsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
 Global___StreamEventsResponse: _TypeAlias = StreamEventsResponse  # noqa: Y015
+
+@_typing.final
+class TimerCursor(_message.Message):
+    """A place within the decisions about timers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BLOCK_FIELD_NUMBER: _builtins.int
+    DECISION_INDEX_FIELD_NUMBER: _builtins.int
+    decision_index: _builtins.int
+    """Index of the last decision seen of that block; absent: the whole block was seen."""
+    @_builtins.property
+    def block(self) -> _types_pb2.BlockRef: ...
+    def __init__(
+        self,
+        *,
+        block: _types_pb2.BlockRef | None = ...,
+        decision_index: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_decision_index", b"_decision_index", "block", b"block", "decision_index", b"decision_index"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_decision_index", b"_decision_index", "block", b"block", "decision_index", b"decision_index"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__decision_index: _TypeAlias = _typing.Literal["decision_index"]  # noqa: Y015
+    _WhichOneofArgType__decision_index: _TypeAlias = _typing.Literal["_decision_index", b"_decision_index"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__decision_index) -> _WhichOneofReturnType__decision_index | None: ...
+
+Global___TimerCursor: _TypeAlias = TimerCursor  # noqa: Y015
+
+@_typing.final
+class StreamTimersRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESUME_AFTER_FIELD_NUMBER: _builtins.int
+    ACTORS_FIELD_NUMBER: _builtins.int
+    TIMER_IDS_FIELD_NUMBER: _builtins.int
+    EARLIER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def resume_after(self) -> Global___TimerCursor:
+        """The last change seen; absent: from the next block on."""
+
+    @_builtins.property
+    def actors(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """Filters; empty ones admit all. At most 256 of each."""
+
+    @_builtins.property
+    def timer_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
+    @_builtins.property
+    def earlier(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.BlockRef]:
+        """Blocks seen before that of `resume_after`, the latest first. At most 64."""
+
+    def __init__(
+        self,
+        *,
+        resume_after: Global___TimerCursor | None = ...,
+        actors: _abc.Iterable[_builtins.bytes] | None = ...,
+        timer_ids: _abc.Iterable[_builtins.bytes] | None = ...,
+        earlier: _abc.Iterable[_types_pb2.BlockRef] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["resume_after", b"resume_after"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actors", b"actors", "earlier", b"earlier", "resume_after", b"resume_after", "timer_ids", b"timer_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamTimersRequest: _TypeAlias = StreamTimersRequest  # noqa: Y015
+
+@_typing.final
+class TimerChange(_message.Message):
+    """A decision, and the timer that it was taken about."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIMER_ID_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    FEE_PAYER_FIELD_NUMBER: _builtins.int
+    DUE_HEIGHT_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    timer_id: _builtins.bytes
+    actor: _builtins.bytes
+    fee_payer: _builtins.bytes
+    due_height: _builtins.int
+    """The first height at which it is, or was, due."""
+    @_builtins.property
+    def decision(self) -> _timers_pb2.TimerDecision: ...
+    def __init__(
+        self,
+        *,
+        timer_id: _builtins.bytes = ...,
+        actor: _builtins.bytes = ...,
+        fee_payer: _builtins.bytes = ...,
+        due_height: _builtins.int = ...,
+        decision: _timers_pb2.TimerDecision | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "decision", b"decision", "due_height", b"due_height", "fee_payer", b"fee_payer", "timer_id", b"timer_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimerChange: _TypeAlias = TimerChange  # noqa: Y015
+
+@_typing.final
+class StreamTimersResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGE_FIELD_NUMBER: _builtins.int
+    REVERTED_FIELD_NUMBER: _builtins.int
+    CURSOR_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def change(self) -> Global___TimerChange: ...
+    @_builtins.property
+    def reverted(self) -> _types_pb2.BlockRef: ...
+    @_builtins.property
+    def cursor(self) -> Global___TimerCursor:
+        """Resumes after this message."""
+
+    def __init__(
+        self,
+        *,
+        change: Global___TimerChange | None = ...,
+        reverted: _types_pb2.BlockRef | None = ...,
+        cursor: Global___TimerCursor | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "cursor", b"cursor", "message", b"message", "reverted", b"reverted"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "cursor", b"cursor", "message", b"message", "reverted", b"reverted"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["change", "reverted"]  # noqa: Y015
+    _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
+
+Global___StreamTimersResponse: _TypeAlias = StreamTimersResponse  # noqa: Y015

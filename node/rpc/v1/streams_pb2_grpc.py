@@ -30,8 +30,10 @@ class StreamServiceStub:
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on. A reader that does not keep
-    up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height to resume from.
+    says `reverted` with the block after which it goes on: of the `earlier` blocks that
+    the caller names the first that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
+    after.
     """
 
     def __init__(self, channel):
@@ -50,6 +52,11 @@ class StreamServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamEventsRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamEventsResponse.FromString,
                 _registered_method=True)
+        self.StreamTimers = channel.unary_stream(
+                '/cowboy.devnet.v1.StreamService/StreamTimers',
+                request_serializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersResponse.FromString,
+                _registered_method=True)
 
 
 class StreamServiceServicer:
@@ -57,8 +64,10 @@ class StreamServiceServicer:
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on. A reader that does not keep
-    up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height to resume from.
+    says `reverted` with the block after which it goes on: of the `earlier` blocks that
+    the caller names the first that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
+    after.
     """
 
     def StreamBlocks(self, request, context):
@@ -69,6 +78,13 @@ class StreamServiceServicer:
 
     def StreamEvents(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamTimers(self, request, context):
+        """Every change in the life of timers, in the order in which it was decided.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -86,6 +102,11 @@ def add_StreamServiceServicer_to_server(servicer, server):
                     request_deserializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamEventsRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamEventsResponse.SerializeToString,
             ),
+            'StreamTimers': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamTimers,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'cowboy.devnet.v1.StreamService', rpc_method_handlers)
@@ -99,8 +120,10 @@ class StreamService:
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on. A reader that does not keep
-    up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height to resume from.
+    says `reverted` with the block after which it goes on: of the `earlier` blocks that
+    the caller names the first that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
+    after.
     """
 
     @staticmethod
@@ -147,6 +170,33 @@ class StreamService:
             '/cowboy.devnet.v1.StreamService/StreamEvents',
             node_dot_rpc_dot_v1_dot_streams__pb2.StreamEventsRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_streams__pb2.StreamEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamTimers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/cowboy.devnet.v1.StreamService/StreamTimers',
+            node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersResponse.FromString,
             options,
             channel_credentials,
             insecure,

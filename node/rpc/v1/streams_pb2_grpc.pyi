@@ -31,8 +31,10 @@ class StreamServiceStub:
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on. A reader that does not keep
-    up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height to resume from.
+    says `reverted` with the block after which it goes on: of the `earlier` blocks that
+    the caller names the first that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
+    after.
     """
 
     @_typing.overload
@@ -41,6 +43,8 @@ class StreamServiceStub:
     def __new__(cls, channel: _aio.Channel) -> StreamServiceAsyncStub: ...
     StreamBlocks: _grpc.UnaryStreamMultiCallable[_streams_pb2.StreamBlocksRequest, _streams_pb2.StreamBlocksResponse]
     StreamEvents: _grpc.UnaryStreamMultiCallable[_streams_pb2.StreamEventsRequest, _streams_pb2.StreamEventsResponse]
+    StreamTimers: _grpc.UnaryStreamMultiCallable[_streams_pb2.StreamTimersRequest, _streams_pb2.StreamTimersResponse]
+    """Every change in the life of timers, in the order in which it was decided."""
 
 @_typing.type_check_only
 class StreamServiceAsyncStub(StreamServiceStub):
@@ -48,21 +52,27 @@ class StreamServiceAsyncStub(StreamServiceStub):
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on. A reader that does not keep
-    up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height to resume from.
+    says `reverted` with the block after which it goes on: of the `earlier` blocks that
+    the caller names the first that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
+    after.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     StreamBlocks: _aio.UnaryStreamMultiCallable[_streams_pb2.StreamBlocksRequest, _streams_pb2.StreamBlocksResponse]  # type: ignore[assignment]
     StreamEvents: _aio.UnaryStreamMultiCallable[_streams_pb2.StreamEventsRequest, _streams_pb2.StreamEventsResponse]  # type: ignore[assignment]
+    StreamTimers: _aio.UnaryStreamMultiCallable[_streams_pb2.StreamTimersRequest, _streams_pb2.StreamTimersResponse]  # type: ignore[assignment]
+    """Every change in the life of timers, in the order in which it was decided."""
 
 class StreamServiceServicer(metaclass=_abc_1.ABCMeta):
     """What happens, without gaps or repeats, also across a reconnect.
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on. A reader that does not keep
-    up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height to resume from.
+    says `reverted` with the block after which it goes on: of the `earlier` blocks that
+    the caller names the first that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
+    after.
     """
 
     @_abc_1.abstractmethod
@@ -78,5 +88,13 @@ class StreamServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _streams_pb2.StreamEventsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_streams_pb2.StreamEventsResponse], _abc.AsyncIterator[_streams_pb2.StreamEventsResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def StreamTimers(
+        self,
+        request: _streams_pb2.StreamTimersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_streams_pb2.StreamTimersResponse], _abc.AsyncIterator[_streams_pb2.StreamTimersResponse]]:
+        """Every change in the life of timers, in the order in which it was decided."""
 
 def add_StreamServiceServicer_to_server(servicer: StreamServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from node import history
-from node.chain.genesis import build_genesis
+from node.chain.genesis import build_genesis, override
 from node.chain.transaction import (
     Body,
     DeployActor,
@@ -161,18 +161,25 @@ def run_node():
         feed=None,
         limits=None,
         access=None,
+        is_dev_genesis=True,
     ):
-        genesis = load_genesis("devnet")
+        genesis = override(load_genesis("devnet"), dev=is_dev_genesis)
         store = SharedStore()
         with Worker() as worker:
             opened = worker.run(lambda: open_chain(store, lambda _: genesis))
             parts = EngineParts(store, worker, SystemClock(), SilentLog())
-            settings = EngineSettings(mode, 1_000, feed=feed or FeedLimits())
+            settings = EngineSettings(
+                mode, 1_000, is_dev_admitted=is_dev, feed=feed or FeedLimits()
+            )
             engine = Engine(parts, opened.genesis, opened.state, settings)
             task = asyncio.create_task(engine.run())
             watch = CallWatch(parts.figures)
             server = RpcServer(
-                engine, limits, is_dev=is_dev, access=access, watch=watch
+                engine,
+                limits,
+                is_dev=is_dev and is_dev_genesis,
+                access=access,
+                watch=watch,
             )
             port = await server.start("127.0.0.1:0")
             await server.announce()

@@ -10,9 +10,10 @@ import pytest
 import node.client
 from node.chain.transaction import DeployActor, ExecuteActor, Transfer
 from node.client import AsyncClient, Client, NodeError, NodeUnreachable, Wallet, draft
+from node.client.channels import Endpoint
 from node.client.errors import TransactionDropped
-from node.client.messages import committed_of, host_port, sign_prepared
-from node.rpc.v1 import queries_pb2, transactions_pb2, types_pb2
+from node.client.messages import committed_of, sign_prepared
+from node.rpc.v1 import queries_pb2, streams_pb2, transactions_pb2, types_pb2
 
 ALICE, BOB = Wallet.dev(0), Wallet.dev(1)
 TO_BOB = Transfer(BOB.address, 5)
@@ -61,6 +62,9 @@ def use_every_method(url, source):
         assert client.account(BOB.address).balance == "9"
         events = client.stream_events(resume_after=None)
         events.close()
+        stream = client.stream_timers(resume_after=streams_pb2.TimerCursor(block=place))
+        assert next(stream).change.timer_id == timer_id
+        stream.close()
         client.set_mining(queries_pb2.MINING_MODE_MANUAL)
         assert client.reset() == genesis
         with pytest.raises(NodeError):
@@ -80,9 +84,20 @@ def test_a_node_that_is_not_there_is_unreachable():
         client.status()
 
 
-@pytest.mark.parametrize("url", ["h:1", "http://h:1", "grpc://h:1/"])
-def test_an_address_may_look_like_a_url(url):
-    assert host_port(url) == "h:1"
+@pytest.mark.parametrize(
+    ("url", "is_tls"),
+    [
+        ("h:1", False),
+        ("http://h:1", False),
+        ("grpc://h:1/", False),
+        ("https://h:1", True),
+        ("grpcs://h:1/", True),
+    ],
+)
+def test_an_address_may_look_like_a_url(url, is_tls):
+    endpoint = Endpoint(url)
+    assert endpoint.target == "h:1"
+    assert (endpoint.credentials is not None) is is_tls
 
 
 def test_a_body_that_asks_something_else_is_not_signed():

@@ -71,10 +71,10 @@ def test_kinds_of_trouble_have_the_documented_status(fault, code):
             {"height": "9", "head_height": "3"},
         ),
         (
-            ReaderTooSlow(7),
+            ReaderTooSlow(7, bytes(32)),
             CODES.RESOURCE_EXHAUSTED,
             "READER_TOO_SLOW",
-            {"resume_height": "7"},
+            {"resume_height": "7", "resume_hash": "00" * 32},
         ),
         (TooManyReads("32 wait"), CODES.RESOURCE_EXHAUSTED, "TOO_MANY_READS", {}),
         (UnknownTransaction("00"), CODES.NOT_FOUND, "TRANSACTION_NOT_FOUND", {}),

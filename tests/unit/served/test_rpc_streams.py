@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from node.chain.transaction import DeployActor, ExecuteActor
-from node.client import AsyncClient, EventFilter, NodeError, Wallet
-from node.rpc import streams
+from node.client import AsyncClient, EventFilter, NodeError, TimerFilter, Wallet
+from node.rpc import following
 from node.rpc.v1 import streams_pb2, types_pb2
 from node.runtime.feed import FeedLimits
 from node.runtime.types import ReaderTooSlow
@@ -133,8 +133,8 @@ def test_a_reset_while_the_history_is_read_is_noticed(run_node):
         async with run_node() as node:
             for _ in range(3):
                 await node.engine.mine(1)
-            genesis = streams._genesis(node.engine)
-            steps = streams._follow(node.engine, genesis)
+            genesis = following._genesis(node.engine)
+            steps = following.follow(node.engine, following.Start(genesis))
             assert (await anext(steps)).block.header.height == 1
             await node.engine.reset()
             assert await anext(steps) == genesis
@@ -147,7 +147,7 @@ def test_a_reader_that_does_not_keep_up_is_told_where_to_resume(run_node):
     async def scenario():
         run = run_node(feed=FeedLimits(buffered_max=2))
         async with run as node:
-            steps = streams._follow(node.engine, None)
+            steps = following.follow(node.engine, following.Start())
             first = asyncio.create_task(anext(steps))
             await node.until_readers(1)
             for _ in range(9):
@@ -299,5 +299,157 @@ def test_filters_are_bounded_and_checked(run_node):
                 with pytest.raises(NodeError) as error:
                     await take(client.stream_events(wanted), 1)
                 assert error.value.metadata == {"field": field}
+
+    asyncio.run(scenario())
+
+
+# --- timers ------------------------------------------------------------------------
+
+
+async def live_through(client, source):
+    """Timers that are scheduled in blocks 2 and 3: one is cancelled, one fires."""
+    deploy = DeployActor(bytes(32), source, b"", 10**12)
+    actor = (await client.execute(ALICE, deploy)).receipt.actor
+    ids = []
+    for delay in (b"\x09", b"\x03"):
+        call = ExecuteActor(actor, "start", delay, 0)
+        receipt = (await client.execute(ALICE, call)).receipt
+        ids += receipt.scheduled_timer_ids
+    await client.execute(ALICE, ExecuteActor(actor, "stop", ids[0], 0))
+    await client.mine(2)
+    return actor, ids
+
+
+def lives(answers):
+    return [
+        (a.change.decision.height, a.change.decision.decision, a.change.timer_id)
+        for a in answers
+    ]
+
+
+async def genesis_timer_cursor(client):
+    return streams_pb2.TimerCursor(block=place_of((await client.block(0)).header))
+
+
+def test_every_change_in_a_timers_life_is_told_and_can_be_resumed_after(
+    run_node, source
+):
+    """StreamTimers: every change in a timer's life, without gaps or repeats."""
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            live = client.stream_timers()
+            watching = asyncio.create_task(take(live, 4))
+            await node.until_readers(1)
+            actor, (first, second) = await live_through(client, source)
+            expected = [
+                (2, "scheduled", first),
+                (3, "scheduled", second),
+                (4, "cancelled", first),
+                (6, "fired", second),
+            ]
+            answers = await watching
+            assert lives(answers) == expected
+            assert answers[1].change.actor == answers[1].change.fee_payer == actor
+            assert answers[1].change.due_height == 6
+            cursor = await genesis_timer_cursor(client)
+            history = await take(client.stream_timers(None, cursor), 4)
+            assert history == answers, "the history tells what was told live"
+            for seen, answer in enumerate(answers[:-1], 1):
+                rest = client.stream_timers(None, answer.cursor)
+                assert lives(await take(rest, 4 - seen)) == expected[seen:]
+
+    asyncio.run(scenario())
+
+
+def test_changes_are_filtered_by_actor_and_timer(run_node, source):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            actor, (first, second) = await live_through(client, source)
+            cursor = await genesis_timer_cursor(client)
+
+            async def told(count, **fields):
+                stream = client.stream_timers(TimerFilter(**fields), cursor)
+                return [(h, what) for h, what, _ in lives(await take(stream, count))]
+
+            assert await told(2, timer_ids=(first,)) == [
+                (2, "scheduled"),
+                (4, "cancelled"),
+            ]
+            by_both = await told(2, actors=(actor,), timer_ids=(second,))
+            assert by_both == [(3, "scheduled"), (6, "fired")]
+            for wanted, field in (
+                (TimerFilter(actors=(b"1",)), "actors"),
+                (TimerFilter(actors=(actor,) * 257), "actors"),
+                (TimerFilter(timer_ids=(b"",)), "timer_ids"),
+                (TimerFilter(timer_ids=(first,) * 257), "timer_ids"),
+            ):
+                with pytest.raises(NodeError) as error:
+                    await take(client.stream_timers(wanted), 1)
+                assert error.value.metadata == {"field": field}
+
+    asyncio.run(scenario())
+
+
+def test_a_rewind_is_told_to_those_who_watch_timers(run_node, source):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await live_through(client, source)
+            watching = asyncio.create_task(take(client.stream_timers(), 1))
+            await node.until_readers(1)
+            genesis = place_of(await client.reset())
+            (answer,) = await watching
+            assert answer.reverted == answer.cursor.block == genesis
+
+    asyncio.run(scenario())
+
+
+# --- rewinds -----------------------------------------------------------------------
+
+
+def test_a_stream_goes_on_after_the_latest_block_that_both_know(run_node):
+    """A block that was lost, or reverted, while nobody was connected."""
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            for _ in range(3):
+                await client.mine()
+            seen = [place_of((await client.block(h)).header) for h in (3, 2, 1)]
+            lost = types_pb2.BlockRef(height=4, hash=b"\x01" * 32)
+            other = types_pb2.BlockRef(height=3, hash=b"\x02" * 32)
+            stream = client.stream_blocks(lost, earlier=[other, *seen[1:]])
+            reverted, block = await take(stream, 2)
+            assert reverted.reverted == seen[1]
+            assert block.block.header.height == 3
+            with pytest.raises(NodeError) as error:
+                await take(client.stream_blocks(lost, earlier=[other] * 65), 1)
+            assert error.value.metadata == {"field": "earlier"}
+
+    asyncio.run(scenario())
+
+
+def test_a_slow_reader_is_told_over_the_wire_where_to_resume(run_node):
+    """RESOURCE_EXHAUSTED with the height; the reader misses nothing."""
+
+    async def scenario():
+        run = run_node(feed=FeedLimits(buffered_max=0))
+        async with run as node, AsyncClient(node.url) as client:
+            await client.mine(2)
+            reading = asyncio.create_task(take(client.stream_blocks(), 1))
+            await node.until_readers(1)
+            for _ in range(3):
+                await client.mine()
+            with pytest.raises(NodeError) as error:
+                await reading
+            told = error.value.metadata
+            assert (error.value.code, error.value.reason) == (
+                "RESOURCE_EXHAUSTED",
+                "READER_TOO_SLOW",
+            )
+            assert told["resume_height"] == "2"
+            block_hash = bytes.fromhex(told["resume_hash"])
+            place = types_pb2.BlockRef(height=2, hash=block_hash)
+            rest = await take(client.stream_blocks(place), 3)
+            assert [answer.block.header.height for answer in rest] == [3, 4, 5]
 
     asyncio.run(scenario())

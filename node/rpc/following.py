@@ -1,0 +1,120 @@
+"""Following the chain: its blocks after a place, from the history and as they come.
+
+A reader first gets the history after its place, unbuffered, at its own pace. Only when
+it stands at the head does it subscribe, in the same step of the event loop: so nothing
+lies between, and no buffer grows while a long history is read. Rules:
+
+* what is told follows the chain: before each block that is read from the history, the
+  one told last is looked up; if it is no longer in the chain, a `Place` says from where
+  it goes on: the latest of the blocks that the reader saw and that is in the chain, and
+  genesis if none is known;
+* after a rewind that the engine announces, it goes on after the block that is named;
+* nothing that the store must keep for a reader is held while the reader is waited for.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from node.primitives.types import Hash32, Height
+from node.query import BlockView, find_block, is_in_chain, next_height
+from node.runtime.types import Backend, NodeStopping, RewindNotice
+
+__all__ = ["Place", "Start", "Step", "follow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A block after which a stream goes on."""
+
+    height: Height
+    block_hash: Hash32
+
+
+Step = BlockView | Place
+"""The next block, or the place to which the chain was rewound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a reader begins."""
+
+    after: Place | None = None
+    """The last block that it saw; None: the head."""
+    earlier: tuple[Place, ...] = ()
+    """Blocks that it saw before, the latest first."""
+
+
+async def follow(
+    backend: Backend, start: Start, *, is_trace_wanted: bool = False
+) -> AsyncGenerator[Step, None]:
+    """Blocks after a place, without end.
+
+    Raises:
+        ReaderTooSlow: The consumer did not keep up with the chain.
+        NodeStopping: There will be no more.
+    """
+    head = backend.state.head
+    last = start.after or Place(head.height, head.hash())
+    while True:
+        step = _next_step(backend, last, start, is_trace_wanted=is_trace_wanted)
+        if step is None:
+            break
+        last = _place_of(step)
+        yield step
+        await asyncio.sleep(0)  # others are served between two blocks of a history
+    # Nothing was awaited since the head was seen: the subscription begins after it.
+    async with aclosing(_live(backend, last)) as steps:
+        async for step in steps:
+            yield step
+
+
+def _next_step(
+    backend: Backend, last: Place, start: Start, *, is_trace_wanted: bool
+) -> Step | None:
+    """What comes after a place in the history; None at the head."""
+    snapshot = backend.state.snapshot
+    if not is_in_chain(snapshot, last.height, last.block_hash):
+        for place in start.earlier:
+            if is_in_chain(snapshot, place.height, place.block_hash):
+                return place
+        return _genesis(backend)
+    following = next_height(snapshot, last.height)
+    if following is None:
+        return None
+    view = find_block(snapshot, following, is_trace_wanted=is_trace_wanted)
+    assert view is not None, "a header without its block"
+    return view
+
+
+def _place_of(step: Step) -> Place:
+    if isinstance(step, Place):
+        return step
+    return Place(step.block.header.height, step.block_hash)
+
+
+async def _live(backend: Backend, last: Place) -> AsyncGenerator[Step, None]:
+    with backend.subscribe() as notices:
+        async for notice in notices:
+            if isinstance(notice, RewindNotice):
+                last = Place(notice.header.height, notice.block_hash)
+                yield last
+            else:
+                header = notice.block.header
+                assert header.height > last.height, "announced before visible"
+                last = Place(header.height, notice.block_hash)
+                yield BlockView(
+                    notice.block,
+                    notice.block_hash,
+                    notice.receipts,
+                    notice.events,
+                    trace=notice.trace,
+                )
+    raise NodeStopping("the node is stopping")
+
+
+def _genesis(backend: Backend) -> Place:
+    view = find_block(backend.state.snapshot, Height(0))
+    assert view is not None, "a chain without block 0 was never started"
+    return Place(Height(0), view.block_hash)
