@@ -10,7 +10,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,20 +23,20 @@ from benches.report import Row, Section, interleave, median, median_ratio
 from benches.starting import MEBIBYTE, memory_mib
 from benches.traffic import DEADLINE_SECONDS, Sender, side_by_side
 from node.client.wallet import Wallet
-from node.rpc.v1.dev_pb2 import MineRequest
-from node.rpc.v1.dev_pb2_grpc import DevServiceStub
-from node.rpc.v1.queries_pb2 import GetAccountRequest
+from node.rpc.v1.queries_pb2 import GetAccountRequest, GetStatusRequest
 from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
 from node.rpc.v1.transactions_pb2 import SubmitAndWaitRequest, SubmitRequest
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
 
 EMPTY_BLOCKS = 50_000
-ROUNDS = 10
-BLOCKS_PER_ROUND = 5_000
+BLOCKS = 100_000
 SENDERS = 200
+ROUNDS = 10
 TRANSFERS_PER_SENDER = 50
-MINED_AT_ONCE = 5_000
-MINE_SECONDS = 120
+"""In a round; a pool takes 64 of one sender."""
+GROWING_PACE_MS = 1
+SAMPLES = 8
+LOOK_SECONDS = 0.2
 STARTS = 9
 KILLS = 7
 RATE_ROUNDS = 7
@@ -52,29 +52,13 @@ ANONYMOUS_MIB_MAX = 200
 _FLAGS = ("--accounts", str(SENDERS))
 
 
-@dataclass(slots=True)
-class Growth:
-    """How a folder grew: bytes for each thing added, of the earlier half and later."""
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A folder at some moment."""
 
-    sizes: list[tuple[int, int]] = field(default_factory=list)
-    """(things added so far, bytes of the folder)."""
-
-    def note(self, added: int, data: Path) -> None:
-        """Take a sample."""
-        total = self.sizes[-1][0] if self.sizes else 0
-        self.sizes.append((total + added, folder_bytes(data)))
-
-    def halves(self, other_bytes: float = 0) -> tuple[float, float]:
-        """Bytes a thing in each half, less what else was added with each."""
-        middle = len(self.sizes) // 2
-        return (
-            _slope(self.sizes[0], self.sizes[middle]) - other_bytes,
-            _slope(self.sizes[middle], self.sizes[-1]) - other_bytes,
-        )
-
-
-def _slope(first: tuple[int, int], last: tuple[int, int]) -> float:
-    return (last[1] - first[1]) / (last[0] - first[0])
+    height: int
+    transfers: int
+    folder_bytes: int
 
 
 def folder_bytes(data: Path) -> int:
@@ -94,8 +78,11 @@ class Made:
     """A long chain, and what it took."""
 
     data: Path
-    empty: Growth = field(default_factory=Growth)
-    mixed: Growth = field(default_factory=Growth)
+    empty: list[Size] = field(default_factory=list)
+    """While it made empty blocks."""
+    mixed: list[Size] = field(default_factory=list)
+    """While it took transfers."""
+    height: int = 0
     memory: tuple[float, float] = (0, 0)
     seconds: float = 0
 
@@ -103,10 +90,11 @@ class Made:
 @contextmanager
 def long_chain() -> Iterator[Made]:
     """A folder with a long chain; removed at the end."""
+    flags = ("--pace", f"{GROWING_PACE_MS}ms", *_FLAGS)
     with tempfile.TemporaryDirectory(prefix="cowboy-bench-") as folder:
         made = Made(Path(folder) / "data")
         began = time.perf_counter()
-        with running_node("--mining", "manual", *_FLAGS, data=made.data) as node:
+        with running_node(*flags, data=made.data) as node:
             uvloop.run(_grow(node, made))
             made.memory = memory_mib(node.process.pid)
             node.process.send_signal(signal.SIGTERM)
@@ -117,26 +105,33 @@ def long_chain() -> Iterator[Made]:
 
 async def _grow(node: Running, made: Made) -> None:
     async with grpc.aio.insecure_channel(node.address) as channel:
-        mine = DevServiceStub(channel).Mine
+        status = QueryServiceStub(channel).GetStatus
         submit = TransactionServiceStub(channel).Submit
 
         async def send(raw: bytes) -> None:
             await submit(SubmitRequest(transaction=raw))
 
-        async def mine_blocks(blocks: int) -> None:
-            await mine(MineRequest(blocks=blocks), timeout=MINE_SECONDS)
+        async def look(transfers: int) -> Size:
+            height = (await status(GetStatusRequest())).head.height
+            return Size(height, transfers, folder_bytes(made.data))
 
-        made.empty.note(0, made.data)
-        for _ in range(EMPTY_BLOCKS // MINED_AT_ONCE):
-            await mine_blocks(MINED_AT_ONCE)
-            made.empty.note(MINED_AT_ONCE, made.data)
+        async def reach(height: int, transfers: int) -> Size:
+            while True:
+                size = await look(transfers)
+                if size.height >= height:
+                    return size
+                await asyncio.sleep(LOOK_SECONDS)
+
+        for index in range(SAMPLES + 1):
+            made.empty.append(await reach(EMPTY_BLOCKS * index // SAMPLES, 0))
         senders = [Sender(Wallet.dev(index)) for index in range(SENDERS)]
-        made.mixed.note(0, made.data)
-        for _ in range(ROUNDS):
+        made.mixed.append(await look(0))
+        for index in range(ROUNDS):
             signed = [sender.transfers(TRANSFERS_PER_SENDER) for sender in senders]
             await side_by_side(send, send, signed)
-            await mine_blocks(BLOCKS_PER_ROUND)
-            made.mixed.note(SENDERS * TRANSFERS_PER_SENDER, made.data)
+            sent = (index + 1) * SENDERS * TRANSFERS_PER_SENDER
+            made.mixed.append(await look(sent))
+        made.height = (await reach(BLOCKS, sent)).height
 
 
 # --- rows --------------------------------------------------------------------------
@@ -152,23 +147,24 @@ def measure_long_chain() -> Section:
             _recovery_row(made.data),
             _rate_row(made.data),
         )
-    blocks = EMPTY_BLOCKS + ROUNDS * BLOCKS_PER_ROUND
     transfers = ROUNDS * SENDERS * TRANSFERS_PER_SENDER
     method = (
-        f"One node made {blocks:,} blocks with {transfers:,} signed transfers over its "
-        f"port in {made.seconds:.0f} s: first {EMPTY_BLOCKS:,} empty ones, then "
-        f"{ROUNDS} times {SENDERS * TRANSFERS_PER_SENDER:,} transfers and "
-        f"{BLOCKS_PER_ROUND:,} blocks. Disk is the size of the folder, log and "
-        "uncompacted tables included. Recovery: SIGKILL while 32 senders had calls in "
-        "flight, then the time from the new process to its first answer."
+        f"One node, mode `interval` with a pace of {GROWING_PACE_MS} ms, made "
+        f"{made.height:,} blocks with {transfers:,} signed transfers that came over "
+        f"its port, in {made.seconds:.0f} s; the first {EMPTY_BLOCKS:,} blocks are "
+        "empty. Disk is the size of the folder, log and tables that are not yet "
+        "compacted included. Recovery: SIGKILL while 32 senders had calls in flight, "
+        "then the time from the new process to its first answer."
     )
     return Section("A long chain", method, rows)
 
 
 def _disk_rows(made: Made) -> tuple[Row, Row]:
-    empty_first, empty_last = made.empty.halves()
-    per_transfer = BLOCKS_PER_ROUND / (SENDERS * TRANSFERS_PER_SENDER)
-    first, last = made.mixed.halves(other_bytes=empty_last * per_transfer)
+    empty_first, empty_last = _halves(made.empty, _bytes_a_block)
+    first, last = _halves(
+        made.mixed,
+        lambda before, after: _bytes_a_transfer(before, after, empty_last),
+    )
     total = folder_bytes(made.data) / MEBIBYTE
     return (
         Row(
@@ -186,6 +182,24 @@ def _disk_rows(made: Made) -> tuple[Row, Row]:
             None,
         ),
     )
+
+
+def _halves(
+    sizes: list[Size], rate: Callable[[Size, Size], float]
+) -> tuple[float, float]:
+    middle = sizes[len(sizes) // 2]
+    return rate(sizes[0], middle), rate(middle, sizes[-1])
+
+
+def _bytes_a_block(before: Size, after: Size) -> float:
+    grown = after.folder_bytes - before.folder_bytes
+    return grown / (after.height - before.height)
+
+
+def _bytes_a_transfer(before: Size, after: Size, block_bytes: float) -> float:
+    blocks = after.height - before.height
+    grown = after.folder_bytes - before.folder_bytes - blocks * block_bytes
+    return grown / (after.transfers - before.transfers)
 
 
 def _memory_row(made: Made) -> Row:

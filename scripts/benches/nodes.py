@@ -28,6 +28,7 @@ class Running:
     seconds: float
     """From the start of its process to its first answer."""
     log: Path
+    data: Path
 
 
 def start_command() -> list[str]:
@@ -37,16 +38,19 @@ def start_command() -> list[str]:
 
 
 @contextmanager
-def running_node(*flags: str, prefix: tuple[str, ...] = ()) -> Iterator[Running]:
-    """A node in a fresh folder, on a free port; killed at the end.
+def running_node(
+    *flags: str, prefix: tuple[str, ...] = (), data: Path | None = None
+) -> Iterator[Running]:
+    """A node on a free port, in a fresh folder or in `data`; killed at the end.
 
     `prefix` stands in for the command (an interpreter with options, say).
     """
     with tempfile.TemporaryDirectory(prefix="cowboy-bench-") as folder:
         ready = Path(folder) / "ready.json"
+        data = data or Path(folder) / "data"
         command = [
             *(prefix or start_command()),
-            *("start", "--data-dir", f"{folder}/data"),
+            *("start", "--data-dir", str(data)),
             *("--http-listen", "127.0.0.1:0"),
             *("--grpc-listen", "127.0.0.1:0", "--ready-file", str(ready)),
             *("--log-format", "json", *flags),
@@ -59,9 +63,8 @@ def running_node(*flags: str, prefix: tuple[str, ...] = ()) -> Iterator[Running]
             try:
                 address = _wait_until_ready(process, ready, Path(log.name))
                 _ask_status(address)
-                yield Running(
-                    process, address, time.perf_counter() - began, Path(log.name)
-                )
+                seconds = time.perf_counter() - began
+                yield Running(process, address, seconds, Path(log.name), data)
             finally:
                 process.kill()
                 process.communicate(timeout=STOP_SECONDS)

@@ -106,11 +106,21 @@ def render(facts: Sequence[str], sections: Sequence[Section]) -> str:
         "",
         *[f"- {fact}" for fact in facts],
     ]
-    for section in sections:
-        header = ("what", "measured", "baseline of the same run", "target", "")
-        lines += ["", f"## {section.title}", "", section.method, ""]
-        lines += table(header, [row.cells() for row in section.rows])
+    return "\n".join(lines) + "\n" + "".join(map(render_section, sections))
+
+
+def render_section(section: Section) -> str:
+    """A heading, how it was measured, and the table."""
+    header = ("what", "measured", "baseline of the same run", "target", "")
+    lines = ["", f"## {section.title}", "", section.method, ""]
+    lines += table(header, [row.cells() for row in section.rows])
     return "\n".join(lines) + "\n"
+
+
+def find_section(text: str, title: str) -> str:
+    """A section as `render_section` wrote it into a document; "" if it has none."""
+    _, heading, rest = text.partition(f"\n## {title}\n")
+    return heading + rest.partition("\n\n## ")[0].rstrip("\n") + "\n" if heading else ""
 
 
 def progress(text: str) -> None:

@@ -141,7 +141,7 @@ def measure_memory() -> Section:
     """Resident memory of a node that does nothing but make empty blocks."""
     with running_node() as node:
         time.sleep(IDLE_SECONDS)
-        rss, anonymous = _memory_mib(node.process.pid)
+        rss, anonymous = memory_mib(node.process.pid)
     baseline_rss, baseline_anonymous = _memory_of_python()
     row = Row(
         "idle node",
@@ -160,7 +160,7 @@ def measure_memory() -> Section:
     )
 
 
-def _memory_mib(pid: int) -> tuple[float, float]:
+def memory_mib(pid: int) -> tuple[float, float]:
     """Resident and anonymous memory of a process."""
     fields = {}
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8").splitlines()[1:]:
@@ -176,6 +176,6 @@ def _memory_of_python() -> tuple[float, float]:
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        memory = _memory_mib(process.pid)
+        memory = memory_mib(process.pid)
         process.communicate("\n")
     return memory

@@ -220,16 +220,17 @@ async def _in_flight(
         for index in range(1 + FLIGHT_ROUNDS):  # the first is to warm up
             signed = [sender.transfers(CALLS_PER_SENDER) for sender in senders]
             for (send, send_last), taken in zip(runs, samples, strict=True):
-                rate = await _side_by_side(send, send_last, signed)
+                rate = await side_by_side(send, send_last, signed)
                 if index:
                     taken.append(rate)
     return samples[0], samples[1], samples[2]
 
 
-async def _side_by_side(
+async def side_by_side(
     send: Send, send_last: Send, signed: Sequence[Sequence[bytes]]
 ) -> float:
     """Calls a second of senders that each send one by one."""
+    # The last of each may be another call, one that answers when all is done.
 
     async def run(own: Sequence[bytes]) -> None:
         for raw in own[:-1]:

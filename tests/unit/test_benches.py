@@ -1,0 +1,116 @@
+"""Each measurement of `make bench` runs, at a tiny size, and yields its rows."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+# What makes each measurement small: module → names and values.
+TINY = {
+    "inprocess": {
+        "DEVNETS": 2,
+        "EMPTY_BLOCKS": 5,
+        "ROUNDS": 2,
+        "MESSAGES": 20,
+    },
+    "starting": {"STARTS": 1, "IMPORTS": 1, "IDLE_SECONDS": 0.1},
+    "traffic": {
+        "SERIAL_ROUNDS": 1,
+        "SERIAL_CALLS": 3,
+        "FLIGHT_ROUNDS": 1,
+        "IN_FLIGHT": 3,
+        "CALLS_PER_SENDER": 3,
+    },
+    "load": {
+        "MEASURED_SECONDS": 0.3,
+        "SETTLE_SECONDS": 0.1,
+        "STREAMS": 20,
+        "SOAK_SAMPLE_SECONDS": 0.2,
+    },
+    "longchain": {
+        "EMPTY_BLOCKS": 60,
+        "BLOCKS": 100,
+        "SAMPLES": 2,
+        "ROUNDS": 2,
+        "SENDERS": 4,
+        "TRANSFERS_PER_SENDER": 3,
+        "STARTS": 1,
+        "KILLS": 1,
+        "RATE_ROUNDS": 1,
+        "RATE_SENDERS": 4,
+        "RATE_TRANSFERS": 3,
+    },
+}
+IN_PROCESS = ("devnet", "empty", "vm")
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """The script, with everything small."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    known = set(sys.modules)
+    for name, values in TINY.items():
+        module = importlib.import_module(f"benches.{name}")
+        for constant, value in values.items():
+            assert hasattr(module, constant), f"{name}.{constant}"
+            monkeypatch.setattr(module, constant, value)
+    yield importlib.import_module("bench")
+    for name in set(sys.modules) - known:
+        if name == "bench" or name.partition(".")[0] == "benches":
+            del sys.modules[name]
+
+
+def require_rows(section):
+    assert section.title
+    assert section.method
+    assert section.rows
+    for row in section.rows:
+        assert row.what
+        assert row.measured
+        assert row.baseline, "each figure stands beside one of the same run"
+        assert (row.is_reached is None) == (row.target == "")
+
+
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_a_measurement_in_this_process_yields_its_rows(bench, name):
+    require_rows(bench.MEASUREMENTS[name]())
+
+
+@pytest.mark.slow
+def test_every_measurement_yields_its_rows(bench):
+    for name, measure in bench.MEASUREMENTS.items():
+        if name not in IN_PROCESS:
+            require_rows(measure())
+
+
+@pytest.mark.slow
+def test_a_soak_yields_its_rows(bench):
+    require_rows(bench.load.measure_soak(minutes=0.01))
+
+
+def test_a_new_report_keeps_the_soak_and_a_new_soak_all_else(
+    bench, monkeypatch, tmp_path
+):
+    row = bench.load.Row("this", "1", "2", "", None)
+    section = bench.load.Section
+    monkeypatch.setattr(bench, "REPORT", tmp_path / "report")
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    bench.REPORT.write_text(bench.render(["fast"], [section("Start", "so", (row,))]))
+    for method in ("long ago", "lately"):
+        soak = section(bench.SOAK_TITLE, method, (row,))
+        monkeypatch.setattr(bench.load, "measure_soak", lambda _, soak=soak: soak)
+        bench._soak(1)
+    text = bench.REPORT.read_text()
+    assert text == bench.render(["fast"], [section("Start", "so", (row,)), soak])
+    monkeypatch.setattr(
+        bench, "MEASUREMENTS", {"start": lambda: section("Start", "now", (row,))}
+    )
+    monkeypatch.setattr(bench, "machine", lambda: ["fast"])
+    monkeypatch.setattr(sys, "argv", ["bench.py"])
+    monkeypatch.setattr(bench.signal, "signal", lambda *_: None)
+    assert bench.main() == 0
+    text = bench.REPORT.read_text()
+    assert text == bench.render(["fast"], [section("Start", "now", (row,)), soak])
