@@ -19,6 +19,9 @@ MISSING = "hidden_missing"
 
 POST_INIT = "__post_init__"
 
+MODELS = frozenset({"cowboy_sdk.CowboyModel", "cowboy_sdk.models.CowboyModel"})
+"""Base classes of which a class is a dataclass with a few methods more."""
+
 OPTIONS = frozenset({"init", "repr", "eq", "order"})
 """Of the decorator, each `True` or `False`."""
 
@@ -39,6 +42,8 @@ class Field:
     init: bool = True
     repr: bool = True
     compare: bool = True
+    kind: str = ""
+    """The annotation where that is a name: what a model's schema says of it."""
 
     @property
     def is_optional(self) -> bool:
@@ -47,11 +52,26 @@ class Field:
 
 
 def decorator_of(facts: Facts, node: ast.ClassDef) -> ast.expr | None:
-    """The `dataclass` among a class's decorators, called or not."""
+    """The `dataclass` among a class's decorators, called or not.
+
+    Of a model of `cowboy_sdk`, which is one without a decorator, the base.
+    """
     for one in node.decorator_list:
         name = one.func if isinstance(one, ast.Call) else one
         if facts.meaning(name) == "dataclasses.dataclass":
             return one
+    return _model_base(facts, node)
+
+
+def _model_base(facts: Facts, node: ast.ClassDef) -> ast.expr | None:
+    """The base by which a class is a `CowboyModel`; bases stand before it."""
+    for base in node.bases:
+        if facts.meaning(base) in MODELS:
+            return base
+        parent = facts.classes.get(base.id) if isinstance(base, ast.Name) else None
+        is_before = parent is not None and parent.lineno < node.lineno
+        if parent is not None and is_before and _model_base(facts, parent):
+            return base
     return None
 
 
@@ -113,7 +133,8 @@ def fields_of(facts: Facts, node: ast.ClassDef) -> list[Field]:
     found: dict[str, Field] = {}
     for base in node.bases:
         parent = facts.classes.get(base.id) if isinstance(base, ast.Name) else None
-        if parent is not None and decorator_of(facts, parent) is not None:
+        is_before = parent is not None and parent.lineno < node.lineno
+        if parent is not None and is_before and decorator_of(facts, parent) is not None:
             for one in fields_of(facts, parent):
                 inherited = ast.Attribute(
                     ast.Name(parent.name, ast.Load()), one.name, ast.Load()
@@ -159,7 +180,11 @@ def written_out(
     options |= _options(decorator)
     body = [_plain(facts, statement) for statement in node.body]
     own = {one.name for one in body if isinstance(one, ast.FunctionDef)}
-    source = "\n".join(_methods(fields, options, has_post_init=POST_INIT in own))
+    written = [*_methods(fields, options, has_post_init=POST_INIT in own)]
+    if _model_base(facts, node) is not None:
+        written.append(_to_dict(fields))
+        body.append(_model_fields(fields, node))
+    source = "\n".join(written)
     methods = _parsed(source, _defaults(fields), node)
     body += [method for method in methods if method.name not in own]
     for statement in body:
@@ -193,6 +218,20 @@ def _methods(
             f"        return ({mine}) {sign} ({theirs})\n"
             "    return self.hidden_dunder_class < other.hidden_dunder_class"
         )
+
+
+def _to_dict(fields: Sequence[Field]) -> str:
+    pairs = ", ".join(f"{one.name!r}: self.{one.name}" for one in fields)
+    return f"def to_dict(self):\n    return {{{pairs}}}"
+
+
+def _model_fields(fields: Sequence[Field], node: ast.ClassDef) -> ast.stmt:
+    """`model_fields`: name, kind and whether it must be given, of each field."""
+    rows = tuple((one.name, one.kind, not one.is_optional) for one in fields)
+    statement = ast.parse(f"model_fields = {rows!r}").body[0]
+    for part in ast.walk(statement):
+        ast.copy_location(part, node)
+    return statement
 
 
 def _init(fields: Sequence[Field], *, has_post_init: bool) -> Iterator[str]:
@@ -271,7 +310,7 @@ def _plain(facts: Facts, statement: ast.stmt) -> ast.stmt:
 def _field(facts: Facts, node: ast.AnnAssign) -> Field:
     assert isinstance(node.target, ast.Name)
     if not is_field_call(facts, node.value):
-        return Field(node.target.id, node.value)
+        return Field(node.target.id, node.value, kind=_kind(node.annotation))
     assert isinstance(node.value, ast.Call)
     given = {keyword.arg: keyword.value for keyword in node.value.keywords}
     flags = _options(node.value)
@@ -282,7 +321,19 @@ def _field(facts: Facts, node: ast.AnnAssign) -> Field:
         flags.get("init", True),
         flags.get("repr", True),
         flags.get("compare", True),
+        _kind(node.annotation),
     )
+
+
+def _kind(annotation: ast.expr) -> str:
+    """The name that an annotation is, or that it quotes."""
+    match annotation:
+        case ast.Name(id=name) | ast.Constant(value=str(name)):
+            return name
+        case ast.Subscript(value=ast.Name(id=name)):
+            return name
+        case _:
+            return ""
 
 
 def is_field_call(facts: Facts, node: ast.expr | None) -> bool:

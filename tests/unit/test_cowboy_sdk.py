@@ -34,6 +34,7 @@ NAMES = frozenset(
         "BoundedRange",
         "bounded_loop",
         "derive_actor_address",
+        "CowboyModel",
         "PriorityTier",
         "storage_guard",
         "errors",
@@ -406,3 +407,96 @@ def test_all_host_functions_have_a_name_in_the_sdk_or_a_reason():
 def test_what_is_said_to_be_absent_is():
     for module in ("cowboy_sdk", "cowboy_sdk.runtime"):
         assert not language.ABSENT_FROM_SDK.keys() & find_module(module).exports
+
+
+MODELS = """
+import json
+from cowboy_sdk import CowboyModel, actor
+
+class Item(CowboyModel):
+    name: str
+    count: int = 1
+
+class Order(Item):
+    buyer: bytes = b""
+    tags: list[str] = None
+
+    def total(self):
+        return self.count * 2
+
+@actor
+class Shop:
+    def keep(self, payload):
+        order = Order("pen", count=int(payload), tags=["a"])
+        self.storage["order"] = order.to_dict()
+        return [order.total(), order.to_dict(), repr(order)]
+
+    def again(self):
+        order = Order.from_dict(self.storage["order"])
+        order.validate()
+        return order == Order.from_cbor(order.to_cbor())
+
+    def schema(self):
+        return Order.schema()
+
+    def wrong(self):
+        Item(5).validate()
+
+    def unknown(self):
+        Item.from_dict({"name": "x", "other": 1})
+
+    def missing(self):
+        Item(count=1)
+"""
+
+
+def test_a_model_is_a_dataclass_with_a_form():
+    world = World()
+    shop = world.add(MODELS)
+    fields = {"name": "pen", "count": 3, "buyer": b"", "tags": ["a"]}
+    shown = "Order(name='pen', count=3, buyer=b'', tags=['a'])"
+    assert cbor.decode(world.call(shop, "keep", b"3").value) == [6, fields, shown]
+    assert cbor.decode(world.call(shop, "again").value) is True
+    assert cbor.decode(world.call(shop, "schema").value) == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "count": {"type": "integer"},
+            "buyer": {"type": "string"},
+            "tags": {"type": "array"},
+        },
+        "required": ["name"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("handler", "error"),
+    [
+        ("wrong", "ValueError: name: str is wanted, not int"),
+        ("unknown", "TypeError"),
+        ("missing", "TypeError"),
+    ],
+)
+def test_what_a_model_refuses(handler, error):
+    assert call_once(MODELS, handler).error == error
+
+
+def test_models_that_derive_from_each_other_are_refused():
+    source = """
+from cowboy_sdk import CowboyModel
+class A(B):
+    x: int = 1
+class B(A):
+    y: int = 2
+"""
+    with pytest.raises(CompileError):
+        compile_actor(source.encode())
+
+
+def test_random_and_time_are_modules_of_the_package():
+    """Of the library as they are, so that `import random` is the same generator."""
+    for name in ("pvm_random", "pvm_time"):
+        own = find_module(f"cowboy_sdk.{name}").exports
+        assert own >= find_module(name).exports
+    assert value("pvm_time.time_ms()", "pvm_time") == 1_700_000_005_000
+    assert value("1 <= pvm_random.randint(1, 6) <= 6", "pvm_random") is True

@@ -168,3 +168,12 @@ def test_abc_is_inert_and_stands_in_its_places_only():
     ):
         with pytest.raises(CompileError, match=reason):
             compile_actor(f"from abc import ABC, abstractmethod\n{body}".encode())
+
+
+def test_dataclasses_that_derive_from_each_other_are_refused():
+    """Bases stand before their subclasses: nothing looks for fields in a circle."""
+    source = "from dataclasses import dataclass\n"
+    for name, base in (("A", "B"), ("B", "A")):
+        source += f"@dataclass\nclass {name}({base}):\n    x: int = 1\n"
+    with pytest.raises(CompileError):
+        compile_actor(source.encode())

@@ -20,6 +20,7 @@ from cowboy_sdk.errors import (
 )
 from cowboy_sdk.guards import GuardedValue, GuardSet, storage_guard
 from cowboy_sdk.loops import BoundedRange
+from cowboy_sdk.models import CowboyModel
 from cowboy_sdk.native import ActorRef, Address
 from cowboy_sdk.types import BlockHeight, PriorityTier, ordered_set
 

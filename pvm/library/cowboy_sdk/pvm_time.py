@@ -1,0 +1,4 @@
+"""`pvm_time` as a module of the package, with the height that goes with it."""
+
+from pvm_host import block_height
+from pvm_time import time_ms, time_ns
