@@ -12,12 +12,17 @@ from pvm import costs
 from pvm.exceptions import refused
 from pvm.execution import Execution
 from pvm.keys import key
-from pvm.sets import SET_LIKE, SetLike
+from pvm.sets import DICT_KEYS, SET_LIKE, FrozenOrderedSet, OrderedSet, SetLike
 
 _TEXT = (str, bytes)
 SCALARS = frozenset({int, bool, str, bytes, type(None)})
 _VIEWS: tuple[type, ...] = (type({}.values()), type({}.items()))
 """Equal to themselves only, as `values()` is in Python: `list` them first."""
+
+_WALKED = frozenset(
+    {list, tuple, dict, OrderedSet, FrozenOrderedSet, DICT_KEYS, *_VIEWS}
+)
+"""Native types that hold others; they have no subclasses here."""
 
 _Test = Callable[..., object]  # type: ignore[explicit-any] # of `operator`
 
@@ -120,7 +125,7 @@ def ne(vm: Execution, left: object, right: object) -> object:
 
 
 def _walks(value: object) -> bool:
-    return isinstance(value, (list, tuple, dict, *SET_LIKE, *_VIEWS))
+    return type(value) in _WALKED
 
 
 def _charge_texts(vm: Execution, left: object, right: object) -> None:

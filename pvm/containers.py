@@ -93,6 +93,7 @@ def set_slice(
     """`container[start:stop:step] = value`; only lists have it."""
     if type(container) is not list:
         raise refused(TypeError("only a list can be assigned to by slices"))
+    vm.charge(costs.OPERATION)
     items = star(vm, value)
     vm.charge(len(container) + len(items))
     operator.setitem(container, slice(start, stop, step), items)  # type: ignore[arg-type] # checked by it
@@ -161,7 +162,7 @@ def spread_dict(vm: Execution, items: object) -> dict[object, object]:
     """What `{**items}` spreads."""
     if type(items) is not dict:
         raise refused(TypeError("only a dict can be spread"))
-    vm.charge(3 * len(items))
+    vm.charge(costs.PER_KEY * len(items))
     vm.mapping(len(items))
     charge_keys(vm, items, len(items))
     return items
@@ -176,10 +177,9 @@ def keywords(vm: Execution, items: object) -> dict[str, object]:
     return spread  # type: ignore[return-value] # checked above
 
 
-def dict_of(
-    vm: Execution, pairs: Iterable[tuple[object, object]]
-) -> dict[object, object]:
+def dict_of(vm: Execution, pairs: list[tuple[object, object]]) -> dict[object, object]:
     """A dict comprehension, whose pairs its source has paid for."""
+    vm.charge(costs.KEYED * len(pairs))
     vm.allocate(costs.MAPPING_BYTES)
     result: dict[object, object] = {}
     for wanted, value in pairs:
@@ -187,8 +187,9 @@ def dict_of(
     return result
 
 
-def set_of(vm: Execution, items: Iterable[object]) -> OrderedSet:
+def set_of(vm: Execution, items: list[object]) -> OrderedSet:
     """A set display or comprehension, whose items were paid as a list."""
+    vm.charge(costs.KEYED * len(items))
     result = dict_from_keys(vm, items)
     vm.mapping(len(result))
     return OrderedSet(result)

@@ -48,6 +48,8 @@ def str_(vm: Execution, value: object = "", encoding: object = _MISSING) -> str:
     if type(value) is int and -_WORD < value < _WORD and encoding is _MISSING:
         return str(value)
     if encoding is _MISSING:
+        if type(value) is not int and type(value) is not str:
+            vm.charge(costs.OPERATION)
         return to_str(vm, value)
     if type(value) is not bytes:
         raise refused(TypeError("only bytes are decoded"))
@@ -130,7 +132,7 @@ def update(
 ) -> None:
     """Put pairs or another dict into `target`."""
     if type(items) is dict:
-        vm.charge(3 * len(items))
+        vm.charge(costs.PER_KEY * len(items))
         vm.mapping(len(items))
         charge_keys(vm, items, len(items) + len(target))
         target.update(items)
@@ -143,7 +145,7 @@ def update(
                 raise refused(TypeError("a dict is made of pairs"))
             target[new_key(vm, target, pair[0])] = pair[1]  # type: ignore[index]
     if named:
-        vm.charge(3 * len(named))
+        vm.charge(costs.PER_KEY * len(named))
         vm.mapping(len(named))
         target.update(named)
 

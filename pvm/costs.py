@@ -12,13 +12,16 @@ EMIT_EVENT = 500  # + EMIT_EVENT_PER_BYTE; 1 cell per 2 bytes rounded up (D17)
 EMIT_EVENT_PER_BYTE = 5
 CALL_ACTOR = 500  # + what the callee uses; 1 cell per byte of the payload
 TRANSFER = 1_000
-READ_CONTEXT = 2  # context, addresses, height, timestamp, balance, gas_left …
-GET_TIMER = 100
+READ_CONTEXT = 5  # addresses, height, timestamp, gas_left, charge_gas, revert
+CONTEXT = 300  # `context()`: two digests, and a fresh dict
+GET_BALANCE = 100  # reads state, as GET_STATE does
+GET_TIMER = 200
 LIST_TIMERS = 100
 LIST_TIMERS_PER_ENTRY = 100
 SCAN_STATE = 100  # + 1 cell per byte of keys and values
 SCAN_STATE_PER_ENTRY = 100
-KECCAK256 = 60  # + KECCAK256_PER_WORD for each started 32 bytes; randomness too
+RANDOMNESS = 400  # two digests, and the encoding between them
+KECCAK256 = 100  # + KECCAK256_PER_WORD for each started 32 bytes
 KECCAK256_PER_WORD = 6
 SHA = 500  # sha256, sha512, blake2b: + SHA_PER_BLOCK for each started 64 bytes
 SHA_PER_BLOCK = 8
@@ -26,12 +29,25 @@ VERIFY_SECP256K1 = 10_000
 
 # Cycles of syntax, summed over a block when the source is compiled.
 STATEMENT = 1
-OPERATOR = 1  # arithmetic, bit, unary, comparison, each further and/or operand
+OPERATOR = 1  # arithmetic, bit, unary, each further and/or operand
+OPERATOR_OF = {"FloorDiv": 3, "Mod": 3, "Pow": 5, "LShift": 5}
+COMPARISON = 2  # 1 with `is` and with a short literal on a side
 ATTRIBUTE = 1
 SUBSCRIPT = 3
 CALL = 10
-CALL_OF_BUILTIN = {"len": 5}  # by name; what is not named here costs CALL
-CALL_OF_METHOD = {"append": 2, "get": 3, "pop": 2}  # pop without arguments only
+HELPER_CALL = 20  # of a builtin, and of a method that a native type has
+CALL_OF_BUILTIN = {  # by name, instead
+    "abs": 10, "bool": 10, "bytes": 10, "callable": 10, "chr": 10, "dict": 30,
+    "enumerate": 30, "frozenset": 30, "int": 10, "isinstance": 10, "len": 5,
+    "map": 30, "ord": 10, "range": 10, "set": 30, "sorted": 30, "str": 10,
+    "type": 10, "zip": 40,
+}  # fmt: skip
+CALL_OF_METHOD = {  # by name, instead; `pop` without arguments only
+    "append": 2, "bit_count": 10, "bit_length": 10, "copy": 40, "difference": 60,
+    "fromkeys": 60, "get": 3, "intersection": 60, "issubset": 60, "issuperset": 60,
+    "items": 10, "join": 40, "keys": 10, "pop": 2, "rsplit": 40, "sort": 30,
+    "split": 40, "splitlines": 40, "union": 60, "update": 40, "values": 10,
+}  # fmt: skip
 ARGUMENTS_FREE = 8  # positional ones; each further 1 cycle and 8 bytes
 KEYWORDS_FREE = 4  # each further 1 cycle and 100 bytes
 FUNCTION_ENTRY = 2
@@ -40,7 +56,8 @@ DICT_DISPLAY = 8  # + DICT_DISPLAY_PER_ITEM
 DICT_DISPLAY_PER_ITEM = 4
 CONDITIONAL = 1  # + the test and the dearer side
 F_STRING = 2  # + 1 a literal character + F_STRING_PER_FIELD
-F_STRING_PER_FIELD = 2
+F_STRING_PER_FIELD = 4
+F_STRING_PER_FORM = 8  # more, with a conversion or a format
 FOR = 2
 FOR_ROUND = 2
 WHILE_ROUND = 1  # + the test; a `while` pays for its first test where it stands
@@ -49,12 +66,13 @@ CLASS = 200  # + its body
 ENUM_MEMBER = 20  # a constant of an Enum, made a member
 COMPREHENSION = 20
 COMPREHENSION_ROUND = 2
-COMPREHENSION_INNER_ROUND = 3  # more, for each round that starts an inner `for`
+COMPREHENSION_INNER_ROUND = 6  # more, for each round that starts an inner `for`
 TRY = 3
-HANDLER = 5
+HANDLER = 20
 FINALLY = 3
 WITH = 10
 RAISE = 5  # raise, assert
+RAISED = 15  # more, when it does raise
 YIELD = 5
 RESUME = 5
 IMPORT_FIRST = 100
@@ -88,10 +106,11 @@ TEXT_FREE = 64
 """Texts and bytes up to this long are paid by syntax alone."""
 INT_FREE_BITS = 256
 """Integers up to this long are paid by syntax alone."""
-OPERATION = 8  # an operator, a slice or a field whose operands are no ints
-SET_OPERATION = 24  # `| & ^ -` of sets and of views, `|` of dicts
-METHOD_BOUND = 8  # `x.method`, not called
-CAUGHT = 12  # an exception that a handler gets to see
+OPERATION = 12  # an operator, a slice or a field whose operands are no ints
+POWER_STEP = 4  # for each bit of an exponent, + w² for w words of the result
+SET_OPERATION = 40  # `| & ^ -` of sets and of views, `|` of dicts
+METHOD_BOUND = 16  # `x.method`, not called
+CAUGHT = 60  # an exception that a handler gets to see
 COMPARED_PER = 8  # characters compared for one cycle
 WALK_CONTAINER = 16
 WALK_ITEM = 8
@@ -107,7 +126,10 @@ PACK_PER_ITEM = 2
 SORT = 10  # beyond the call: + n · bit_length(n) · (1 + longest item // 64)
 
 # Values and the native modules, in cycles.
-CODEC = 20  # JSON, canonical CBOR: + 1 a byte, after the walk of the value
+CODEC = 50  # canonical CBOR: + 1 a byte, after the walk of the value
+JSON = 100  # likewise; a value that is written is walked, too
+PER_KEY = 4  # an item of a dict or set that is built, copied, updated or combined
+KEYED = 6  # an item of a display, comprehension or set method, looked up as key
 DECODED_BYTES_PER_BYTE = 20  # of memory, for what is decoded from JSON or CBOR
 TRANSCODE = 10  # base64, hex, struct: + 1 a byte read or written, whichever is more
 TEXT_OF_INT = 10  # beyond 64 bits + digits + bits² // TEXT_OF_INT_PER

@@ -39,6 +39,7 @@ def is_ours(error: BaseException) -> bool:
 
 def said(vm: Execution, error: object, _cause: object = None) -> Exception:
     """What `raise error` raises: marked as the actor's, without a history."""
+    vm.charge(costs.RAISED)
     if isinstance(error, MethodType) or (
         isinstance(error, type) and issubclass(error, Exception)
     ):
@@ -73,8 +74,9 @@ def caught(vm: Execution, error: Exception) -> Exception:
     return error
 
 
-def again(_vm: Execution, error: Exception) -> Exception:
+def again(vm: Execution, error: Exception) -> Exception:
     """What a bare `raise` raises: the same failure, of the same line."""
+    vm.charge(costs.RAISED)
     _forget(error)
     return error
 

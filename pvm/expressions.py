@@ -141,9 +141,7 @@ class Expressions(Operations):
         first, second = self.held(value)
         is_text = syntax.conjunction(
             syntax.has_class(again(second), "_str"),
-            syntax.compare(
-                call("_len", again(second)), ast.Lt(), constant(costs.TEXT_FREE + 1)
-            ),
+            syntax.has_short_length(again(second)),
         )
         test = ast.BoolOp(ast.Or(), [_is_word(first, second), is_text])
         return syntax.either(test, second, call("_format", again(second), *rest))

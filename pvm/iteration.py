@@ -37,7 +37,7 @@ def _sequence_weight(vm: Execution, items: Iterable[object]) -> int:
         if type(item) not in _SCALARS:
             raise refused(TypeError("only flat tuples of int, str, bytes sort"))
         weight += 8 if isinstance(item, int) else 8 + len(item)  # type: ignore[arg-type]
-    vm.charge(weight // 8)
+    vm.charge(6 + weight // 8)
     return weight
 
 
@@ -67,8 +67,10 @@ def sum_(vm: Execution, items: object, start: object = 0) -> object:
     if isinstance(start, str | bytes):
         raise refused(TypeError("texts are joined, not summed"))
     total = start
-    for item in snapshot(vm, items):
-        if type(item) is int and type(total) is int:
+    listed = snapshot(vm, items)
+    vm.charge(2 * len(listed))
+    for item in listed:
+        if isinstance(item, int) and type(total) is int:
             total += item
             if total.bit_length() > costs.INT_FREE_BITS:
                 checked(vm, total)

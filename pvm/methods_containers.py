@@ -133,7 +133,7 @@ def sort_list(
 
 def copy_dict(vm: Execution, self: _Dict) -> _Dict:
     """`d.copy()`."""
-    vm.charge(3 * len(self))
+    vm.charge(costs.PER_KEY * len(self))
     vm.mapping(len(self))
     charge_keys(vm, self, len(self))
     return self.copy()
@@ -205,13 +205,13 @@ def _others(vm: Execution, others: tuple[object, ...]) -> list[dict[object, None
 
 def _distinct(vm: Execution, other: object) -> dict[object, None]:
     listed = other if isinstance(other, OrderedSet) else snapshot(vm, other)
-    vm.charge(3 * len(listed))
+    vm.charge(costs.PER_KEY * len(listed))
     vm.mapping(len(listed))
     return dict_from_keys(vm, listed)
 
 
 def _built(vm: Execution, self: OrderedSet, chosen: list[object]) -> OrderedSet:
-    vm.charge(3 * len(chosen))
+    vm.charge(costs.PER_KEY * len(chosen))
     vm.mapping(len(chosen))
     return type(self)(dict_from_keys(vm, chosen))
 
@@ -248,6 +248,7 @@ def remove_member(vm: Execution, self: OrderedSet, item: object) -> None:
 
 def pop_member(vm: Execution, self: OrderedSet) -> object:
     """`s.pop()`: the oldest."""
+    vm.charge(costs.OPERATION)
     for item in self._items:
         del self._items[key(vm, self, item)]
         note_deletion(vm, self._items)  # type: ignore[arg-type] # its values are None
@@ -266,7 +267,7 @@ def union(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet:
 def intersection(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet:
     """`s.intersection(…)`."""
     found = _others(vm, others)
-    vm.charge(len(self) * len(found))
+    vm.charge(costs.KEYED * len(self) * len(found))
     return _built(
         vm,
         self,
@@ -277,7 +278,7 @@ def intersection(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet
 def difference(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet:
     """`s.difference(…)`."""
     found = _others(vm, others)
-    vm.charge(len(self) * len(found))
+    vm.charge(costs.KEYED * len(self) * len(found))
     return _built(
         vm,
         self,
@@ -296,14 +297,16 @@ def update_set(vm: Execution, self: OrderedSet, *others: object) -> None:
 
 def issubset(vm: Execution, self: OrderedSet, other: object) -> bool:
     """`s.issubset(other)`."""
-    vm.charge(len(self))
+    vm.charge(costs.KEYED * len(self))
     found = _distinct(vm, other)
     return all(has_key(vm, found, item) for item in self)
 
 
 def issuperset(vm: Execution, self: OrderedSet, other: object) -> bool:
     """`s.issuperset(other)`."""
-    return all(has_key(vm, self, item) for item in _distinct(vm, other))
+    found = _distinct(vm, other)
+    vm.charge(costs.KEYED * len(found))
+    return all(has_key(vm, self, item) for item in found)
 
 
 LIST: Mapping[str, Helper] = {

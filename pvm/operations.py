@@ -15,8 +15,6 @@ from pvm.writer import Writer
 
 _INLINE_LITERAL_BITS = 63
 
-_SHORT_TEXT = 65
-
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -101,11 +99,15 @@ class Operations(Writer):
         name = self.temporary()
         bound = bind(name, plain)
         if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
-            length = call("_len", bound)
-            test: ast.expr = syntax.compare(length, ast.Lt(), constant(_SHORT_TEXT))
+            test: ast.expr = syntax.has_short_length(bound)
         else:
             is_int = syntax.has_class(bound, "_int")
-            test = syntax.conjunction(is_int, syntax.is_short_int(load(name)))
+            is_text = syntax.conjunction(
+                syntax.has_class(load(name), "_str"),
+                syntax.has_short_length(load(name)),
+            )
+            short = syntax.conjunction(is_int, syntax.is_short_int(load(name)))
+            test = ast.BoolOp(ast.Or(), [short, is_text])
         return syntax.either(test, load(name), call("_added", load(name)))
 
     def _inline_sub(self, node: ast.BinOp) -> ast.expr:
@@ -170,7 +172,7 @@ class Operations(Writer):
             return syntax.compare(self.rewrite(left), operator, self.rewrite(right))
         if isinstance(operator, ast.In | ast.NotIn):
             return self._membership(left, operator, right)
-        if _is_short_scalar(left) or _is_short_scalar(right):
+        if syntax.is_short_scalar(left) or syntax.is_short_scalar(right):
             return syntax.compare(self.rewrite(left), operator, self.rewrite(right))
         name = _COMPARISONS[type(operator)]
         if not self.scope.allows_walrus:
@@ -246,20 +248,13 @@ def _are_ints(left: ast.expr, right: ast.expr) -> ast.expr:
     return ast.Compare(classes[0], [ast.Is(), ast.Is()], [classes[1], load("_int")])
 
 
-def _is_short_scalar(node: ast.expr) -> bool:
-    """A literal with which comparing costs no more than its syntax."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-        return len(node.value) < _SHORT_TEXT
-    return syntax.is_scalar(node)
-
-
 def _is_int(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and syntax.literal_int(node) is not None
 
 
 def _is_literal_display(node: ast.expr) -> bool:
     return isinstance(node, ast.Tuple | ast.List) and all(
-        _is_short_scalar(element) for element in node.elts
+        syntax.is_short_scalar(element) for element in node.elts
     )
 
 

@@ -40,8 +40,11 @@ def words(value: int) -> int:
 
 def added(vm: Execution, result: object) -> object:
     """What `a + b` gave, where syntax alone may not have paid."""
-    if type(result) is int:
-        return checked(vm, result)
+    kind = type(result)
+    if kind is int:
+        return checked(vm, result)  # type: ignore[arg-type] # exactly an int
+    if kind is list or kind is tuple:
+        vm.charge(costs.OPERATION)
     pay_for_built(vm, result)
     return result
 
@@ -115,12 +118,12 @@ def power(vm: Execution, left: object, right: object, modulus: object = None) ->
         if bits > _POWER_BITS_MAX:
             raise refused(OverflowError("an integer of more than 4,096 bits"))
         width = (bits + 63) // 64
-        vm.charge(right.bit_length() * (1 + width * width))
+        vm.charge(right.bit_length() * (costs.POWER_STEP + width * width))
         return checked(vm, left**right)
     if not isinstance(modulus, _INTS):
         raise refused(TypeError("powers are of integers"))
     width = words(modulus)
-    vm.charge(right.bit_length() * (1 + width * width))
+    vm.charge(right.bit_length() * (costs.POWER_STEP + width * width))
     return checked(vm, pow(left, right, modulus))
 
 
@@ -145,7 +148,7 @@ def or_(vm: Execution, left: object, right: object) -> object:
         return _combine(vm, left, right, "or")
     if type(left) is dict and type(right) is dict:
         size = len(left) + len(right)
-        vm.charge(costs.SET_OPERATION + 3 * size)
+        vm.charge(costs.SET_OPERATION + costs.PER_KEY * size)
         vm.mapping(size)
         charge_keys(vm, [*left, *right], size)
     return _bits(vm, operator.or_(left, right))
@@ -175,7 +178,7 @@ def _combine(vm: Execution, left: object, right: object, operation: str) -> Orde
     """A set operation in the order of insertion: left items, then right ones."""
     if not isinstance(left, SET_LIKE) or not isinstance(right, SET_LIKE):
         raise refused(TypeError("a set combines with a set"))
-    vm.charge(costs.SET_OPERATION + 3 * (len(left) + len(right)))
+    vm.charge(costs.SET_OPERATION + costs.PER_KEY * (len(left) + len(right)))
     vm.mapping(len(left) + len(right))
     kind = type(left) if isinstance(left, OrderedSet) else OrderedSet
     if operation == "or":
@@ -207,12 +210,16 @@ _IN_PLACE = {"or": or_, "xor": xor, "and": and_, "sub": sub}
 def iadd(vm: Execution, left: object, right: object) -> object:
     """`left += right`: a list grows in place."""
     if type(left) is list:
+        vm.charge(costs.OPERATION)
         items = star(vm, right)
         vm.charge(len(items))
         vm.allocate(8 * len(items))
         left.extend(items)
         return left
-    return added(vm, operator.add(left, right))
+    result: object = operator.add(left, right)
+    if type(result) is not int:
+        vm.charge(costs.OPERATION)
+    return added(vm, result)
 
 
 def imul(vm: Execution, left: object, right: object) -> object:

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pvm import costs, language
+from pvm import costs, language, syntax
 from pvm.facts import Facts
 
 
@@ -194,11 +194,13 @@ def _own(  # noqa: C901, PLR0911, PLR0912 - a line for each kind of node
 ) -> Price:
     """What a node costs beside its children."""
     match node:
-        case ast.BinOp() | ast.UnaryOp():
+        case ast.BinOp(op=operator):
+            name = type(operator).__name__
+            return Price(costs.OPERATOR_OF.get(name, costs.OPERATOR), 0)
+        case ast.UnaryOp():
             return Price(costs.OPERATOR, 0)
-        case ast.Compare(ops=operators, comparators=sides):
-            searched = sum(map(_searched, operators, sides))
-            return Price(costs.OPERATOR * len(operators) + searched, 0)
+        case ast.Compare():
+            return Price(_compared(node), 0)
         case ast.BoolOp(values=values):
             return Price(costs.OPERATOR * (len(values) - 1), 0)
         case ast.Subscript(ctx=ast.Store()):
@@ -225,6 +227,20 @@ def _own(  # noqa: C901, PLR0911, PLR0912 - a line for each kind of node
             return FREE
 
 
+def _compared(node: ast.Compare) -> int:
+    """Cycles of a chain of comparisons; those with a short literal are plain."""
+    cycles = 0
+    left = node.left
+    for operator, side in zip(node.ops, node.comparators, strict=True):
+        is_plain = isinstance(operator, ast.Is | ast.IsNot) or (
+            syntax.is_short_scalar(left) or syntax.is_short_scalar(side)
+        )
+        cycles += costs.OPERATOR if is_plain else costs.COMPARISON
+        cycles += _searched(operator, side)
+        left = side
+    return cycles
+
+
 def _searched(operator: ast.cmpop, side: ast.expr) -> int:
     """Items of a literal display in which something is searched."""
     is_search = isinstance(operator, ast.In | ast.NotIn)
@@ -243,6 +259,10 @@ def _passed(node: ast.Call) -> Price:
 def _part_cycles(part: ast.expr) -> int:
     if isinstance(part, ast.Constant) and isinstance(part.value, str):
         return len(part.value)
+    if isinstance(part, ast.FormattedValue) and (
+        part.format_spec is not None or part.conversion > 0
+    ):
+        return costs.F_STRING_PER_FIELD + costs.F_STRING_PER_FORM
     return costs.F_STRING_PER_FIELD
 
 
@@ -252,12 +272,15 @@ _STORING_METHODS = frozenset({"append", "add", "insert", "setdefault"})
 def _call(facts: Facts, node: ast.Call) -> Price:
     match node.func:
         case ast.Name(id=name) if facts.is_universal(name):
-            cycles = costs.CALL_OF_BUILTIN.get(name, costs.CALL)
+            usual = costs.HELPER_CALL if name in language.FUNCTIONS else costs.CALL
+            cycles = costs.CALL_OF_BUILTIN.get(name, usual)
             return Price(cycles, _call_bytes(name))
         case ast.Attribute(attr="pop") if node.args:
-            return Price(costs.CALL, 0)
+            return Price(costs.HELPER_CALL, 0)
         case ast.Attribute(attr=name):
-            cycles = costs.CALL_OF_METHOD.get(name, costs.CALL)
+            is_native = name in language.METHOD_NAMES
+            usual = costs.HELPER_CALL if is_native else costs.CALL
+            cycles = costs.CALL_OF_METHOD.get(name, usual)
             return Price(cycles, costs.STORE_BYTES if name in _STORING_METHODS else 0)
         case _:
             return Price(costs.CALL, 0)

@@ -6,6 +6,8 @@ Inserted names begin with one underscore, which no actor's name can after the ga
 import ast
 from collections.abc import Callable, Sequence
 
+from pvm import costs
+
 Rewriting = Callable[..., ast.expr]  # type: ignore[explicit-any] # by kind of node
 StatementRewriting = Callable[..., list[ast.stmt]]  # type: ignore[explicit-any]
 
@@ -57,6 +59,11 @@ def is_short_int(value: ast.expr) -> ast.Compare:
     """`value.bit_length() < 257`: what syntax alone has paid for."""
     method = ast.Attribute(value, "bit_length", ast.Load())
     return compare(ast.Call(method, [], []), ast.Lt(), constant(257))
+
+
+def has_short_length(value: ast.expr) -> ast.Compare:
+    """`len(value) < 65`: of a text, what syntax alone has paid for."""
+    return compare(call("_len", value), ast.Lt(), constant(costs.TEXT_FREE + 1))
 
 
 def conjunction(*values: ast.expr) -> ast.expr:
@@ -129,3 +136,10 @@ def literal_int(node: ast.expr) -> int | None:
 def is_scalar(node: ast.expr) -> bool:
     """Whether `node` is a literal number, text, bytes, truth value or None."""
     return isinstance(node, ast.Constant) or literal_int(node) is not None
+
+
+def is_short_scalar(node: ast.expr) -> bool:
+    """A literal with which comparing costs no more than its syntax."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+        return len(node.value) <= costs.TEXT_FREE
+    return is_scalar(node)

@@ -164,7 +164,7 @@ class DictionaryHost:
 
     def get_balance(self, address: object) -> int:
         """Balance of any account."""
-        self._meter.charge_cycles(costs.READ_CONTEXT)
+        self._meter.charge_cycles(costs.GET_BALANCE)
         return self._world.balances.get(_address(address), 0)
 
     def transfer(self, to: object, amount: object) -> None:
@@ -338,7 +338,7 @@ class DictionaryHost:
 
     def randomness(self, domain: object) -> bytes:
         """Reproducible bytes."""
-        self._meter.charge_cycles(costs.KECCAK256)
+        self._meter.charge_cycles(costs.RANDOMNESS)
         self._draws += 1
         return keccak256(_bytes(domain, "domain") + self._draws.to_bytes(8, "big"))
 

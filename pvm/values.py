@@ -85,8 +85,8 @@ def to_cbor(value: object, meter: Meter) -> bytes:
     Raises:
         UnencodableValue: the value, or something in it, has no form.
     """
-    size = _charge_walk(value, meter)
     meter.charge_cycles(costs.CODEC)
+    size = _charge_walk(value, meter)
     if size > costs.TEXT_FREE:
         meter.charge_memory(costs.TEXT_BYTES + size)
     encoded = _encode(value, depth_max=DEPTH_MAX)

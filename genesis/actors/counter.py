@@ -7,7 +7,7 @@ Use       cowboy-devnet deploy counter.py
           cowboy-devnet read ACTOR value
           cowboy-devnet call ACTOR reset                (deployer only)
           Storage: value.
-Costs     `increment`: about 1,400 cycles and 72 cells beside the 5,000 cycles and 500
+Costs     `increment`: about 1,540 cycles and 72 cells beside the 5,000 cycles and 500
           cells of every transaction. No timers.
 """
 

@@ -13,8 +13,8 @@ Use       cowboy-devnet deploy dead_mans_switch.py --value "50 CBY"
                                                       that is there goes to the heir
           cowboy-devnet read ACTOR status
           Storage: heir, blocks, deadline, timer.
-Costs     `alive`: about 2,300 cycles and 186 cells beside those of every transaction;
-          fire: about 3,300 cycles and 27 cells. To run, it needs 0.57 CBY in the actor
+Costs     `alive`: about 2,700 cycles and 186 cells beside those of every transaction;
+          fire: about 3,500 cycles and 27 cells. To run, it needs 0.57 CBY in the actor
           at the genesis basefees, most of which is then left for `claim`.
 """
 

@@ -14,7 +14,7 @@ Use       cowboy-devnet deploy escrow.py
           `expire` is there because a timer is not a promise: if the buyer's account
           cannot cover its cost when it is due, it is removed without running.
           Storage: deals, deal:<number>.
-Costs     `open`: about 2,500 cycles and 322 cells; `release`: about 3,300 cycles and
+Costs     `open`: about 3,100 cycles and 322 cells; `release`: about 3,500 cycles and
           310 cells, beside those of every transaction; fire: about 4,000 cycles and
           257 cells. When the fire is due, 0.57 CBY of the buyer's balance are set aside
           at the genesis basefees, and mostly given back.

@@ -8,7 +8,7 @@ Use       deploy with some CBY; it starts by itself. `start` resumes it after it
           dry and was topped up by a plain transfer to its address.
           cowboy-devnet deploy heartbeat.py --value "5 CBY"
           Read: `status`. Storage: beats, last_beat.
-Costs     fire: about 2,200 cycles and 33 cells. When it is due, the chain sets aside
+Costs     fire: about 2,300 cycles and 33 cells. When it is due, the chain sets aside
           gas_limit x cycle basefee + 550,000 x cell basefee, and gives back what was
           not used: 0.57 CBY at the genesis basefees. Without `gas_limit` it would be
           1.1 CBY, and three such fires would fill the timer lane of a block.

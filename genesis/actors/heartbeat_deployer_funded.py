@@ -14,8 +14,8 @@ Use       cowboy-devnet deploy heartbeat_deployer_funded.py
           cowboy-devnet call ACTOR renew      (deployer only; a further period)
           cowboy-devnet call ACTOR stop       (deployer only; cancels what is pending)
           Storage: beats, scheduled_until.
-Costs     `renew`: about 2,300 cycles and 79 cells for six fires, beside those of every
-          transaction; fire: about 1,760 cycles and 15 cells, of the deployer. A fire
+Costs     `renew`: about 2,400 cycles and 79 cells for six fires, beside those of every
+          transaction; fire: about 1,840 cycles and 15 cells, of the deployer. A fire
           that is due sets aside 0.57 CBY of the deployer's balance at the genesis
           basefees until it has run; a deployer who does not have them loses the fire.
 """

@@ -12,9 +12,9 @@ Use       deploy pong.py, then ping.py with some CBY for its timer (else the tim
           cowboy-devnet call PING serve 'json:{"pong": "0x…", "rounds": 3}'
           cowboy-devnet storage PING
           Storage: pong, rounds_left, rallies, lost, last_ball, timer.
-Costs     `serve`: about 2,100 cycles and 244 cells beside those of every transaction,
+Costs     `serve`: about 2,300 cycles and 244 cells beside those of every transaction,
           and 100,000 cycles and 60,000 cells set aside for the rally; message: about
-          3,850 cycles and 211 cells. What is left of a budget is given back when its
+          4,150 cycles and 211 cells. What is left of a budget is given back when its
           message has run.
 """
 

@@ -4,7 +4,7 @@ Shows     answering a message: its sender is `get_sender()`, and the answer is a
           message, paid out of the budget of the one that is answered.
 Use       cowboy-devnet deploy pong.py
           Then let ping.py serve to its address. Storage: returned.
-Costs     message: about 1,850 cycles and 19 cells, from the budget of the message. No
+Costs     message: about 1,920 cycles and 19 cells, from the budget of the message. No
           timers; it needs no money of its own.
 """
 

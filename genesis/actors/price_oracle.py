@@ -12,8 +12,8 @@ Use       cowboy-devnet deploy price_oracle.py --value "5 CBY"
           cowboy-devnet call ACTOR start             anybody, if no timer is pending
           Other actors: call_actor(oracle, "price", b"") gives the same as CBOR.
           Storage: reporters, blocks, quorum, round, price, height, report:<address>.
-Costs     `report`: about 1,000 cycles and 175 cells beside those of every transaction;
-          fire: about 4,900 cycles and 391 cells with three reports, paid by the actor,
+Costs     `report`: about 1,140 cycles and 175 cells beside those of every transaction;
+          fire: about 5,300 cycles and 391 cells with three reports, paid by the actor,
           which needs 0.59 CBY for each at the genesis basefees and gets most back.
 """
 

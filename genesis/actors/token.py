@@ -12,7 +12,7 @@ Use       cowboy-devnet deploy token.py 'json:{"name": "Hay", "supply": 1000}'
                                'json:{"owner": "0x…", "spender": "0x…"}'
           The whole supply begins with the deployer.
           Storage: name, supply, balance:<address>, allowance:<owner>:<spender>.
-Costs     `transfer`: about 3,400 cycles and 296 cells; `approve`: about 1,200 cycles
+Costs     `transfer`: about 3,800 cycles and 296 cells; `approve`: about 1,360 cycles
           and 225 cells, beside the 5,000 cycles and 500 cells of every transaction. No
           timers.
 """

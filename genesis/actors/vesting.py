@@ -13,8 +13,8 @@ Use       cowboy-devnet deploy vesting.py --value "12 CBY"
           The first instalment is due `blocks` after the deployment. What a division
           leaves over comes with the last one.
           Storage: beneficiary, grant, released, start, instalments, blocks.
-Costs     `release`: about 3,600 cycles and 128 cells beside those of every transaction;
-          fire: about 4,600 cycles and 71 cells, from the deployer's account, with 0.57
+Costs     `release`: about 3,900 cycles and 128 cells beside those of every transaction;
+          fire: about 4,900 cycles and 71 cells, from the deployer's account, with 0.57
           CBY set aside while it runs at the genesis basefees. Each instalment makes the
           deployment 220 cycles dearer. `release` works without any fire.
 """

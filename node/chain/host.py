@@ -119,7 +119,7 @@ class ActorHost:
     def get_balance(self, address: object) -> int:
         """Balance of any account, in base units."""
         # CHARGE
-        self.meter.charge_cycles(costs.READ_CONTEXT)
+        self.meter.charge_cycles(costs.GET_BALANCE)
         # VALIDATE
         account = expect_address(address, "address")
         # EFFECT
@@ -419,7 +419,7 @@ class ActorHost:
     def randomness(self, domain: object) -> bytes:
         """32 reproducible and predictable bytes (D39)."""
         # CHARGE
-        self.meter.charge_cycles(costs.KECCAK256)
+        self.meter.charge_cycles(costs.RANDOMNESS)
         # VALIDATE
         name = expect_bytes(domain, "domain", 0, PAYLOAD_BYTES_MAX)
         # CHARGE for size

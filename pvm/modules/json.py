@@ -58,7 +58,7 @@ class _Json(Bound):
     def loads(self, s: object) -> _JsonValue:
         """The value that JSON text, a str or bytes of UTF-8, stands for."""
         meter = self._meter
-        meter.charge_cycles(costs.CODEC)
+        meter.charge_cycles(costs.JSON)
         if type(s) is bytes:
             meter.charge_cycles(len(s))
             text = s.decode("utf-8")
@@ -87,7 +87,7 @@ class _Json(Bound):
     ) -> str:
         """JSON text of a value, in ASCII."""
         meter = self._meter
-        meter.charge_cycles(costs.CODEC)
+        meter.charge_cycles(costs.JSON)
         layout = _layout(indent, separators)
         is_sorted = require_bool(sort_keys)
         size = _Walk(meter, layout, is_sorted=is_sorted).size_of(obj)

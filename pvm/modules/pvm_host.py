@@ -131,7 +131,8 @@ class _Binding(Bound):
 
     def context(self) -> dict[str, int | bytes | str]:
         """All that the message says, in a fresh dict (D13)."""
-        self._read_context()
+        self._meter.raise_if_halted()
+        self._meter.charge_cycles(costs.CONTEXT)
         self._meter.charge_memory(
             costs.MAPPING_BYTES + costs.MAPPING_BYTES_PER_ITEM * _CONTEXT_ENTRIES
         )

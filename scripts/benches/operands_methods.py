@@ -117,7 +117,10 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "OrderedSet.pop": ("s = set() | s.add(1); s.pop()",),
     "OrderedSet.remove": ("s = set() | s.add(1); s.remove(1)",),
     "OrderedSet.union": ("s = set(range(999)) | s.union(s)", "s = {1} | s.union([2])"),
-    "OrderedSet.update": ("s = {1} | s.update([1])", "s = set(range(99)) | s.update(s)"),
+    "OrderedSet.update": (
+        "s = {1} | s.update([1])",
+        "s = set(range(99)) | s.update(s)",
+    ),
     "int.from_bytes": ("b = b'a' * 512 | int.from_bytes(b, 'big')",),
     "bytes.fromhex": ("s = 'ab' * 999 | bytes.fromhex(s)",),
     "dict.fromkeys": ("x = range(999) | dict.fromkeys(x)", "| dict.fromkeys([1])"),
@@ -214,7 +217,10 @@ HOST: Mapping[str, tuple[str, ...]] = {
         f"{_OWN} | pvm_host.get_balance(o)",
         "i = 0 | i += 1; pvm_host.get_balance(i.to_bytes(20, 'big'))",
     ),
-    "transfer": (f"{_OWN} | pvm_host.transfer(o, 1)", f"{_OWN} | pvm_host.transfer(a, 0)"),
+    "transfer": (
+        f"{_OWN} | pvm_host.transfer(o, 1)",
+        f"{_OWN} | pvm_host.transfer(a, 0)",
+    ),
     "get_state": (
         "| pvm_host.get_state(b'absent')",
         "pvm_host.set_state(b'k', b'v' * 60000) | pvm_host.get_state(b'k')",
@@ -293,7 +299,10 @@ HOST: Mapping[str, tuple[str, ...]] = {
         "d = b'd' * 3000 \n" + _REFUSED.format("pvm_host.emit_event('t', d)"),
     ),
     "revert": ("| pvm_host.revert()",),
-    "randomness": ("| pvm_host.randomness(b'')", "d = b'd' * 32 | pvm_host.randomness(d)"),
+    "randomness": (
+        "| pvm_host.randomness(b'')",
+        "d = b'd' * 32 | pvm_host.randomness(d)",
+    ),
     "keccak256": (
         "| pvm_host.keccak256(b'')",
         "d = b'd' * 9999 | pvm_host.keccak256(d)",

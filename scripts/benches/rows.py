@@ -100,9 +100,7 @@ def source(program: str) -> str:
     return _PRELUDE.format(
         imports="\n".join(f"import {name}" for name in imports),
         setup=f"        {setup.strip() or 'pass'}",
-        body="\n".join(
-            " " * 12 + line for line in statement.split("\n") * _UNROLLED
-        ),
+        body="\n".join(" " * 12 + line for line in statement.split("\n") * _UNROLLED),
     )
 
 

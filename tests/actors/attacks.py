@@ -613,7 +613,7 @@ def run():
 # expect: returns 1
 def run():
     e = ValueError("a")
-    for i in range(50000):
+    for i in range(12000):
         try:
             raise e
         except ValueError as f:

@@ -31,7 +31,7 @@ class DictHost:
     calls: list[tuple] = field(default_factory=list)
 
     def get_balance(self, address):
-        self.meter.charge_cycles(costs.READ_CONTEXT)
+        self.meter.charge_cycles(costs.GET_BALANCE)
         if type(address) is not bytes or len(address) != 20:
             raise invalid("address")
         return self.balances.get(address, 0)

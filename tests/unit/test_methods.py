@@ -29,7 +29,11 @@ def used(source):
     return result
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
+def name_of(kind):
+    return kind.__name__
+
+
+@pytest.mark.parametrize("kind", sorted(TYPES, key=name_of), ids=name_of)
 def test_every_public_name_of_a_closed_type_is_known(kind):
     """Read without a helper, it would be the native method, unpaid."""
     if kind.__flags__ & HEAP_TYPE and kind not in TABLES:
