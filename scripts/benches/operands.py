@@ -287,10 +287,14 @@ WORK: Mapping[str, tuple[str, ...]] = {
         "x = 'é' * 9999; y = 'Ā' * 999 + 'é' | x.strip(y)",
     ),
     "PACK_PER_ITEM": (
-        "d = dict.fromkeys(range(3000)) \nfor i in range(600): d.pop(i, 0)\n"
-        "for i in range(600): d[i] = i",
-        "d = set(range(3000)) \nfor i in range(600): d.discard(i)\n"
-        "for i in range(600): d.add(i)",
+        (
+            "d = dict.fromkeys(range(3000)) \nfor i in range(600): d.pop(i, 0)\n"
+            "for i in range(600): d[i] = i"
+        ),
+        (
+            "d = set(range(3000)) \nfor i in range(600): d.discard(i)\n"
+            "for i in range(600): d.add(i)"
+        ),
     ),
     "SORT": (
         "x = list(range(1000)) | sorted(x)",

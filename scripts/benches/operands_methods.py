@@ -201,6 +201,28 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
+_SDK = "cowboy_sdk.native"
+_RUNTIME = "runtime"
+
+SDK: Mapping[str, tuple[str, ...]] = {
+    f"{_SDK}.Address": ("a = b'a' * 20 | cowboy_sdk.Address(a)",),
+    f"{_SDK}.ActorRef": ("a = b'a' * 20 | cowboy_sdk.ActorRef(a)",),
+    f"{_SDK}.get_owner": (f"| {_RUNTIME}.get_owner()",),
+    f"{_SDK}.is_initialized": (f"| {_RUNTIME}.is_initialized()",),
+    f"{_SDK}.assume_ownership_if_unowned": (
+        f"| {_RUNTIME}.assume_ownership_if_unowned()",
+    ),
+    f"{_SDK}.transfer_ownership": (
+        (
+            f"{_RUNTIME}.assume_ownership_if_unowned(); a = pvm_host.get_sender() "
+            f"| {_RUNTIME}.transfer_ownership(a)"
+        ),
+    ),
+    f"{_SDK}.renounce_ownership": (
+        f"| {_RUNTIME}.assume_ownership_if_unowned(); {_RUNTIME}.renounce_ownership()",
+    ),
+}
+
 _OWN = "a = pvm_host.self_address(); o = b'\\x07' * 20"
 _REFUSED = "try: {}\nexcept pvm_host.HostError: pass"
 
@@ -243,10 +265,14 @@ HOST: Mapping[str, tuple[str, ...]] = {
     ),
     "state_scan_prefix": (
         "| pvm_host.state_scan_prefix(b'k', 10)",
-        "pvm_host.set_state(b'k1', b''); pvm_host.set_state(b'k2', b'') "
-        "| pvm_host.state_scan_prefix(b'k', 10)",
-        "[pvm_host.set_state(b'k' + bytes([i]), b'') for i in range(200)] "
-        "| pvm_host.state_scan_prefix(b'k', 999)",
+        (
+            "pvm_host.set_state(b'k1', b''); pvm_host.set_state(b'k2', b'') "
+            "| pvm_host.state_scan_prefix(b'k', 10)"
+        ),
+        (
+            "[pvm_host.set_state(b'k' + bytes([i]), b'') for i in range(200)] "
+            "| pvm_host.state_scan_prefix(b'k', 999)"
+        ),
         "| self.storage.keys()",
     ),
     "schedule_timer": (
@@ -259,25 +285,33 @@ HOST: Mapping[str, tuple[str, ...]] = {
         + _REFUSED.format("pvm_host.schedule_timer_ex(h + 9, b'')"),
     ),
     "extend_timer": (
-        "h = pvm_host.block_height(); t = pvm_host.schedule_timer(h + 9, b'') "
-        "| pvm_host.extend_timer(t, h + 99)",
+        (
+            "h = pvm_host.block_height(); t = pvm_host.schedule_timer(h + 9, b'') "
+            "| pvm_host.extend_timer(t, h + 99)"
+        ),
         "\n" + _REFUSED.format("pvm_host.extend_timer(b'x' * 32, 5)"),
     ),
     "cancel_timer": (
-        "h = pvm_host.block_height() "
-        "| pvm_host.cancel_timer(pvm_host.schedule_timer(h + 9, b''))",
+        (
+            "h = pvm_host.block_height() "
+            "| pvm_host.cancel_timer(pvm_host.schedule_timer(h + 9, b''))"
+        ),
         "\n" + _REFUSED.format("pvm_host.cancel_timer(b'x' * 32)"),
     ),
     "get_timer": (
-        "h = pvm_host.block_height(); t = pvm_host.schedule_timer(h + 9, b'') "
-        "| pvm_host.get_timer(t)",
+        (
+            "h = pvm_host.block_height(); t = pvm_host.schedule_timer(h + 9, b'') "
+            "| pvm_host.get_timer(t)"
+        ),
         "| pvm_host.get_timer(b'x' * 32)",
     ),
     "list_timers": (
         "| pvm_host.list_timers()",
-        "h = pvm_host.block_height(); "
-        "[pvm_host.schedule_timer(h + i, b'') for i in range(5, 300)] "
-        "| pvm_host.list_timers()",
+        (
+            "h = pvm_host.block_height(); "
+            "[pvm_host.schedule_timer(h + i, b'') for i in range(5, 300)] "
+            "| pvm_host.list_timers()"
+        ),
     ),
     "send_message": (
         f"{_OWN} \n"
@@ -288,10 +322,14 @@ HOST: Mapping[str, tuple[str, ...]] = {
         "\n" + _REFUSED.format("pvm_host.create_deferred_tx('f', b'', 1000, 0)"),
     ),
     "call_actor": (
-        f"{_OWN} \ntry: pvm_host.call_actor(a, 'callee', b'')\n"
-        "except (pvm_host.HostError, pvm_host.RevertError): pass",
-        f"{_OWN} \ntry: pvm_host.call_actor(a, 'nothing', b'')\n"
-        "except (pvm_host.HostError, pvm_host.RevertError): pass",
+        (
+            f"{_OWN} \ntry: pvm_host.call_actor(a, 'callee', b'')\n"
+            "except (pvm_host.HostError, pvm_host.RevertError): pass"
+        ),
+        (
+            f"{_OWN} \ntry: pvm_host.call_actor(a, 'nothing', b'')\n"
+            "except (pvm_host.HostError, pvm_host.RevertError): pass"
+        ),
         f"{_OWN} \n" + _REFUSED.format("pvm_host.call_actor(o, 'f', b'')"),
     ),
     "emit_event": (
@@ -311,8 +349,10 @@ HOST: Mapping[str, tuple[str, ...]] = {
     ),
     "sha256": ("| pvm_host.sha256(b'')", "d = b'd' * 9999 | pvm_host.sha256(d)"),
     "verify_secp256k1": (
-        "h = b'h' * 32; s = b'\\x11' * 64 + b'\\x00'; a = b'a' * 20 "
-        "| pvm_host.verify_secp256k1(h, s, a)",
+        (
+            "h = b'h' * 32; s = b'\\x11' * 64 + b'\\x00'; a = b'a' * 20 "
+            "| pvm_host.verify_secp256k1(h, s, a)"
+        ),
     ),
     "cbor_encode": (
         "x = [1, 'a', None] * 99 | pvm_host.cbor_encode(x)",
@@ -325,8 +365,10 @@ HOST: Mapping[str, tuple[str, ...]] = {
         "x = pvm_host.cbor_encode([[]] * 999) | pvm_host.cbor_decode(x)",
         "x = b'\\x05' | pvm_host.cbor_decode(x)",
         "x = b'\\x80' \n" + _REFUSED.format("pvm_host.cbor_decode(x + x)"),
-        "x = pvm_host.cbor_encode(dict.fromkeys(map(str, range(99)))) "
-        "| pvm_host.cbor_decode(x)",
+        (
+            "x = pvm_host.cbor_encode(dict.fromkeys(map(str, range(99)))) "
+            "| pvm_host.cbor_decode(x)"
+        ),
     ),
     **{
         f"refused {name}": ("\n" + _REFUSED.format(f"pvm_host.{call}"),)

@@ -96,9 +96,11 @@ def source(program: str) -> str:
     """An actor that runs the statement of a program for ever."""
     separator = "\n" if "\n" in program else "| "
     setup, _, statement = program.partition(separator)
-    imports = [name for name in EXPORTS if f"{name}." in program]
+    names = {name: f"import {name}" for name in (*EXPORTS, "cowboy_sdk")}
+    names["runtime"] = "import cowboy_sdk.runtime as runtime"
+    imports = [line for name, line in names.items() if f"{name}." in program]
     return _PRELUDE.format(
-        imports="\n".join(f"import {name}" for name in imports),
+        imports="\n".join(imports),
         setup=f"        {setup.strip() or 'pass'}",
         body="\n".join(" " * 12 + line for line in statement.split("\n") * _UNROLLED),
     )
@@ -137,8 +139,14 @@ def tried() -> Mapping[str, tuple[str, ...]]:
         **operands.BUILTINS,
         **operands_methods.METHODS,
         **operands_methods.MODULES,
+        **operands_methods.SDK,
         **operands_methods.HOST,
     }
+
+
+def covered() -> frozenset[str]:
+    """Rows that are tried, by a program of their own or of another."""
+    return frozenset({*tried(), *operands.NOT_TIMED, *operands.TRIED_WITH})
 
 
 def measure(cycles: int = CYCLES, rounds: int = _ROUNDS) -> dict[str, dict[str, float]]:
