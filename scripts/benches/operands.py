@@ -208,6 +208,7 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
     "RESUME": ("\nfor i in gen(): pass", "\nfor i in gen2(): pass"),
     "IMPORT_FIRST": (),
     "IMPORT_AGAIN": (),
+    "ENUM_MEMBER": (),
 }
 
 WORK: Mapping[str, tuple[str, ...]] = {
