@@ -20,7 +20,6 @@ from pvm import (
     records,
     syntax,
 )
-from pvm.errors import CompileError, Refusal
 from pvm.facts import ENUM
 from pvm.operations import Operations
 from pvm.pricing import Price
@@ -351,17 +350,7 @@ class Expressions(Operations):
                 raise AssertionError(f"{type(node).__name__} is no target")
 
     def _subscript_target(self, node: ast.Subscript) -> ast.expr:
-        if isinstance(node.slice, ast.Slice):
-            raise CompileError(
-                (
-                    Refusal(
-                        node.lineno,
-                        node.col_offset,
-                        "a slice among several targets",
-                        "an assignment of its own",
-                    ),
-                )
-            )
+        assert not isinstance(node.slice, ast.Slice), "the policy refuses it"
         if is_short_key(node.slice):
             value = self.rewrite(node.value)
             return ast.Subscript(value, self.rewrite(node.slice), ast.Store())

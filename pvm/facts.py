@@ -32,6 +32,8 @@ class Facts:
     """Local names of the exception classes imported from `pvm_host`."""
     imports: Mapping[str, tuple[str, str]]
     """Local name → module and name there, for names imported from a module."""
+    inert: frozenset[str]
+    """Local names of what is imported for annotations."""
     modules: Mapping[str, str]
     """Local name → module, for imports whose name nothing else binds."""
     attributes: frozenset[str]
@@ -103,6 +105,7 @@ def gather(tree: ast.Module, find: Find = nothing) -> Facts:
         _exceptions(classes, bindings, caught),
         frozenset(name for name in _host_errors(tree) if bindings[name] == 1),
         imports,
+        frozenset(_inert_names(tree)),
         modules,
         frozenset(attributes),
         is_simple,
@@ -172,6 +175,17 @@ def _names_imported(tree: ast.Module) -> Iterator[tuple[str, tuple[str, str]]]:
             if module not in language.INERT_MODULES:
                 for alias in statement.names:
                     yield alias.asname or alias.name, (module, alias.name)
+
+
+def _inert_names(tree: ast.Module) -> Iterator[str]:
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom):
+            if statement.module in language.INERT_MODULES:
+                yield from (alias.asname or alias.name for alias in statement.names)
+        elif isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if alias.name in language.INERT_MODULES:
+                    yield alias.asname or alias.name
 
 
 def _is_exception(imported: tuple[str, str], find: Find) -> bool:

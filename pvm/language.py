@@ -288,6 +288,26 @@ GUARDED_ATTRIBUTES = words(
 )
 """Public names of native objects: reached through a helper that knows the type."""
 
+ABSENT_ATTRIBUTES: Mapping[str, str] = {
+    "format": "an f-string",
+    "format_map": "an f-string",
+    "translate": "replace",
+    "casefold": "lower",
+    "rindex": "rfind",
+    "expandtabs": "replace",
+    "isdisjoint": "not a & b",
+    "symmetric_difference": "a ^ b",
+    "intersection_update": "a &= b",
+    "difference_update": "a -= b",
+    "send": "a class with a method",
+    "throw": "a class with a method",
+    "__class__": "type(x).__name__, or isinstance",
+    "__name__": "type(x).__name__",
+    "__dict__": "a dict",
+    "__doc__": "a constant",
+}
+"""Attributes that authors expect and actors have not: what to write instead."""
+
 METHODS: Mapping[str, frozenset[str]] = {
     "int": words("bit_length bit_count to_bytes from_bytes"),
     "str": words(

@@ -38,7 +38,8 @@ def check_policy(tree: ast.Module, find: Find) -> None:
     if policy.functions > language.FUNCTIONS_MAX:
         policy.refuse(tree.body[0], f"more than {language.FUNCTIONS_MAX} functions")
     if policy.refusals:
-        found = sorted(policy.refusals, key=lambda one: (one.line, one.column))
+        once = dict.fromkeys(policy.refusals)
+        found = sorted(once, key=lambda one: (one.line, one.column))
         raise CompileError(tuple(found[: language.REFUSALS_MAX]))
 
 
@@ -49,9 +50,7 @@ class _Policy(PolicyOfExpressions):
         """An expression statement or assignment: the two places of a `yield`."""
         value = node.value
         if isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._check_target(target)
-                self.check(target, place)
+            self._check_targets(node.targets, place)
         if place.class_kind == "enum" and enum_bodies.is_auto(self.facts, value):
             return
         is_yield = isinstance(value, ast.Yield) or (
@@ -69,12 +68,17 @@ class _Policy(PolicyOfExpressions):
 
     _check_assign = _check_expr
 
-    def _check_target(self, target: ast.expr) -> None:
-        """A star may stand at the top of an unpacking target, no deeper."""
-        if isinstance(target, ast.Tuple | ast.List):
-            for element in target.elts:
-                if not isinstance(element, ast.Starred):
-                    self.check_no_star(element)
+    def _check_targets(self, targets: list[ast.expr], place: Place) -> None:
+        """A star may stand at the top of an unpacking target, a slice alone."""
+        for target in targets:
+            if isinstance(target, ast.Tuple | ast.List):
+                for element in target.elts:
+                    if not isinstance(element, ast.Starred):
+                        self.check_no_star(element)
+            if len(targets) == 1 and isinstance(target, ast.Subscript):
+                self.check_children(target, place)
+            else:
+                self.check(target, place)
 
     def _check_annassign(self, node: ast.AnnAssign, place: Place) -> None:
         if place.class_kind == "dataclass" and records.is_field(node):
@@ -103,6 +107,7 @@ class _Policy(PolicyOfExpressions):
             node.target.slice, ast.Slice
         ):
             self.refuse(node, "augmented assignment to a slice", "x[a:b] = …")
+            return
         if isinstance(node.target, ast.Name):
             load = ast.Name(node.target.id, ast.Load())
             ast.copy_location(load, node.target)
@@ -111,10 +116,21 @@ class _Policy(PolicyOfExpressions):
 
     def _check_for(self, node: ast.For, place: Place) -> None:
         self.check_no_star(node.target)
-        self._check_block(node, replace(place, blocks=place.blocks + 1))
+        self._check_block(node, replace(place, blocks=place.blocks + 1, in_loop=True))
 
     def _check_while(self, node: ast.While, place: Place) -> None:
-        self._check_block(node, replace(place, blocks=place.blocks + 1))
+        self._check_block(node, replace(place, blocks=place.blocks + 1, in_loop=True))
+
+    def _check_return(self, node: ast.Return, place: Place) -> None:
+        if place.function is None:
+            self.refuse(node, "return outside of a function")
+        self.check_children(node, place)
+
+    def _check_break(self, node: ast.Break | ast.Continue, place: Place) -> None:
+        if not place.in_loop:
+            self.refuse(node, f"{type(node).__name__.lower()} outside of a loop")
+
+    _check_continue = _check_break
 
     def _check_with(self, node: ast.With, place: Place) -> None:
         for item in node.items:
@@ -240,7 +256,10 @@ class _Policy(PolicyOfExpressions):
         is_special = node.name in language.DUNDER_METHODS or (
             place.class_kind == "dataclass" and node.name == records.POST_INIT
         )
-        if not (is_method and is_special):
+        if is_method and not is_special and node.name.startswith("__"):
+            reason = f"the interpreter would call {node.name} unseen"
+            self.refuse(node, reason, "an ordinary method")
+        elif not (is_method and is_special):
             self.check_identifier(node, node.name)
         for decorator in node.decorator_list:
             self._check_decorator(decorator, place)

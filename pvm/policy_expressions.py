@@ -33,9 +33,10 @@ class PolicyOfExpressions(PolicyWalk):
         if node.id in language.SPECIAL_NAMES:
             self.refuse(node, f"{node.id} can only be called, with literal names")
             return
-        reason, instead = language.REFUSED_NAMES.get(
-            node.id, (f"the name {node.id!r} is not defined", "")
-        )
+        unknown = f"the name {node.id!r} is not defined", ""
+        if node.id in self.facts.inert:
+            unknown = f"{node.id} is a name of annotations only", "nothing"
+        reason, instead = language.REFUSED_NAMES.get(node.id, unknown)
         self.refuse(node, reason, instead)
 
     def _is_misplaced(self, node: ast.Name | ast.Attribute, name: str) -> bool:
@@ -70,7 +71,10 @@ class PolicyOfExpressions(PolicyWalk):
         name = node.attr
         module = self._module_of(node.value)
         if name.startswith("__"):
-            self.refuse(node, f"the attribute {name} is CPython's own business")
+            instead = language.ABSENT_ATTRIBUTES.get(name, "")
+            self.refuse(
+                node, f"the attribute {name} is CPython's own business", instead
+            )
         elif name in language.NEVER_ATTRIBUTES:
             self.refuse(node, f"the attribute {name} inspects the interpreter")
         elif name == "args" and not isinstance(node.ctx, ast.Load):
@@ -82,7 +86,9 @@ class PolicyOfExpressions(PolicyWalk):
             and not _is_super(node.value)
             and not (self.has_references and isinstance(node.ctx, ast.Load))
         ):
-            self.refuse(node, f"no class of this module and no builtin has {name!r}")
+            instead = language.ABSENT_ATTRIBUTES.get(name, "")
+            reason = f"no class of this module and no builtin has {name!r}"
+            self.refuse(node, reason, instead)
         else:
             self.check_identifier(node, name)
 
@@ -193,6 +199,12 @@ class PolicyOfExpressions(PolicyWalk):
                 return self.facts.is_enum(name)
             case _:
                 return False
+
+    def _check_subscript(self, node: ast.Subscript, place: Place) -> None:
+        if isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Slice):
+            reason = "a slice among several targets"
+            self.refuse(node, reason, "an assignment of its own")
+        self.check_children(node, place)
 
     def _check_constant(self, node: ast.Constant, _place: Place) -> None:
         for reason, instead in check_constant(node.value):

@@ -30,6 +30,7 @@ class Place:
     in_protected: bool = False
     """Inside `try` or `with` of this function."""
     in_handler: bool = False
+    in_loop: bool = False
     blocks: int = 0
     scopes: int = 0
 

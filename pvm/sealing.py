@@ -39,6 +39,10 @@ class SealedFunction(partial[object]):
         raise AttributeError(name)
 
 
+ACTOR_FUNCTIONS = (FunctionType, SealedFunction)
+"""What a function of an actor's class, or of a library's, is as an attribute."""
+
+
 class SealedClass(Sealed):
     """Metaclass of the classes of libraries, and of what actors derive from them."""
 

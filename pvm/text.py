@@ -13,7 +13,7 @@ from pvm.containers import snapshot
 from pvm.enums import Enum, member_text
 from pvm.exceptions import is_stripped, refused
 from pvm.execution import Execution, SealedModule
-from pvm.sealing import SealedFunction
+from pvm.sealing import ACTOR_FUNCTIONS
 from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
 
@@ -183,7 +183,7 @@ def _other_brackets(vm: Execution, value: object) -> tuple[str, Sequence[object]
 def _actor_method(kind: type, name: str) -> object:
     """A method that the actor's class defines, or None for a native one."""
     method = getattr(kind, name, None)
-    return method if isinstance(method, FunctionType | SealedFunction) else None
+    return method if isinstance(method, ACTOR_FUNCTIONS) else None
 
 
 def _text_result(text: object) -> str:

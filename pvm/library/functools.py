@@ -40,11 +40,7 @@ def wraps(wrapped):
 
 
 def cmp_to_key(mycmp):
-    """A key for `sorted` cannot be an object here: sorting by comparison itself.
-
-    Objects that the key function returns compare by `mycmp` with `<` and the like; of
-    what sorts, only `heapq` and `bisect` take them.
-    """
+    """A key function whose results are ordered by `mycmp`: for `sorted` and `sort`."""
 
     def key(value):
         return _Compared(mycmp, value)

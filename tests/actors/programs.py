@@ -390,3 +390,55 @@ def run():
         except IndexError:
             out.append(i)
     return depth(100), f(100), len(out)
+---
+from collections import Counter, OrderedDict, defaultdict, deque
+from functools import cache, cmp_to_key, partial, reduce
+from heapq import heapify, heappop, heappush
+from itertools import chain, combinations, groupby, islice, product
+import bisect
+import operator
+import string
+
+@cache
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def by_length(a, b):
+    return len(a) - len(b)
+
+def run():
+    groups = defaultdict(list)
+    for word in "a bb c dd eee".split():
+        groups[len(word)].append(word)
+    heap = [5, 3, 8]
+    heapify(heap)
+    heappush(heap, 1)
+    line = deque([1, 2, 3], maxlen=3)
+    line.append(4)
+    words = ["ccc", "a", "bb", "d"]
+    ordered = OrderedDict(b=1, a=2)
+    ordered.move_to_end("b")
+    return [list(groups.items()), heappop(heap), list(line), fib(30), reduce(operator.mul, [1, 2, 3]), sorted(words, key=cmp_to_key(by_length)), sorted(words, key=cmp_to_key(by_length), reverse=True), Counter("hello").most_common(2), list(islice(chain("ab", "cd"), 3)), list(combinations([1, 2, 3], 2)), len(list(product("ab", repeat=3))), [[k, list(g)] for k, g in groupby([1, 1, 2])], bisect.bisect([1, 3, 5], 3), string.digits, partial(max, 3)(1), list(ordered)]
+---
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+class Side(Enum):
+    BUY = auto()
+    SELL = auto()
+
+    def other(self):
+        return Side.SELL if self is Side.BUY else Side.BUY
+
+@dataclass(order=True)
+class Order:
+    price: int
+    size: int = 1
+    tags: list = field(default_factory=list)
+
+    def cost(self):
+        return self.price * self.size
+
+def run():
+    orders = [Order(3), Order(1, 2), Order(2, tags=["x"])]
+    return [[o.cost() for o in sorted(orders, key=lambda o: o.price)], [o.price for o in sorted(orders)], [o.price for o in sorted(orders, reverse=True)], repr(orders[2]), Order(1) == Order(1), Side.BUY.other().name, [s.value for s in Side], Side(2).name, Side["BUY"].name, len(Side), str(Side.SELL)]

@@ -173,15 +173,15 @@ def f():
         pass
 ---
 class A:
-    def __del__(self):  ### two underscores
+    def __del__(self):  ### would call __del__ unseen
         pass
 ---
 class A:
-    def __hash__(self):  ### two underscores
+    def __hash__(self):  ### an ordinary method
         return 1
 ---
 class A:
-    def __getattr__(self, name):  ### two underscores
+    def __getattr__(self, name):  ### an ordinary method
         return 1
 ---
 class A:
@@ -322,10 +322,10 @@ def g(_y):
 def f(x):
     y: int  ### an annotation without a value
 ---
-return 5  ### stands where it may not
+return 5  ### return outside of a function
 ---
 def f():
-    break  ### stands where it may not
+    break  ### break outside of a loop
 ---
 def f(a, a):  ### stands where it may not
     pass
@@ -344,7 +344,7 @@ def f(d):
 from typing import Optional
 
 def f(x: Optional[int]):
-    return Optional  ### the name 'Optional' is not defined
+    return Optional  ### Optional is a name of annotations only
 ---
 def f(x=(y := 1) < 2 < 3):
     return x
@@ -370,3 +370,28 @@ class Actor:
 ---
 def f(x):
     type(x).__name__ = "y"  ### CPython's own business
+---
+import re  ### methods of str
+x = 1.5  ### integers of base units
+y = 7 / 2  ### //
+print(1)  ### pvm_host.emit_event
+z = 1 is 2  ### ==
+def f(a):
+    import json  ### at the top
+    a, a[1:2] = 1, 2  ### an assignment of its own
+    return a.format(1)  ### an f-string
+class A(dict):  ### hold it in an attribute
+    def __del__(self):  ### an ordinary method
+        pass
+return 1  ### return outside of a function
+break  ### break outside of a loop
+w = "%d" % 1  ### an f-string
+async def g():  ### def
+    pass
+---
+from typing import List
+def f(x: List) -> List:
+    return x
+x = List  ### a name of annotations only
+---
+x = [1].__class__  ### type(x).__name__

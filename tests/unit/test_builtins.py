@@ -1,10 +1,14 @@
 """`pvm.builtins`: the universe, as an actor sees it (sandbox.md §3)."""
 
+import functools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pvm import cbor, language
 from pvm.builtins import NATIVE, PRICED
-from pvm.testing import call_once
+from pvm.testing import World, call_once
 
 
 def value(expression, setup=""):
@@ -147,3 +151,55 @@ def test_a_name_that_the_module_binds_is_the_modules():
     setup = "def len(x):\n    return 7\nstr = 5\n"
     assert value("[len([]), str]", setup) == [7, 5]
     assert value("[x for x in range(2)]", "range = lambda n: [9]") == [9]
+
+
+SORTING = """
+from functools import cmp_to_key
+class Card:
+    def __init__(self, rank, mark):
+        self.rank = rank
+        self.mark = mark
+    def __lt__(self, other):
+        return self.rank < other.rank
+def forever(a, b):
+    return forever(b, a)
+def cards(ranks):
+    return [Card(rank, mark) for mark, rank in enumerate(ranks)]
+def run(ranks):
+    import_order = cards(ranks)
+    import_order.sort()
+    return [
+        [[c.rank, c.mark] for c in import_order],
+        [[c.rank, c.mark] for c in sorted(cards(ranks), reverse=True)],
+        [c.mark for c in sorted(cards(ranks), key=lambda c: Card(-c.rank, 0))],
+        sorted(ranks, key=cmp_to_key(lambda a, b: b - a)),
+    ]
+def main(payload):
+    return run(list(payload))
+def deep():
+    return sorted([1, 2], key=cmp_to_key(forever))
+def mixed():
+    return sorted([Card(1, 1), 2])
+"""
+
+
+@given(st.binary(max_size=20))
+def test_objects_are_sorted_by_merging_stable_both_ways(ranks):
+    """Which objects are compared is ours to say, not the interpreter's."""
+    namespace = {}
+    exec(SORTING, namespace)
+    world = sorting_world()
+    found = world.call(*world.codes, "main", ranks)
+    assert cbor.decode(found.value) == namespace["run"](list(ranks))
+
+
+@functools.cache
+def sorting_world():
+    world = World()
+    world.add(SORTING)
+    return world
+
+
+def test_sorting_objects_counts_depth_and_wants_one_kind():
+    assert call_once(SORTING, "deep").outcome.failure.kind == "TooDeepRecursion"
+    assert call_once(SORTING, "mixed").outcome.failure.kind == "TypeError"

@@ -1,9 +1,15 @@
 """`pvm.machines`: an execution leaves nothing for the one that comes after."""
 
+from pathlib import Path
+
 import pytest
 
-from pvm import Meter, compile_actor, execute, machines
+from pvm import Meter, compile_actor, execute, libraries, machines
+from pvm.libraries import module
+from pvm.modules import NATIVE
 from pvm.testing import DictionaryHost, World, call_once
+
+LIBRARY = Path(libraries.__file__).parent / "library"
 
 SOURCE = """
 import json
@@ -71,3 +77,36 @@ def test_an_execution_that_was_torn_down_is_not_used_again():
         )  # fmt: skip
     assert meter.cycles is cells
     assert not machines._IDLE
+
+
+FORMS = {"super", "property", "staticmethod", "classmethod"}
+"""Classes of CPython that have a grammar of their own and are no values."""
+
+
+def reachable(vm):
+    """Every object that actors share: builtins, helpers, modules and their names.
+
+    Native classes are not among them: what an actor has of one is its constructor.
+    """
+    modules = [module(vm, name) for name in NAMES]
+    natives = {name for name, one in vm.names.items() if type(one) is type}
+    assert all(name.startswith("_") or name in FORMS for name in natives)
+    shared = [one for name, one in vm.names.items() if name not in natives] + modules
+    for one in modules:
+        shared += vars(one).values()
+    return [one for one in shared if one is not None]
+
+
+NAMES = (*NATIVE, *(path.stem for path in LIBRARY.iterdir() if path.stem[0] != "_"))
+
+
+def test_no_attribute_can_be_set_on_any_object_of_the_universe():
+    """sandbox.md §2, `_write_`: everything shared between executions is immutable."""
+    objects = reachable(machines.new())
+    assert len(objects) > 300
+    for one in objects:
+        for name in ("note", "value", "rank"):
+            with pytest.raises((AttributeError, TypeError)):
+                setattr(one, name, 1)
+            with pytest.raises((AttributeError, TypeError)):
+                delattr(one, name)

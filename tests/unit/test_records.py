@@ -148,7 +148,10 @@ def test_a_name_of_the_actor_does_not_disturb_what_is_written_out():
         ("@dataclass\ndef f():\n    pass", "dataclass is a decorator of classes only"),
         ("x = field()", "field is the value of a field"),
         ("class A:\n    x: int = field()", "field is the value of a field"),
-        ("class A:\n    def __post_init__(self):\n        pass", "two underscores"),
+        (
+            "class A:\n    def __post_init__(self):\n        pass",
+            "__post_init__ unseen",
+        ),
         ("@f\nclass A:\n    pass", "a decorator that is neither"),
         ("from dataclasses import asdict", "no 'asdict'; instead: a method"),
         ("@dataclass\nclass A:\n    x: int = 1.5", "floats"),
