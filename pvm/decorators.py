@@ -1,4 +1,4 @@
-"""The decorators of `cowboy_sdk`: facts of the source, not wrappers (host.md §1, §4).
+"""The decorators of `cowboy_sdk`: facts of the source, no wrappers (host-api.md §4).
 
 `policy_decorators` refuses them where they mean nothing; `write_out` removes them and
 writes what they mean into the methods they stand on, in plain statements:

@@ -76,7 +76,7 @@ class Reverted(Halt):
 
 
 class HostErrorCode(IntEnum):
-    """Stable numbers of refused host calls (host.md §2)."""
+    """Stable numbers of refused host calls (host-api.md §2)."""
 
     InvalidInput = 1
     NotFound = 2

@@ -1,4 +1,4 @@
-"""Why an execution failed, in words that help (host.md §2).
+"""Why an execution failed, in words that help (host-api.md §2).
 
 Rules: the meter goes first, whatever was raised or returned; the same failure reads
 the same on every interpreter, so nothing of the interpreter's own texts is shown; a

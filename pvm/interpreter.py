@@ -48,7 +48,7 @@ def find_handler(code: ActorCode, message: Message) -> str | None:
     """The first of the message's handlers that the actor defines, else None.
 
     A function of the module goes before a method; `init` and `deploy` of a class are
-    reached by the deployment only (host.md §1).
+    reached by the deployment only (host-api.md §1).
     """
     for name in message.handlers:
         if name in code.functions:

@@ -115,7 +115,7 @@ DECORATORS = frozenset({"property", "staticmethod", "classmethod"})
 """As decorators of methods only, never as values (rule 5)."""
 
 IMPLICIT_MODULES = frozenset({"pvm_host"})
-"""There without an import (host.md §2)."""
+"""There without an import (host-api.md §2)."""
 
 COMPILER_MODULES: Mapping[str, frozenset[str]] = {
     "abc": words("ABC abstractmethod"),

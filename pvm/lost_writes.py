@@ -1,6 +1,6 @@
 """Writes into a value that `self.storage` gave: they change a copy and are lost.
 
-The most frequent first mistake of an actor's author (host.md §3), and never an error:
+The most frequent first mistake of an author (host-api.md §3), and never an error:
 the deployment's receipt tells it. Only what can be seen in one statement is told.
 """
 

@@ -85,7 +85,7 @@ class Meter:
         self.inside = 0
         """Methods with a rule that are running."""
         self.is_quiet = False
-        """Messages and timers are refused (host.md §4)."""
+        """Messages and timers are refused (host-api.md §4)."""
         self.halted: Halt | None = None
         self._cycles_used_at_halt = 0
 

@@ -1,4 +1,4 @@
-"""The owner of an actor: its deployer until that is transferred (host.md §4).
+"""The owner of an actor: its deployer until that is transferred (host-api.md §4).
 
 The owner lies in the actor's own state under a reserved key, which `pvm_host` lets no
 actor write, so that only these functions change it. Renouncing stores the zero

@@ -1,7 +1,7 @@
 """Who may call a method, and what it may do: what `cowboy_sdk`'s decorators check.
 
 `decorators` writes `enter` and `leave` around the body of a method that has a rule
-(host.md §1, §4). What they set belongs to the meter, so it ends with the execution;
+(host-api.md §1, §4). What they set belongs to the meter, so it ends with the execution;
 a callee of `call_actor` goes on with its caller's guards and read-only mode.
 """
 

@@ -1,4 +1,4 @@
-"""`self.storage`: the state of an actor as a dictionary of values (host.md §3).
+"""`self.storage`: the state of an actor as a dictionary of values (host-api.md §3).
 
 Rules: keys are str of at most 200 bytes of UTF-8 and live in the actor's own state
 under a prefix, values are canonical CBOR. What is read is a copy: changing it

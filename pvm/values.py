@@ -1,7 +1,7 @@
 """Which values cross the border of an execution, and what carrying them costs.
 
 A handler's return value, the values of `self.storage` and `cbor_encode` leave actor
-code as canonical CBOR; `cbor_decode` and storage bring them back (host.md §1, §3).
+code as canonical CBOR; `cbor_decode` and storage bring them back (host-api.md §1, §3).
 
 Rules (sandbox.md §4, §5):
 
@@ -57,7 +57,7 @@ _Container: TypeAlias = "list[object] | tuple[object, ...] | dict[object, object
 
 
 def encode_return(value: object, meter: Meter) -> bytes:
-    """What a receipt holds of a handler's return value (host.md §1).
+    """What a receipt holds of a handler's return value (host-api.md §1).
 
     `None` is empty, bytes are themselves, str is UTF-8, all else canonical CBOR.
     Charges one cell a byte, and of cycles those of `to_cbor` where it is used.

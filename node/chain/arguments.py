@@ -1,7 +1,7 @@
 """Exact types and ranges of host call arguments: `bytes` is `bytes`, `int` no `bool`.
 
 Each function returns the value with its type or raises `HostError` InvalidInput with a
-message that names the argument, what came and what is wanted (host.md §2).
+message that names the argument, what came and what is wanted (host-api.md §2).
 """
 
 from typing import NoReturn

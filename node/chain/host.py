@@ -1,4 +1,4 @@
-"""ActorHost: what one executing actor can reach of the chain (host.md §2).
+"""ActorHost: what one executing actor can reach of the chain (host-api.md §2).
 
 Every call has one stanza: CHARGE the base, VALIDATE, CHARGE for size, EFFECT (D16).
 The binding in `pvm` has already refused halted meters and, for mutating calls,

@@ -28,7 +28,7 @@ from node.state.journal import Journal
 from pvm import HostError, HostErrorCode
 
 DEFAULT_MESSAGE_HANDLERS = ("main", "handle_message")
-"""Of a message that names none (host.md: the two-argument form)."""
+"""Of a message that names none (host-api.md: the two-argument form)."""
 
 
 @dataclass(frozen=True, slots=True)

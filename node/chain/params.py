@@ -45,7 +45,7 @@ PENDING_PER_TARGET_MAX = 1_000  # both kinds together
 MESSAGE_AGE_BLOCKS_MAX = 1_000  # older ones are dropped when met
 CALL_DEPTH_MAX = 32  # call_actor; the 33rd is TooDeep
 
-# --- events and state (D17, host.md) -----------------------------------------------
+# --- events and state (D17, host-api.md) --------------------------------------------
 EVENT_TOPIC_BYTES_MAX = 64
 EVENT_DATA_BYTES_MAX = 4_096
 EVENTS_PER_EXECUTION_MAX = 1_024

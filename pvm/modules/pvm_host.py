@@ -1,4 +1,4 @@
-"""`pvm_host`: the chain as actor code reaches it (host.md §2).
+"""`pvm_host`: the chain as actor code reaches it (host-api.md §2).
 
 Every function has the exact signature of the table and one stanza (D16): a halted
 meter refuses; a read-only one halts on what would change anything (D15); then the

@@ -397,7 +397,7 @@ def test_what_the_callee_used_is_the_callers_loss(caller):
 
 
 def test_refused_calls(caller):
-    """host.md: `NotFound` 2, `HandlerNotFound` 12, `InvalidInput` 1."""
+    """host-api.md: `NotFound` 2, `HandlerNotFound` 12, `InvalidInput` 1."""
     for target, handler, name in [
         (bytes(20), "x", "NotFound"),
         (bytes(19), "x", "InvalidInput"),

@@ -1,4 +1,4 @@
-"""What an actor sees: host.md §1 to §3 on the chain, D15, D16."""
+"""What an actor sees: host-api.md §1 to §3 on the chain, D15, D16."""
 
 import hashlib
 
@@ -143,7 +143,7 @@ def test_height_time_addresses_and_balances(chain):
 
 
 def test_the_context_is_a_fresh_dict_each_time(chain):
-    """The twelve names of host.md §2; a fresh dict each time."""
+    """The twelve names of host-api.md §2; a fresh dict each time."""
     body = (
         "seen = pvm_host.context()\nseen['x'] = 1\nreturn [sorted(pvm_host.context())]"
     )

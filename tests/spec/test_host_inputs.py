@@ -1,4 +1,4 @@
-"""Every host call with every wrong type, on the chain (host.md §2, D16).
+"""Every host call with every wrong type, on the chain (host-api.md §2, D16).
 
 A typed error that names the argument, charged as the price table says, no effect left.
 """

@@ -196,7 +196,7 @@ def test_a_delivered_message_may_send_on(chain, actor):
 
 
 def test_the_two_argument_form_calls_main_else_handle_message(chain, actor):
-    """host.md §2: two-argument form calls `main`, else `handle_message`."""
+    """host-api.md §2: two-argument form calls `main`, else `handle_message`."""
     actor.call("two_arguments", b"hello", **ROOMY)
     assert heard(chain.mine(), "main") == [b"hello"]
     other = chain.deploy(SENDER.replace("def main", "def handle_message"))
@@ -481,5 +481,5 @@ def test_an_old_message_is_dropped_when_met(monkeypatch):
 
 
 def test_a_message_needs_an_actor_to_go_to(actor):
-    """host.md: `NotFound`, a target that is no actor."""
+    """host-api.md: `NotFound`, a target that is no actor."""
     assert attempt(actor, 20_000, 0, target=b"\x99" * 20) == "NotFound"

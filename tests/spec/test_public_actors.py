@@ -1,4 +1,4 @@
-"""Actors in the public conventions run as their authors expect (host.md §1, §4)."""
+"""Actors in the public conventions run as their authors expect (host-api.md §1, §4)."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/host.md and docs/compatibility.md against the tables in the code."""
+"""docs/host-api.md and docs/compatibility.md against the tables in the code."""
 
 import re
 from pathlib import Path
@@ -22,14 +22,14 @@ def first_cells(text):
 
 
 def test_every_function_of_the_runtime_has_its_row():
-    cells = " ".join(first_cells(between(page("host.md"), "runtime")))
+    cells = " ".join(first_cells(between(page("host-api.md"), "runtime")))
     assert (
         set(re.findall(r"`(\w+)", cells)) == find_module("cowboy_sdk.runtime").exports
     )
 
 
 def test_every_name_of_the_sdk_is_told():
-    text = page("host.md").split("## 4.")[1]
+    text = page("host-api.md").split("## 4.")[1]
     told = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", text))))
     assert find_module("cowboy_sdk").exports - {"GuardedValue"} <= told
 

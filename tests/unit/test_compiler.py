@@ -10,7 +10,7 @@ from pvm.parser import parse
 
 
 def test_handlers_are_public_functions_then_public_methods():
-    """host.md §1: which handlers exist."""
+    """host-api.md §1: which handlers exist."""
     code = compile_actor(b"""
 import json
 from json import loads

@@ -1,4 +1,4 @@
-"""The library of `cowboy_sdk`: what its functions and types do (host.md §4)."""
+"""The library of `cowboy_sdk`: what its functions and types do (host-api.md §4)."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from pvm.modules.cowboy_sdk import EXPORTS as NATIVE_EXPORTS
 from pvm.modules.pvm_host import FUNCTIONS
 from pvm.testing import DEPLOYER, SENDER, World, call_once
 
-# Every name that host.md §4 lists.
+# Every name that host-api.md §4 lists.
 NAMES = frozenset(
     {
         "actor",
@@ -99,7 +99,7 @@ def test_every_name_can_be_imported_under_both_names(package):
     ],
 )  # fmt: skip
 def test_what_is_not_here_is_refused_with_a_sentence(name):
-    """host.md §4: naming what is missing and what to do instead."""
+    """host-api.md §4: naming what is missing and what to do instead."""
     with pytest.raises(CompileError) as error:
         compile_actor(f"from cowboy_sdk import {name}\ndef run(): pass".encode())
     assert f"has no {name!r}" in str(error.value)

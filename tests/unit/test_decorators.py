@@ -80,7 +80,7 @@ def test_what_they_may_not_say(method, reason):
     ],
 )
 def test_they_are_known_by_what_was_imported(head):
-    """The class marked `@actor` goes before the one named `Actor` (host.md §1)."""
+    """The class marked `@actor` goes before the one named `Actor` (host-api.md §1)."""
     source = f"""{head}
 class Marked:
     @public

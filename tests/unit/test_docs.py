@@ -156,12 +156,12 @@ def test_the_errors_are_those_of_the_code():
 
 
 def test_the_host_errors_are_those_of_the_code():
-    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", page("host.md"), re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", page("host-api.md"), re.MULTILINE)
     assert rows == [(str(int(code)), code.name) for code in HostErrorCode]
 
 
 def test_the_halts_are_those_of_the_code():
-    section = page("host.md").split("Halts, which nothing")[1].split(".")[0]
+    section = page("host-api.md").split("Halts, which nothing")[1].split(".")[0]
     names = {name for name in re.findall(r"[A-Z]\w+", section) if name != "Halts"}
     assert names == {kind.__name__ for kind in Halt.__subclasses__()}
 
@@ -170,7 +170,7 @@ def test_the_halts_are_those_of_the_code():
 
 
 def test_every_host_function_is_described():
-    section = page("host.md").split("## 2. ")[1].split("\n## ")[0]
+    section = page("host-api.md").split("## 2. ")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)\(", section)) >= FUNCTIONS
 
 

@@ -142,6 +142,6 @@ def test_a_member_has_a_price():
 
 
 def test_an_enum_is_not_the_actor():
-    """host.md §1: the only class of the module."""
+    """host-api.md §1: the only class of the module."""
     source = f"{COLOR}\nclass Shop:\n    def open(self):\n        pass"
     assert compile_actor(source.encode()).actor_class == "Shop"

@@ -1,4 +1,4 @@
-"""Why an execution failed: kind, message, call stack and hint (host.md §2)."""
+"""Why an execution failed: kind, message, call stack and hint (host-api.md §2)."""
 
 import pytest
 
@@ -123,7 +123,7 @@ def test_the_body_of_a_module_is_a_frame():
     ],
 )
 def test_frequent_first_mistakes_get_a_hint(statement, hint):
-    """host.md §2: what to try, in the receipt."""
+    """host-api.md §2: what to try, in the receipt."""
     source = f"class Actor:\n    def run(self, payload):\n        {statement}\n"
     world = World()
     failure = world.call(world.add(source), "run", cells=50_000).outcome.failure

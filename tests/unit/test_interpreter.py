@@ -1,4 +1,4 @@
-"""`pvm.interpreter`: handlers, instances, outcomes (host.md §1)."""
+"""`pvm.interpreter`: handlers, instances, outcomes (host-api.md §1)."""
 
 import pytest
 

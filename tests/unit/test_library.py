@@ -1,4 +1,4 @@
-"""`pvm/library/`: what the differential test cannot see (sandbox.md §3, host.md §4)."""
+"""`pvm/library/`: what the other test cannot see (sandbox.md §3, host-api.md §4)."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Writes into what `self.storage` gave: told with the deployment (host.md §2, §3)."""
+"""Writes into what `self.storage` gave: told at deployment (host-api.md §2, §3)."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""`pvm_host` (host.md §2): the binding between actor code and a host."""
+"""`pvm_host` (host-api.md §2): the binding between actor code and a host."""
 
 import hashlib
 import inspect

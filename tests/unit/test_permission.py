@@ -1,4 +1,4 @@
-"""Who may call what, and what a method may do (host.md §1, §4)."""
+"""Who may call what, and what a method may do (host-api.md §1, §4)."""
 
 import pytest
 
@@ -99,7 +99,7 @@ def test_who_may_call_what(world, box, handler, stranger, owner):
     """A rule holds whichever way its method is reached.
 
     With `@public` or `@callable_by` in its class, a method without either can be
-    called by the actor itself only (host.md §1).
+    called by the actor itself only (host-api.md §1).
     """
     for sender, expected in ((SENDER, stranger), (DEPLOYER, owner)):
         result = world.run(world.message(box, (handler,), b"", sender))
@@ -129,7 +129,7 @@ class Box:
 
 @pytest.mark.parametrize(("mark", "reached"), [("", False), ("@public", True)])
 def test_a_constructor_can_be_called_later_if_it_is_public(world, mark, reached):
-    """host.md §1: any other `init` or `deploy` is then refused as a handler."""
+    """host-api.md §1: any other `init` or `deploy` is then refused as a handler."""
     source = f"""
 from cowboy_sdk import actor, public
 
@@ -206,7 +206,7 @@ class Box:
     "handler", ["quiet", "nested", "sends", "defers", "schedules", "extends", "cancels"]
 )
 def test_a_class_that_uses_deferred_is_quiet_elsewhere(world, handler):
-    """host.md §4: side effects in methods without it are refused."""
+    """host-api.md §4: side effects in methods without it are refused."""
     result = world.call(world.add(MODES), handler)
     assert result.error.startswith("HostError.PurityViolation")
     assert "@deferred" in result.outcome.failure.hint

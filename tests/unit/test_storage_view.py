@@ -1,4 +1,4 @@
-"""`self.storage` (host.md §3)."""
+"""`self.storage` (host-api.md §3)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hints in the receipts of executions that scheduled timers (host.md §2)."""
+"""Hints in the receipts of executions that scheduled timers (host-api.md §2)."""
 
 import pytest
 

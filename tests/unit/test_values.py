@@ -1,4 +1,4 @@
-"""Values that cross the border (host.md §1, §3; sandbox.md §4, §5)."""
+"""Values that cross the border (host-api.md §1, §3; sandbox.md §4, §5)."""
 
 import enum
 from types import MappingProxyType
