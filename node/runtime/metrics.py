@@ -203,7 +203,7 @@ class Metrics:
         yield _labelled(
             "blocks",
             "",
-            "Blocks committed since the process began, with content or without",
+            "Blocks committed since the process began; a run of empty heights is one",
             "kind",
             figures.blocks,
         )
