@@ -60,7 +60,7 @@ _HINTS = {
     "ReadOnlyViolation": "call it in a transaction: a query changes nothing",
     "KeyError": "x.get(key, default) reads what may be absent",
     "HostError.InsufficientBalance": "send the actor base units, as a call's value",
-    "HostError.PermissionDenied": "@public lets everybody call a method",
+    "HostError.PermissionDenied": "@public or @callable_by say who may call a method",
     "HostError.PurityViolation": "@deferred lets a method send and schedule",
 }
 
