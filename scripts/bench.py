@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benches import inprocess, load, longchain, starting, traffic
+from benches import inprocess, load, longchain, starting, traffic, vm
 from benches.report import (
     Section,
     find_section,
@@ -39,7 +39,8 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "memory": starting.measure_memory,
     "status": load.measure_status,
     "long": longchain.measure_long_chain,
-    "vm": inprocess.measure_vm,
+    "vm": vm.measure_ratios,
+    "prices": vm.measure_prices,
 }
 
 

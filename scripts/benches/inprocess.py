@@ -4,7 +4,6 @@ import gc
 import json
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,33 +50,6 @@ def arm(payload):
 def handle_timer(payload):
     pass
 """
-
-_WORKLOADS = {
-    "sum of a loop": """
-def main(payload):
-    total = 0
-    for i in range(20000):
-        total += i * 3 % 7
-    return total
-""",
-    "calls of a function": """
-def step(a, b):
-    return a + b
-
-def main(payload):
-    total = 0
-    for i in range(5000):
-        total = step(total, i)
-    return total
-""",
-    "lists and dicts": """
-def main(payload):
-    table = {}
-    for i in range(5000):
-        table[str(i)] = [i, i + 1]
-    return sum([pair[1] for pair in table.values()])
-""",
-}
 
 
 def measure_devnet() -> Section:
@@ -282,53 +254,3 @@ def _messages_per_second() -> float:
         return world.worker.run(run)
     finally:
         world.worker.close()
-
-
-def measure_vm() -> Section:
-    """Metered actor code against the same lines in plain Python."""
-    rows = []
-    for name, source in _WORKLOADS.items():
-        metered, plain = interleave(ROUNDS, _metered(source), _plain(source))
-        ratio = median([m / p for m, p in zip(metered, plain, strict=True)])
-        rows.append(
-            Row(
-                name,
-                f"{median(metered) * _MICRO:,.0f} µs",
-                f"plain Python: {median(plain) * _MICRO:,.0f} µs; ratio {ratio:.1f}",
-                "",
-                None,
-            )
-        )
-    method = (
-        "One message that runs the lines, with cycles, memory and depth metered, "
-        "against the same function in plain Python."
-    )
-    return Section("Virtual machine", method, tuple(rows))
-
-
-def _metered(source: str) -> Callable[[], float]:
-    world = World()
-    address = world.add(source)
-
-    def sample() -> float:
-        began = time.perf_counter()
-        result = world.call(address, "main")
-        spent = time.perf_counter() - began
-        assert not result.error, result.error
-        return spent
-
-    return sample
-
-
-def _plain(source: str) -> Callable[[], float]:
-    namespace: dict[str, object] = {}
-    exec(source, namespace)  # noqa: S102 - the lines above
-    main = namespace["main"]
-    assert callable(main)
-
-    def sample() -> float:
-        began = time.perf_counter()
-        main(b"")
-        return time.perf_counter() - began
-
-    return sample
