@@ -12,9 +12,9 @@ SCRIPT = Path(__file__).with_name("vm_fingerprint.py")
 OTHER = ROOT / ".venv-3.12" / "bin" / "python"
 
 
-def fingerprint(python, seed):
+def fingerprint(python, seed, *which):
     done = subprocess.run(
-        [python, str(SCRIPT)],
+        [python, str(SCRIPT), *which],
         env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -36,8 +36,8 @@ def test_the_hash_seed_changes_nothing(here):
     assert fingerprint(sys.executable, "7") == here
 
 
-def test_the_other_interpreter_gives_the_same(here):
-    """Values, failures, lines, refusals, cycles, cells and memory."""
+def other_interpreter():
+    """CPython 3.12, or None where it may be missing."""
     if not OTHER.exists():
         wanted = os.environ.get("REQUIRE_BOTH_INTERPRETERS") == "1"
         assert not wanted, (
@@ -45,5 +45,23 @@ def test_the_other_interpreter_gives_the_same(here):
             ".venv-3.12 and .venv-3.12/bin/pip install --require-hashes "
             "-r requirements/dev.lock"
         )
-        return
-    assert fingerprint(str(OTHER), "3") == here
+        return None
+    return str(OTHER)
+
+
+def test_the_other_interpreter_gives_the_same(here):
+    """Values, failures, lines, refusals, cycles, cells and memory."""
+    other = other_interpreter()
+    if other is not None:
+        assert fingerprint(other, "3") == here
+
+
+@pytest.mark.slow
+def test_workloads_and_rows_of_the_price_table_use_the_same_everywhere():
+    """Every constant, builtin, method and function, with the operands of the bench."""
+    found = fingerprint(sys.executable, "0", "benches")
+    assert len(found) > 300
+    assert fingerprint(sys.executable, "11", "benches") == found
+    other = other_interpreter()
+    if other is not None:
+        assert fingerprint(other, "5", "benches") == found

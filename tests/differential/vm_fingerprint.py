@@ -8,6 +8,7 @@ from pvm import CompileError, Worker, compile_actor
 from pvm.testing import World
 
 ACTORS = Path(__file__).parents[1] / "actors"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 CYCLES = 300_000
 
 
@@ -28,6 +29,24 @@ def lines():
             yield f"{name} {digest} {result.outcome} {used}"
 
 
+def lines_of_benches():
+    """The workloads, and every program that tries a row of the price table."""
+    sys.path.insert(0, str(SCRIPTS))
+    from benches import rows  # noqa: PLC0415 - scripts are no package
+    from benches.workloads import WORKLOADS  # noqa: PLC0415
+
+    sources = {name: one.source for name, one in WORKLOADS.items()}
+    for programs in rows.tried().values():
+        sources |= {program: rows.source(program) for program in programs}
+    for name, source in sources.items():
+        world = World()
+        actor = world.add(source)
+        result = world.call(actor, "run", cycles=20_000)
+        used = (result.cycles_used, result.cells_used, result.memory_used)
+        yield f"{name} {result.outcome} {used} {result.effects}"
+
+
 if __name__ == "__main__":
-    for line in Worker().run(lambda: list(lines())):
+    found = lines_of_benches if sys.argv[1:] == ["benches"] else lines
+    for line in Worker().run(lambda: list(found())):
         sys.stdout.write(line.replace("\n", "; ") + "\n")
