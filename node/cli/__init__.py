@@ -35,6 +35,7 @@ _COMMANDS = {
     "mine": "Make blocks now.",
     "advance": "Let time pass.",
     "mining": "When blocks are made.",
+    "snapshot": "Heights to return to.",
 }
 """Every command, in the order of the help."""
 
@@ -56,6 +57,7 @@ _MODULES = {
     "mine": "developing",
     "advance": "developing",
     "mining": "developing",
+    "snapshot": "snapshots",
 }
 
 

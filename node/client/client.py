@@ -370,3 +370,26 @@ class Client:
         """Back to genesis: state, history and pool; genesis' header."""
         response = self._call(self._dev.Reset, dev_pb2.ResetRequest())
         return response.head
+
+    def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:
+        """Name the head and what waits in the pool, to return to them."""
+        request = dev_pb2.CreateSnapshotRequest(name=name)
+        response = self._call(self._dev.CreateSnapshot, request)
+        return response.snapshot
+
+    def revert_to_snapshot(self, name: str) -> types_pb2.Header:
+        """Back to a snapshot, which is kept; those above it are deleted. The head."""
+        request = dev_pb2.RevertToSnapshotRequest(name=name)
+        response = self._call(self._dev.RevertToSnapshot, request)
+        return response.head
+
+    def snapshots(self) -> list[dev_pb2.NamedSnapshot]:
+        """All snapshots, the oldest height first."""
+        request = dev_pb2.ListSnapshotsRequest()
+        response = self._call(self._dev.ListSnapshots, request)
+        return list(response.snapshots)
+
+    def delete_snapshot(self, name: str) -> None:
+        """Forget a snapshot; the chain stays where it is."""
+        request = dev_pb2.DeleteSnapshotRequest(name=name)
+        self._call(self._dev.DeleteSnapshot, request)

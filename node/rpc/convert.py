@@ -24,6 +24,7 @@ from node.query import (
 from node.rpc.instructions import show_body
 from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import Dropped, MiningMode
+from node.state.snapshots import NamedSnapshot
 from pvm import Failure
 
 MODES: dict[MiningMode, "queries_pb2.MiningMode.ValueType"] = {
@@ -343,3 +344,9 @@ def show_decision(decision: TimerDecision, height: int) -> timers_pb2.TimerDecis
         receipt_index=decision.receipt_index,
         origin=decision.origin,
     )
+
+
+def show_snapshot(named: NamedSnapshot) -> dev_pb2.NamedSnapshot:
+    """A named snapshot."""
+    block = show_ref(named.height, named.block_hash)
+    return dev_pb2.NamedSnapshot(name=named.name, block=block, waiting=named.waiting)

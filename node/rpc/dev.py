@@ -114,3 +114,47 @@ class Development(DevServiceServicer):
         """Back to genesis: state, history and pool."""
         head = await self._backend.reset()
         return pb.ResetResponse(head=convert.show_header(head))
+
+    @override
+    @tells
+    async def CreateSnapshot(
+        self,
+        request: pb.CreateSnapshotRequest,
+        context: Context[pb.CreateSnapshotRequest, pb.CreateSnapshotResponse],
+    ) -> pb.CreateSnapshotResponse:
+        """Names the head and what waits in the pool."""
+        created = await self._backend.create_snapshot(request.name)
+        return pb.CreateSnapshotResponse(snapshot=convert.show_snapshot(created))
+
+    @override
+    @tells
+    async def RevertToSnapshot(
+        self,
+        request: pb.RevertToSnapshotRequest,
+        context: Context[pb.RevertToSnapshotRequest, pb.RevertToSnapshotResponse],
+    ) -> pb.RevertToSnapshotResponse:
+        """Back to a snapshot: state, history, clock, fees and pool."""
+        head = await self._backend.revert_to_snapshot(request.name)
+        return pb.RevertToSnapshotResponse(head=convert.show_header(head))
+
+    @override
+    @tells
+    async def ListSnapshots(
+        self,
+        request: pb.ListSnapshotsRequest,
+        context: Context[pb.ListSnapshotsRequest, pb.ListSnapshotsResponse],
+    ) -> pb.ListSnapshotsResponse:
+        """All of them, the oldest height first."""
+        found = await self._backend.list_snapshots()
+        return pb.ListSnapshotsResponse(snapshots=map(convert.show_snapshot, found))
+
+    @override
+    @tells
+    async def DeleteSnapshot(
+        self,
+        request: pb.DeleteSnapshotRequest,
+        context: Context[pb.DeleteSnapshotRequest, pb.DeleteSnapshotResponse],
+    ) -> pb.DeleteSnapshotResponse:
+        """Forgets one; the chain stays where it is."""
+        await self._backend.delete_snapshot(request.name)
+        return pb.DeleteSnapshotResponse()

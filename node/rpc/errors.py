@@ -30,6 +30,7 @@ from node.runtime.types import (
     TooManyReads,
     UnknownTransaction,
 )
+from node.state.snapshots import SnapshotFault, SnapshotRefused, UnknownSnapshot
 
 __all__ = [
     "DOMAIN",
@@ -186,6 +187,20 @@ _OTHERS: dict[str, _Row] = {
     AdvanceFault.NO_TIMER.value: _Row(
         _Code.FAILED_PRECONDITION, "schedule a timer, or advance by blocks"
     ),
+    SnapshotFault.NAME.value: _Row(_Code.INVALID_ARGUMENT, "give another name"),
+    SnapshotFault.EXISTS.value: _Row(
+        _Code.ALREADY_EXISTS, "delete it, or give another name"
+    ),
+    SnapshotFault.TOO_MANY.value: _Row(
+        _Code.RESOURCE_EXHAUSTED, "delete those that nobody needs"
+    ),
+    SnapshotFault.POOL_TOO_LARGE.value: _Row(
+        _Code.RESOURCE_EXHAUSTED, "make blocks that take them first"
+    ),
+    "SNAPSHOT_NOT_FOUND": _Row(
+        _Code.NOT_FOUND,
+        "ListSnapshots shows what is there: a revert deletes those above it",
+    ),
     "NODE_STOPPING": _Row(_Code.UNAVAILABLE, "connect again when it is back"),
     "INTERNAL": _Row(_Code.INTERNAL, "this is a defect of the node: see its log"),
 }
@@ -227,10 +242,12 @@ def refusal_of(error: Exception) -> Refusal:
 
 def _other(error: Exception) -> tuple[str, dict[str, str]]:
     match error:
-        case AdvanceRefused():
+        case AdvanceRefused() | SnapshotRefused():
             return error.fault.value, _numbers(**error.numbers)
         case InvalidRequest(field=field):
             metadata = {"field": field}
+        case UnknownSnapshot(name=name):
+            metadata = {"name": name[:80]}
         case HistoryNotKept(height=height, oldest_height=oldest):
             metadata = _numbers(height=height, oldest_height=oldest)
         case HeightNotReached(height=height, head_height=head):
@@ -255,6 +272,7 @@ _REASONS: dict[type[Exception], str] = {
     SupplyTooLarge: "SUPPLY_TOO_LARGE",
     TooManyReads: "TOO_MANY_READS",
     Unauthenticated: "UNAUTHENTICATED",
+    UnknownSnapshot: "SNAPSHOT_NOT_FOUND",
     UnknownTransaction: "TRANSACTION_NOT_FOUND",
     NodeStopping: "NODE_STOPPING",
 }

@@ -105,16 +105,16 @@ class ChainStore:
     def create_snapshot(
         self, name: str, head: Header, waiting: tuple[bytes, ...]
     ) -> NamedSnapshot:
-        """Name the head; on disk on return. One put.
+        """Name the head; on disk on return. Two puts at most.
 
         Raises:
             SnapshotRefused: See `snapshots.create`.
         """
-        wanted = NamedSnapshot(name, head.height, head.hash(), waiting)
-        writes = snapshots.create(self._store.snapshot(), wanted)
+        place = (head.height, head.hash())
+        named, writes = snapshots.create(self._store.snapshot(), name, place, waiting)
         self._store.commit(writes, sync=True)
         self._trail = None
-        return wanted
+        return named
 
     def delete_snapshot(self, name: str) -> None:
         """Delete a snapshot; on disk on return.
@@ -126,13 +126,14 @@ class ChainStore:
         self._store.commit(writes, sync=True)
         self._trail = None
 
-    def find_snapshot(self, name: str) -> NamedSnapshot:
-        """The snapshot of a name.
+    def find_snapshot(self, name: str) -> tuple[NamedSnapshot, list[bytes]]:
+        """The snapshot of a name, and what waited then.
 
         Raises:
             UnknownSnapshot: There is none.
         """
-        return snapshots.find(self._store.snapshot(), name)
+        snapshot = self._store.snapshot()
+        return snapshots.find(snapshot, name), snapshots.load_waiting(snapshot, name)
 
     def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
         """All snapshots, the oldest height first."""

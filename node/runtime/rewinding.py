@@ -44,7 +44,7 @@ def revert(chain: ChainStore, before: State, name: str) -> Rewound:
     Raises:
         UnknownSnapshot: There is none of that name.
     """
-    named = chain.find_snapshot(name)
+    named, waiting = chain.find_snapshot(name)
     snapshot, undone = chain.rewind(before.head.height, named.height)
     head = history.load_head(snapshot)
     assert head is not None, "a snapshot stands on a block"
@@ -52,10 +52,10 @@ def revert(chain: ChainStore, before: State, name: str) -> Rewound:
     # What was held in memory spoke of the blocks that are gone.
     caches = Caches(trees=TreeCaches())
     state = open_state(before.params, head, snapshot, caches)
-    return Rewound(state, chain, undone, _decode_all(named.waiting))
+    return Rewound(state, chain, undone, _decode_all(waiting))
 
 
-def _decode_all(raws: tuple[bytes, ...]) -> tuple[Transaction, ...]:
+def _decode_all(raws: list[bytes]) -> tuple[Transaction, ...]:
     transactions = []
     for raw in raws:
         try:

@@ -20,6 +20,7 @@ from node.chain.transition import BlockResult, State
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query import Committed
 from node.runtime.choices import MiningMode
+from node.state.snapshots import NamedSnapshot
 
 __all__ = [
     "READS_WAITING_MAX",
@@ -245,6 +246,36 @@ class Backend(Protocol):
 
     async def reset(self) -> Header:
         """Go back to genesis: state, history and pool; genesis' header."""
+        ...
+
+    async def create_snapshot(self, name: str) -> NamedSnapshot:
+        """Name the head and the pool, to return to them; on disk on return.
+
+        Raises:
+            SnapshotRefused: The name is taken or none, or a bound is reached.
+        """
+        ...
+
+    async def revert_to_snapshot(self, name: str) -> Header:
+        """Go back to a named snapshot: state, history, clock and pool; its header.
+
+        The snapshot is kept, and those of lower heights; those above it are deleted.
+
+        Raises:
+            UnknownSnapshot: There is none of that name.
+        """
+        ...
+
+    async def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
+        """All named snapshots, the oldest height first."""
+        ...
+
+    async def delete_snapshot(self, name: str) -> None:
+        """Delete a named snapshot; on disk on return.
+
+        Raises:
+            UnknownSnapshot: There is none of that name.
+        """
         ...
 
     async def run_read(self, function: Callable[[State], Result]) -> Result:

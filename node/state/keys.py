@@ -9,8 +9,9 @@ Four families, told apart by their first byte:
   committed records by whoever doubts them.
 * history: blocks, receipts and what happened to timers (`h…`); no root of the state
   speaks of them.
-* the way back: how blocks are undone (`b…`), named snapshots (`y…`) and a rewind that
-  is not finished (`z`). It tells of the other families, never of itself.
+* the way back: how blocks are undone (`b…`), named snapshots (`y…`, what waited in
+  their pools: `w…`) and a rewind that is not finished (`z`). It tells of the other
+  families, never of itself.
 
 All integers in keys are big-endian, so that byte order is numeric order.
 """
@@ -190,6 +191,11 @@ def undo(height: int) -> bytes:
 def named_snapshot(name: str = "") -> bytes:
     """→ a named snapshot; with no name, their common prefix."""
     return b"y" + name.encode()
+
+
+def snapshot_pool(name: str) -> bytes:
+    """→ the transactions that waited when a snapshot was taken; absent if none did."""
+    return b"w" + name.encode()
 
 
 UNFINISHED = b"z"

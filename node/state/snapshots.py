@@ -1,10 +1,10 @@
 """Named snapshots: heights to which the chain shall be able to return.
 
-Taking one is one put, whatever the size of the state: `y | name` → the head and the
-transactions that wait in the pool. From then on the undo records of later blocks are
-kept (`undo.py`), until it is deleted. Snapshots nest, by height; reverting to one
-keeps it, and those below it, for the next time, and deletes those above, which speak
-of blocks that are no more. They survive a restart.
+Taking one is two puts, whatever the size of the state: `y | name` → the head, and
+`w | name` → the transactions that wait in the pool, if any do. From then on the undo
+records of later blocks are kept (`undo.py`), until it is deleted. Snapshots nest, by
+height; reverting to one keeps it, and those below it, for the next time, and deletes
+those above, which speak of blocks that are no more. They survive a restart.
 
 Rules: pure; a refusal is typed and changes nothing.
 """
@@ -12,7 +12,9 @@ Rules: pure; a refusal is typed and changes nothing.
 # ruff: noqa: N818 - these name a refusal, not an error of the program
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import cast
 
 from node.primitives import codec
@@ -24,6 +26,7 @@ __all__ = [
     "SNAPSHOTS_MAX",
     "WAITING_BYTES_MAX",
     "NamedSnapshot",
+    "SnapshotFault",
     "SnapshotRefused",
     "UnknownSnapshot",
     "create",
@@ -31,6 +34,7 @@ __all__ = [
     "delete_above",
     "find",
     "list_all",
+    "load_waiting",
 ]
 
 SNAPSHOTS_MAX = 1_000
@@ -42,15 +46,31 @@ WAITING_BYTES_MAX = 16 << 20
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
+class SnapshotFault(Enum):
+    """Why a snapshot cannot be taken; the value is the stable name."""
+
+    NAME = "SNAPSHOT_NAME_REFUSED"
+    EXISTS = "SNAPSHOT_EXISTS"
+    TOO_MANY = "TOO_MANY_SNAPSHOTS"
+    POOL_TOO_LARGE = "POOL_TOO_LARGE"
+
+
 class SnapshotRefused(Exception):
     """A snapshot that cannot be taken; nothing was written."""
+
+    def __init__(
+        self, fault: SnapshotFault, message: str, numbers: Mapping[str, int]
+    ) -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.numbers = numbers
 
 
 class UnknownSnapshot(Exception):
     """There is no snapshot of that name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is no snapshot {name!r}: list them, or create one")
+        super().__init__(f"there is no snapshot {name[:80]!r}")
         self.name = name
 
 
@@ -61,40 +81,58 @@ class NamedSnapshot:
     name: str
     height: Height
     block_hash: Hash32
-    waiting: tuple[bytes, ...] = ()
-    """Transactions of the pool in order of arrival, as they came over the wire."""
+    waiting: int = 0
+    """Transactions that waited in the pool."""
 
     def encode(self) -> bytes:
         """What is kept under its name."""
-        return codec.encode([self.height, self.block_hash, list(self.waiting)])
+        return codec.encode([self.height, self.block_hash, self.waiting])
 
 
-def create(snapshot: Snapshot, wanted: NamedSnapshot) -> WriteSet:
-    """Take a snapshot of the head.
+def create(
+    snapshot: Snapshot, name: str, head: tuple[Height, Hash32], waiting: Sequence[bytes]
+) -> tuple[NamedSnapshot, WriteSet]:
+    """Take a snapshot of the head, at a height and with a hash.
+
+    `waiting` are the pool's transactions in order of arrival, as they came over the
+    wire.
 
     Raises:
         SnapshotRefused: The name is taken or none, or a bound is reached.
     """
-    if not _NAME.fullmatch(wanted.name):
+    size = sum(map(len, waiting))
+    _require_room(snapshot, name, size)
+    named = NamedSnapshot(name, *head, len(waiting))
+    changes = {keys.named_snapshot(name): named.encode()}
+    if waiting:
+        changes[keys.snapshot_pool(name)] = codec.encode(list(waiting))
+    return named, WriteSet(changes)
+
+
+def _require_room(snapshot: Snapshot, name: str, waiting_bytes: int) -> None:
+    if not _NAME.fullmatch(name):
         raise SnapshotRefused(
+            SnapshotFault.NAME,
             "a snapshot's name has 1 to 64 letters, digits, dots, dashes or "
-            f"underscores, not {wanted.name[:80]!r}"
+            f"underscores, not {name[:80]!r}",
+            {"length": len(name)},
         )
-    key = keys.named_snapshot(wanted.name)
-    if snapshot.get(key) is not None:
+    if snapshot.get(keys.named_snapshot(name)) is not None:
         raise SnapshotRefused(
-            f"there is a snapshot {wanted.name!r} already: delete it, or take another "
-            "name"
+            SnapshotFault.EXISTS, f"there is a snapshot {name!r} already", {}
         )
-    if len(list_all(snapshot)) >= SNAPSHOTS_MAX:
-        raise SnapshotRefused(f"there are {SNAPSHOTS_MAX} snapshots: delete some")
-    size = sum(map(len, wanted.waiting))
-    if size > WAITING_BYTES_MAX:
+    count = len(list_all(snapshot))
+    if count >= SNAPSHOTS_MAX:
         raise SnapshotRefused(
-            f"{size} bytes of transactions wait, and a snapshot remembers at most "
-            f"{WAITING_BYTES_MAX}: let blocks take them first"
+            SnapshotFault.TOO_MANY, f"there are {count} snapshots", {"count": count}
         )
-    return WriteSet({key: wanted.encode()})
+    if waiting_bytes > WAITING_BYTES_MAX:
+        raise SnapshotRefused(
+            SnapshotFault.POOL_TOO_LARGE,
+            f"{waiting_bytes} bytes of transactions wait, and a snapshot remembers at "
+            f"most {WAITING_BYTES_MAX}",
+            {"bytes": waiting_bytes, "bytes_max": WAITING_BYTES_MAX},
+        )
 
 
 def find(snapshot: Snapshot, name: str) -> NamedSnapshot:
@@ -123,22 +161,29 @@ def delete(snapshot: Snapshot, name: str) -> WriteSet:
     Raises:
         UnknownSnapshot: There is none.
     """
-    return WriteSet({keys.named_snapshot(find(snapshot, name).name): None})
+    find(snapshot, name)
+    return WriteSet(_deleted(name))
 
 
 def delete_above(snapshot: Snapshot, height: int) -> WriteSet:
     """Delete snapshots of heights above `height`, to which the chain goes back."""
-    return WriteSet(
-        {
-            keys.named_snapshot(one.name): None
-            for one in list_all(snapshot)
-            if one.height > height
-        }
-    )
+    changes: dict[bytes, bytes | None] = {}
+    for one in list_all(snapshot):
+        if one.height > height:
+            changes |= _deleted(one.name)
+    return WriteSet(changes)
+
+
+def load_waiting(snapshot: Snapshot, name: str) -> list[bytes]:
+    """What waited in the pool when a snapshot was taken, in order of arrival."""
+    data = snapshot.get(keys.snapshot_pool(name))
+    return [] if data is None else cast("list[bytes]", codec.decode(data))
+
+
+def _deleted(name: str) -> dict[bytes, bytes | None]:
+    return {keys.named_snapshot(name): None, keys.snapshot_pool(name): None}
 
 
 def _decode(name: str, data: bytes) -> NamedSnapshot:
-    height, block_hash, waiting = cast(
-        "tuple[Height, Hash32, list[bytes]]", codec.decode(data)
-    )
-    return NamedSnapshot(name, height, block_hash, tuple(waiting))
+    height, block_hash, waiting = cast("tuple[Height, Hash32, int]", codec.decode(data))
+    return NamedSnapshot(name, height, block_hash, waiting)

@@ -270,6 +270,19 @@ def test_time_can_pass(run) -> None:
     run("advance", "--until-idle", "--within", "10")
 
 
+def test_the_chain_returns_to_a_named_height(run) -> None:
+    before = int(json_of(run("status", "--json"))["head"]["height"])
+    assert table(run("snapshot", "create", "base"))["height"] == str(before)
+    run("mine", "3")
+    assert table(run("snapshot", "revert", "base"))["height"] == str(before)
+    heading, line = run("snapshot", "list").stdout.splitlines()
+    assert heading.split() == ["name", "height", "hash", "waiting"]
+    assert line.split()[:2] == ["base", str(before)]
+    assert run("snapshot", "delete", "base").stdout == "base is forgotten\n"
+    assert json_of(run("snapshot", "list", "--json")) == {"snapshots": []}
+    assert "SNAPSHOT_NOT_FOUND" in run("snapshot", "revert", "base", code=1).stderr
+
+
 def test_a_change_is_one_line_for_people() -> None:
     decision = timers_pb2.TimerDecision(
         height=7, decision="put_off", reason="lane", numbers={"used": "3", "cap": "2"}

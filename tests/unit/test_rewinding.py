@@ -145,6 +145,19 @@ def test_a_name_that_cannot_be_is_refused(name):
     scene(act)
 
 
+def test_deleting_a_snapshot_leaves_nothing_of_it():
+    async def act(engine, parts):
+        before = content(parts.store)
+        await engine.submit(transfer(0))
+        created = await engine.create_snapshot("base")
+        assert created.waiting == 1
+        assert content(parts.store) != before
+        await engine.delete_snapshot("base")
+        assert content(parts.store) == before
+
+    scene(act)
+
+
 def test_a_name_is_given_once_and_again_after_it_was_deleted():
     async def act(engine, _parts):
         await engine.create_snapshot("a")
@@ -165,7 +178,7 @@ def test_snapshots_and_what_waits_in_them_are_bounded(monkeypatch):
             await engine.create_snapshot("more")
         await engine.delete_snapshot("only")
         await engine.submit(transfer(0))
-        with pytest.raises(SnapshotRefused, match="let blocks take them first"):
+        with pytest.raises(SnapshotRefused, match="a snapshot remembers at most"):
             await engine.create_snapshot("more")
 
     monkeypatch.setattr("node.state.snapshots.SNAPSHOTS_MAX", 1)

@@ -66,6 +66,26 @@ class DevServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ResetRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.ResetResponse.FromString,
                 _registered_method=True)
+        self.CreateSnapshot = channel.unary_unary(
+                '/cowboy.devnet.v1.DevService/CreateSnapshot',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.CreateSnapshotRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.CreateSnapshotResponse.FromString,
+                _registered_method=True)
+        self.RevertToSnapshot = channel.unary_unary(
+                '/cowboy.devnet.v1.DevService/RevertToSnapshot',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.RevertToSnapshotRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.RevertToSnapshotResponse.FromString,
+                _registered_method=True)
+        self.ListSnapshots = channel.unary_unary(
+                '/cowboy.devnet.v1.DevService/ListSnapshots',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ListSnapshotsRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.ListSnapshotsResponse.FromString,
+                _registered_method=True)
+        self.DeleteSnapshot = channel.unary_unary(
+                '/cowboy.devnet.v1.DevService/DeleteSnapshot',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.DeleteSnapshotRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.DeleteSnapshotResponse.FromString,
+                _registered_method=True)
 
 
 class DevServiceServicer:
@@ -115,6 +135,35 @@ class DevServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateSnapshot(self, request, context):
+        """Names the head and what waits in the pool, to return to them. Costs the same
+        whatever the size of the state; on disk when it answers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevertToSnapshot(self, request, context):
+        """Back to a snapshot: state, history, clock, fees and pool. It is kept, and those of
+        lower heights; those above are deleted. What is undone answers `reverted`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSnapshots(self, request, context):
+        """All of them, the oldest height first; at most 1,000.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSnapshot(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_DevServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -147,6 +196,26 @@ def add_DevServiceServicer_to_server(servicer, server):
                     servicer.Reset,
                     request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.ResetRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ResetResponse.SerializeToString,
+            ),
+            'CreateSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateSnapshot,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.CreateSnapshotRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.CreateSnapshotResponse.SerializeToString,
+            ),
+            'RevertToSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevertToSnapshot,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.RevertToSnapshotRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.RevertToSnapshotResponse.SerializeToString,
+            ),
+            'ListSnapshots': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSnapshots,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.ListSnapshotsRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ListSnapshotsResponse.SerializeToString,
+            ),
+            'DeleteSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSnapshot,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.DeleteSnapshotRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.DeleteSnapshotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -313,6 +382,114 @@ class DevService:
             '/cowboy.devnet.v1.DevService/Reset',
             node_dot_rpc_dot_v1_dot_dev__pb2.ResetRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_dev__pb2.ResetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/CreateSnapshot',
+            node_dot_rpc_dot_v1_dot_dev__pb2.CreateSnapshotRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.CreateSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevertToSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/RevertToSnapshot',
+            node_dot_rpc_dot_v1_dot_dev__pb2.RevertToSnapshotRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.RevertToSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSnapshots(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/ListSnapshots',
+            node_dot_rpc_dot_v1_dot_dev__pb2.ListSnapshotsRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.ListSnapshotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/DeleteSnapshot',
+            node_dot_rpc_dot_v1_dot_dev__pb2.DeleteSnapshotRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.DeleteSnapshotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -48,6 +48,17 @@ class DevServiceStub:
     """Mints, or takes, what is missing to a balance; in a block when it answers."""
     Reset: _grpc.UnaryUnaryMultiCallable[_dev_pb2.ResetRequest, _dev_pb2.ResetResponse]
     """Back to genesis: state, history and pool. Streams say `reverted`."""
+    CreateSnapshot: _grpc.UnaryUnaryMultiCallable[_dev_pb2.CreateSnapshotRequest, _dev_pb2.CreateSnapshotResponse]
+    """Names the head and what waits in the pool, to return to them. Costs the same
+    whatever the size of the state; on disk when it answers.
+    """
+    RevertToSnapshot: _grpc.UnaryUnaryMultiCallable[_dev_pb2.RevertToSnapshotRequest, _dev_pb2.RevertToSnapshotResponse]
+    """Back to a snapshot: state, history, clock, fees and pool. It is kept, and those of
+    lower heights; those above are deleted. What is undone answers `reverted`.
+    """
+    ListSnapshots: _grpc.UnaryUnaryMultiCallable[_dev_pb2.ListSnapshotsRequest, _dev_pb2.ListSnapshotsResponse]
+    """All of them, the oldest height first; at most 1,000."""
+    DeleteSnapshot: _grpc.UnaryUnaryMultiCallable[_dev_pb2.DeleteSnapshotRequest, _dev_pb2.DeleteSnapshotResponse]
 
 @_typing.type_check_only
 class DevServiceAsyncStub(DevServiceStub):
@@ -69,6 +80,17 @@ class DevServiceAsyncStub(DevServiceStub):
     """Mints, or takes, what is missing to a balance; in a block when it answers."""
     Reset: _aio.UnaryUnaryMultiCallable[_dev_pb2.ResetRequest, _dev_pb2.ResetResponse]  # type: ignore[assignment]
     """Back to genesis: state, history and pool. Streams say `reverted`."""
+    CreateSnapshot: _aio.UnaryUnaryMultiCallable[_dev_pb2.CreateSnapshotRequest, _dev_pb2.CreateSnapshotResponse]  # type: ignore[assignment]
+    """Names the head and what waits in the pool, to return to them. Costs the same
+    whatever the size of the state; on disk when it answers.
+    """
+    RevertToSnapshot: _aio.UnaryUnaryMultiCallable[_dev_pb2.RevertToSnapshotRequest, _dev_pb2.RevertToSnapshotResponse]  # type: ignore[assignment]
+    """Back to a snapshot: state, history, clock, fees and pool. It is kept, and those of
+    lower heights; those above are deleted. What is undone answers `reverted`.
+    """
+    ListSnapshots: _aio.UnaryUnaryMultiCallable[_dev_pb2.ListSnapshotsRequest, _dev_pb2.ListSnapshotsResponse]  # type: ignore[assignment]
+    """All of them, the oldest height first; at most 1,000."""
+    DeleteSnapshot: _aio.UnaryUnaryMultiCallable[_dev_pb2.DeleteSnapshotRequest, _dev_pb2.DeleteSnapshotResponse]  # type: ignore[assignment]
 
 class DevServiceServicer(metaclass=_abc_1.ABCMeta):
     """Absent (UNIMPLEMENTED) unless the genesis says `dev` and the node was not started
@@ -123,5 +145,40 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.ResetResponse, _abc.Awaitable[_dev_pb2.ResetResponse]]:
         """Back to genesis: state, history and pool. Streams say `reverted`."""
+
+    @_abc_1.abstractmethod
+    def CreateSnapshot(
+        self,
+        request: _dev_pb2.CreateSnapshotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_dev_pb2.CreateSnapshotResponse, _abc.Awaitable[_dev_pb2.CreateSnapshotResponse]]:
+        """Names the head and what waits in the pool, to return to them. Costs the same
+        whatever the size of the state; on disk when it answers.
+        """
+
+    @_abc_1.abstractmethod
+    def RevertToSnapshot(
+        self,
+        request: _dev_pb2.RevertToSnapshotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_dev_pb2.RevertToSnapshotResponse, _abc.Awaitable[_dev_pb2.RevertToSnapshotResponse]]:
+        """Back to a snapshot: state, history, clock, fees and pool. It is kept, and those of
+        lower heights; those above are deleted. What is undone answers `reverted`.
+        """
+
+    @_abc_1.abstractmethod
+    def ListSnapshots(
+        self,
+        request: _dev_pb2.ListSnapshotsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_dev_pb2.ListSnapshotsResponse, _abc.Awaitable[_dev_pb2.ListSnapshotsResponse]]:
+        """All of them, the oldest height first; at most 1,000."""
+
+    @_abc_1.abstractmethod
+    def DeleteSnapshot(
+        self,
+        request: _dev_pb2.DeleteSnapshotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_dev_pb2.DeleteSnapshotResponse, _abc.Awaitable[_dev_pb2.DeleteSnapshotResponse]]: ...
 
 def add_DevServiceServicer_to_server(servicer: DevServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

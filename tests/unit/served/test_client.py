@@ -30,6 +30,15 @@ def test_both_clients_have_the_same_methods():
     assert methods(Client) == methods(AsyncClient)
 
 
+def name_and_return(client):
+    named = client.create_snapshot("base")
+    assert client.snapshots() == [named]
+    client.mine()
+    assert client.revert_to_snapshot("base").height == named.block.height
+    client.delete_snapshot("base")
+    assert client.snapshots() == []
+
+
 def use_every_method(url, source):
     with Client(url) as client:
         assert client.status().chain_id == client.params().chain_id == 100
@@ -66,6 +75,7 @@ def use_every_method(url, source):
         assert next(stream).change.timer_id == timer_id
         stream.close()
         client.set_mining(queries_pb2.MINING_MODE_MANUAL)
+        name_and_return(client)
         assert client.reset() == genesis
         with pytest.raises(NodeError):
             client.submit_and_wait(b"")

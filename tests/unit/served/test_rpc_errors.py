@@ -15,6 +15,7 @@ from node.runtime.types import (
     TooManyReads,
     UnknownTransaction,
 )
+from node.state.snapshots import SnapshotFault, SnapshotRefused, UnknownSnapshot
 
 CODES = grpc.StatusCode
 
@@ -75,6 +76,18 @@ def test_kinds_of_trouble_have_the_documented_status(fault, code):
             CODES.RESOURCE_EXHAUSTED,
             "READER_TOO_SLOW",
             {"resume_height": "7", "resume_hash": "00" * 32},
+        ),
+        (
+            SnapshotRefused(SnapshotFault.TOO_MANY, "too many", {"count": 9}),
+            CODES.RESOURCE_EXHAUSTED,
+            "TOO_MANY_SNAPSHOTS",
+            {"count": "9"},
+        ),
+        (
+            UnknownSnapshot("base"),
+            CODES.NOT_FOUND,
+            "SNAPSHOT_NOT_FOUND",
+            {"name": "base"},
         ),
         (TooManyReads("32 wait"), CODES.RESOURCE_EXHAUSTED, "TOO_MANY_READS", {}),
         (UnknownTransaction("00"), CODES.NOT_FOUND, "TRANSACTION_NOT_FOUND", {}),

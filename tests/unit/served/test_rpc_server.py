@@ -315,3 +315,41 @@ def test_a_reset_goes_back_to_genesis(run_node):
                 await client.block(1)
 
     asyncio.run(scenario())
+
+
+def test_a_revert_goes_back_to_a_named_snapshot_and_undoes_what_came_since(run_node):
+    somebody = Wallet.random().address
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.fund(somebody, 7)
+            named = await client.create_snapshot("base")
+            head = (await client.status()).head
+            assert (named.block.height, named.block.hash) == (head.height, head.hash)
+            undone = await client.fund(somebody, 1)
+            await client.create_snapshot("above")
+            assert await client.revert_to_snapshot("base") == head
+            assert await client.snapshots() == [named], "what lay above is deleted"
+            assert (await client.account(somebody)).balance == "7"
+            answer = await client.transaction(undone.receipt.id)
+            assert answer.WhichOneof("outcome") == "reverted"
+
+    asyncio.run(scenario())
+
+
+def test_snapshots_are_refused_with_a_reason(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.create_snapshot("base")
+            for call, reason in (
+                (client.create_snapshot("base"), "SNAPSHOT_EXISTS"),
+                (client.create_snapshot("a b"), "SNAPSHOT_NAME_REFUSED"),
+                (client.create_snapshot(""), "SNAPSHOT_NAME_REFUSED"),
+                (client.revert_to_snapshot("none"), "SNAPSHOT_NOT_FOUND"),
+                (client.delete_snapshot("x" * 9_000), "SNAPSHOT_NOT_FOUND"),
+            ):
+                with pytest.raises(NodeError) as refused:
+                    await call
+                assert refused.value.reason == reason
+
+    asyncio.run(scenario())
