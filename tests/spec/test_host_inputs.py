@@ -36,7 +36,7 @@ CALLS = {
         costs.TRANSFER,
         [("to", ADDRESS, ADDRESS_WANTED), ("amount", "0", NUMBER)],
     ),
-    "get_balance": (costs.READ_CONTEXT, [("address", ADDRESS, ADDRESS_WANTED)]),
+    "get_balance": (costs.GET_BALANCE, [("address", ADDRESS, ADDRESS_WANTED)]),
     "get_state": (costs.GET_STATE, [("key", "b'k'", BYTES)]),
     "set_state": (
         costs.SET_STATE,
@@ -111,7 +111,7 @@ CALLS = {
     ),
     "charge_gas": (costs.READ_CONTEXT, [("n", "1", (*NUMBER, "huge"))]),
     "revert": (costs.READ_CONTEXT, [("message", "''", TEXT)]),
-    "randomness": (costs.KECCAK256, [("domain", "b''", BYTES)]),
+    "randomness": (costs.RANDOMNESS, [("domain", "b''", BYTES)]),
     "keccak256": (costs.KECCAK256, [("data", "b''", BYTES)]),
     "sha256": (costs.SHA, [("data", "b''", BYTES)]),
     "verify_secp256k1": (
