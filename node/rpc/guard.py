@@ -78,8 +78,10 @@ class Guard:
                 else:
                     response = await method(request, context)
                 status = "OK"
-            except Exception:
+            except Exception as error:
                 status = context.code().name
+                del request
+                _forget_frames(error)
                 raise
             finally:
                 figures.note_call(name, status, clock.monotonic() - began)
@@ -112,9 +114,11 @@ class Guard:
             try:
                 async for response in method(request, context):
                     yield response
+                    del response
                 status = "OK"
-            except Exception:
+            except Exception as error:
                 status = context.code().name
+                _forget_frames(error)
                 raise
             finally:
                 figures.note_call(name, status, None)
@@ -161,3 +165,15 @@ async def _refuse_call(_request: object, context: Context[object, object]) -> No
 
 
 _REFUSED: _Handler = grpc.unary_unary_rpc_method_handler(_refuse_call)
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Let go of what the frames that an error passed through hold.
+
+    gRPC keeps the exception that ends a call in a cycle with them, so that they live
+    until a collection: four hundred refused transactions of 2 MiB took a gigabyte.
+    Who wants a defect's traceback logged it before.
+    """
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
