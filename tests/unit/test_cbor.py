@@ -255,11 +255,11 @@ def test_a_value_that_contains_itself_is_refused():
 @pytest.mark.parametrize("head", ["5b", "7b", "9b", "bb"])
 @pytest.mark.parametrize("length", ["ffffffffffffffff", "7fffffffffffffff"])
 def test_an_absurd_length_in_a_head_costs_nothing(head, length):
-    before = time.perf_counter()
+    before = time.process_time()
     for rest in ("", "00" * 100):
         with pytest.raises(MalformedCbor, match="ends early"):
             decode(bytes.fromhex(head + length + rest))
-    assert time.perf_counter() - before < 1
+    assert time.process_time() - before < 1
 
 
 def test_many_heads_that_claim_much_are_linear():

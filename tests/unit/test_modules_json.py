@@ -187,10 +187,10 @@ def test_loads_is_paid_before_it_is_parsed(make_context, make_meter):
     ids=range(8),
 )
 def test_hostile_text_is_read_in_linear_time(make_context, text):
-    before = time.perf_counter()
+    before = time.process_time()
     with contextlib.suppress(ValueError):
         make(make_context())["loads"](text)
-    assert time.perf_counter() - before < 2  # quadratic would be minutes
+    assert time.process_time() - before < 2  # quadratic would be minutes
 
 
 # --- dumps ------------------------------------------------------------------------
