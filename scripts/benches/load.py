@@ -6,9 +6,11 @@ streams follow them, some of which never read.
 """
 
 import asyncio
+import subprocess
+import sys
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 import grpc
@@ -16,7 +18,7 @@ import psutil
 import uvloop
 
 from benches.longchain import folder_bytes
-from benches.nodes import Running, running_node
+from benches.nodes import ROOT, Running, running_node
 from benches.report import Row, Section, median
 from benches.starting import MEBIBYTE, memory_mib
 from benches.traffic import DEADLINE_SECONDS, Sender
@@ -153,7 +155,7 @@ async def _status(node: Running) -> tuple[list[float], list[float], list[float]]
         idle = await _ask(node.address)
         async with _full_blocks(channel, caller):
             full = await _ask(node.address)
-            async with _streams(node.address):
+            with _streams_of_another_process(node.address):
                 crowded = await _ask(node.address)
     return idle, full, crowded
 
@@ -181,9 +183,8 @@ async def _full_blocks(
 
 
 @asynccontextmanager
-async def _streams(address: str, count: int = 0) -> AsyncIterator[None]:
+async def _streams(address: str, count: int) -> AsyncIterator[None]:
     """Streams of blocks over some connections; every tenth is never read."""
-    count = count or STREAMS
     options = (("grpc.use_local_subchannel_pool", 1),)
     channels = [
         grpc.aio.insecure_channel(address, options=options)
@@ -208,6 +209,22 @@ async def _streams(address: str, count: int = 0) -> AsyncIterator[None]:
         await asyncio.wait(tasks)
         for channel in channels:
             await channel.close()
+
+
+@contextmanager
+def _streams_of_another_process(address: str) -> Iterator[None]:
+    """The same, in a process that does not share this one's event loop."""
+    command = [sys.executable, "-m", "benches.load", address, str(STREAMS)]
+    with subprocess.Popen(command, cwd=ROOT / "scripts") as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+async def _follow_for_ever(address: str, count: int) -> None:
+    async with _streams(address, count):
+        await asyncio.Event().wait()
 
 
 async def _ask(address: str) -> list[float]:
@@ -331,3 +348,7 @@ def _sample(node: Running, seconds: float, height: int, transfers: int) -> Sampl
         process.num_fds(),
         process.num_threads(),
     )
+
+
+if __name__ == "__main__":
+    uvloop.run(_follow_for_ever(sys.argv[1], int(sys.argv[2])))
