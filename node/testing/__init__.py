@@ -13,16 +13,20 @@ if TYPE_CHECKING:
     from node.testing.failures import (
         DevnetClosed,
         ReadFailed,
+        SnapshotGone,
         TransactionFailed,
         TransactionRefused,
     )
+    from node.testing.snapshots import ChainSnapshot
 
 __all__ = [
     "Actor",
+    "ChainSnapshot",
     "DevAccount",
     "Devnet",
     "DevnetClosed",
     "ReadFailed",
+    "SnapshotGone",
     "Supply",
     "TransactionFailed",
     "TransactionRefused",
@@ -30,11 +34,13 @@ __all__ = [
 
 _HOMES = {
     "Actor": "node.testing.actor",
+    "ChainSnapshot": "node.testing.snapshots",
     "DevAccount": "node.testing.actor",
     "Devnet": "node.testing.devnet",
     "Supply": "node.query.chain",
     "DevnetClosed": "node.testing.failures",
     "ReadFailed": "node.testing.failures",
+    "SnapshotGone": "node.testing.failures",
     "TransactionFailed": "node.testing.failures",
     "TransactionRefused": "node.testing.failures",
 }

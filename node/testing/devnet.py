@@ -58,6 +58,7 @@ from node.testing.failures import (
     TransactionFailed,
     TransactionRefused,
 )
+from node.testing.snapshots import ChainSnapshot, Mark, undo_since
 from pvm import Worker
 
 FEE_HEADROOM = 16
@@ -225,6 +226,34 @@ class Devnet:
     def supply(self) -> Supply:
         """The supply equation, recounted from every account and message."""
         return count_supply(self.state, records_max=None)
+
+    # --- going back ----------------------------------------------------------------
+
+    def snapshot(self) -> ChainSnapshot:
+        """The present, to return to; leaving it as a context manager returns.
+
+        It nests and serves again: height, clock, pool, timers, fees and results come
+        back. Taking it costs nothing that grows with the chain, returning costs what
+        happened since.
+
+        Raises:
+            DevnetClosed: the chain was closed.
+        """
+        self._require_open()
+        queue, sources = tuple(self._queue), len(self._sources)
+        mark = Mark(self.last, len(self.results), self.state.caches.known)
+
+        def go_back() -> None:
+            self._require_open()
+            undo = undo_since(self.results, mark)
+            if undo.changes:
+                self._store.commit(undo, sync=False)
+            self.state = mark.state(self.state, self._store.snapshot())
+            self._queue = list(queue)
+            while len(self._sources) > sources:
+                self._sources.popitem()
+
+        return ChainSnapshot(mark.last.header, go_back)
 
     # --- acting --------------------------------------------------------------------
 
@@ -446,9 +475,12 @@ class Devnet:
         return result.value
 
     def _on_worker(self, function: Callable[[], _T]) -> _T:
+        return self._require_open().run(function)
+
+    def _require_open(self) -> Worker:
         if self._worker is None:
             raise DevnetClosed("this chain was closed; make a new Devnet")
-        return self._worker.run(function)
+        return self._worker
 
     def blocks(self) -> Iterator[Header]:
         """Headers from genesis on."""

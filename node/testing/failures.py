@@ -27,6 +27,10 @@ class DevnetClosed(RuntimeError):  # noqa: N818 - names what is refused
     """The chain was closed; make a new one."""
 
 
+class SnapshotGone(RuntimeError):  # noqa: N818 - names what is refused
+    """The chain went back to before a snapshot was taken: the snapshot is void."""
+
+
 def _explain(receipt: Receipt, source: str | None) -> str:
     failure = receipt.failure
     assert failure is not None
