@@ -43,6 +43,7 @@ __all__ = [
     "decisions_between",
     "headers_after",
     "load_block",
+    "load_encoded_receipts",
     "load_head",
     "load_header",
     "load_header_over",
@@ -288,6 +289,15 @@ def load_results(
         tuple(_decode_receipt(index, *pair) for index, pair in enumerate(receipts)),
         tuple(_decode_event(event) for event in events),
     )
+
+
+def load_encoded_receipts(snapshot: Snapshot, height: Height) -> tuple[bytes, ...]:
+    """What the receipts root of the block at a height speaks of, in order."""
+    data = snapshot.get(keys.receipts(height))
+    if data is None:
+        return ()
+    receipts, _ = cast("_StoredResults", codec.decode(data))
+    return tuple(encoded for encoded, _, _ in receipts)
 
 
 def _decode_receipt(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import click
 
+from node.chain.accounts import EMPTY_ACCOUNT, decode_account
 from node.cli import arguments
 from node.cli.connection import Connection, client_command
 from node.cli.describing import (
@@ -17,6 +18,8 @@ from node.cli.describing import (
 )
 from node.cli.outcome import tell_committed
 from node.cli.output import amount, bytes_text, cbor_text, hexadecimal, returned_text
+from node.cli.proving import Prover, prove_option, receipt_record
+from node.client.proofs import AccountProof, StorageProof, TransactionProof
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.rpc.v1 import queries_pb2 as messages
 from node.rpc.v1 import types_pb2
@@ -62,35 +65,43 @@ def status(connection: Connection) -> None:
 @click.command()
 @click.option("--count", type=click.IntRange(1, 1_000), default=10)
 @click.option("--keys", "are_keys_shown", is_flag=True, help="Show private keys, too.")
+@prove_option
 @client_command
 def accounts(
     connection: Connection,
     count: int,
     are_keys_shown: bool,  # noqa: FBT001 - a flag
+    is_proven: bool,  # noqa: FBT001 - a flag
 ) -> None:
     """List the development accounts; everybody has their keys."""
-    service = QueryServiceStub(connection.channel)
+    prover = Prover(connection)
     rows = []
     for index in range(count):
         key = dev_private_key(index)
-        answer = service.GetAccount(
-            messages.GetAccountRequest(address=public_key_address(key)),
-            timeout=connection.timeout,
-        )
-        if connection.output.is_json:
-            connection.output.message(answer)
-        row = [
-            str(index),
-            hexadecimal(answer.address),
-            amount(answer.balance),
-            str(answer.nonce),
-        ]
+        address = public_key_address(key)
+        if is_proven:
+            record = prover.prove(AccountProof(address)).record
+            account = EMPTY_ACCOUNT if record is None else decode_account(record)
+            balance, nonce = str(account.balance), account.nonce
+        else:
+            balance, nonce = _balance_and_nonce(connection, address)
+        row = [str(index), hexadecimal(address), amount(balance), str(nonce)]
         rows.append([*row, hexadecimal(key)] if are_keys_shown else row)
     if not connection.output.is_json:
         columns = ["number", "address", "balance", "nonce"]
         connection.output.table(
             "", [*columns, "key (UNSAFE)"] if are_keys_shown else columns, rows
         )
+    prover.tell("balances and nonces")
+
+
+def _balance_and_nonce(connection: Connection, address: bytes) -> tuple[str, int]:
+    answer = QueryServiceStub(connection.channel).GetAccount(
+        messages.GetAccountRequest(address=address), timeout=connection.timeout
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    return answer.balance, answer.nonce
 
 
 @click.command()
@@ -160,23 +171,36 @@ def actor(
 @click.option(
     "--prefix", type=arguments.payload, default="", help="Of the raw keys to list."
 )
+@prove_option
 @client_command
 def storage(
-    connection: Connection, actor: bytes, key: bytes | None, prefix: bytes
+    connection: Connection,
+    actor: bytes,
+    key: bytes | None,
+    prefix: bytes,
+    is_proven: bool,  # noqa: FBT001 - a flag
 ) -> None:
-    """Show what ACTOR has stored: all of it, or what is under the raw KEY."""
-    service = QueryServiceStub(connection.channel)
+    """Show what ACTOR has stored: all of it, or what is under the raw KEY.
+
+    With --prove each entry is proven, but not that there are no others.
+    """
+    service, prover = QueryServiceStub(connection.channel), Prover(connection)
     if key is None:
         entries = _stored(connection, service, actor, prefix)
+    elif is_proven:
+        entries = iter([messages.StorageEntry(key=key)])
     else:
         answer = service.GetStorage(
             messages.GetStorageRequest(actor=actor, raw=key),
             timeout=connection.timeout,
         )
         entries = iter([answer.entry])
+    if is_proven:
+        entries = _proven_entries(prover, actor, list(entries))
     if connection.output.is_json:
         for entry in entries:
-            connection.output.message(entry)
+            if not is_proven:
+                connection.output.message(entry)
         return
     rows = [
         (entry.name, cbor_text(entry.value))
@@ -185,6 +209,18 @@ def storage(
         for entry in entries
     ]
     connection.output.table("", ("key", "value"), rows)
+    prover.tell("what is stored under " + (", ".join(name for name, _ in rows) or "it"))
+
+
+def _proven_entries(
+    prover: Prover, actor: bytes, entries: list[messages.StorageEntry]
+) -> Iterator[messages.StorageEntry]:
+    """The entries as they are proven; what is proven to be absent is left out."""
+    for entry in entries:
+        record = prover.prove(StorageProof(actor, entry.key)).record
+        if record is not None:
+            entry.value = record
+            yield entry
 
 
 def _stored(
@@ -234,9 +270,17 @@ def block(connection: Connection, which: str) -> None:
 
 @click.command()
 @click.argument("transaction_id", type=arguments.hash32, metavar="ID")
+@prove_option
 @client_command
-def tx(connection: Connection, transaction_id: bytes) -> None:
-    """Show what became of the transaction ID; exit code 1 unless it succeeded."""
+def tx(
+    connection: Connection,
+    transaction_id: bytes,
+    is_proven: bool,  # noqa: FBT001 - a flag
+) -> None:
+    """Show what became of the transaction ID; exit code 1 unless it succeeded.
+
+    With --prove the receipt is proven, but for texts of failures, and not the events.
+    """
     answer = QueryServiceStub(connection.channel).GetTransaction(
         messages.GetTransactionRequest(id=transaction_id), timeout=connection.timeout
     )
@@ -245,6 +289,8 @@ def tx(connection: Connection, transaction_id: bytes) -> None:
         output.message(answer)
     match answer.WhichOneof("outcome"):
         case "committed":
+            if is_proven:
+                _prove_receipt(connection, answer.committed.receipt)
             tell_committed(connection, answer.committed)
         case "pending":
             if not output.is_json:
@@ -253,3 +299,11 @@ def tx(connection: Connection, transaction_id: bytes) -> None:
             connection.refuse(dropped_text(answer.dropped))
         case _:
             connection.refuse("the chain was rewound before the block it was in")
+
+
+def _prove_receipt(connection: Connection, receipt: types_pb2.Receipt) -> None:
+    prover = Prover(connection)
+    proven = prover.prove(TransactionProof(receipt.id))
+    if proven.record != receipt_record(receipt):
+        connection.refuse("the receipt that the node shows is not the proven one")
+    prover.tell("this receipt")

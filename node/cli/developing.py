@@ -2,6 +2,7 @@
 
 import click
 
+from node.chain.params import U64_MAX
 from node.cli import arguments
 from node.cli.connection import Connection, client_command
 from node.cli.describing import advance_fields, header_fields, receipt_fields
@@ -58,8 +59,10 @@ def mine(connection: Connection, blocks: int) -> None:
     metavar="BLOCKS",
     help="With --until-idle: how far at the most.",
 )
-@click.option("--blocks", type=click.IntRange(min=1), metavar="N", help="So many.")
-@click.option("--height", type=click.IntRange(min=1), metavar="H", help="Up to this.")
+@click.option("--blocks", type=click.IntRange(1, U64_MAX), metavar="N", help="So many.")
+@click.option(
+    "--height", type=click.IntRange(1, U64_MAX), metavar="H", help="Up to this."
+)
 @click.option(
     "--for",
     "duration_ms",

@@ -5,14 +5,20 @@ from collections.abc import Iterator
 import click
 from typing_extensions import override
 
+from node.chain.params import U64_MAX
+from node.chain.timers.timer import decode_timer
 from node.cli import arguments
 from node.cli.connection import Connection, client_command
 from node.cli.describing import receipt_fields
 from node.cli.output import amount, bytes_text, hexadecimal
+from node.cli.proving import Prover, prove_option
+from node.client.proofs import DueProof, TimerProof
+from node.rpc.convert import show_record
 from node.rpc.v1 import streams_pb2
 from node.rpc.v1 import timers_pb2 as messages
 from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
 from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
+from node.state import keys
 
 __all__ = ["change_row", "timers"]
 
@@ -26,6 +32,8 @@ _STATUSES = {
     for number in messages.TimerStatus.values()
     if number != messages.TIMER_STATUS_UNSPECIFIED
 }
+_COLUMNS = ("due", "status", "actor", "paid by", "handler", "gas limit", "id")
+_HEIGHT = click.IntRange(0, U64_MAX)
 _NAMES = {number: name for name, number in _STATUSES.items()}
 
 
@@ -49,33 +57,67 @@ def timers() -> None:
     "--payer", type=arguments.address, help="Only those that this account pays."
 )
 @click.option("--status", type=click.Choice(list(_STATUSES)), default="pending")
-@click.option("--first", "from_height", type=click.IntRange(min=0), help="Height.")
-@click.option("--last", "to_height", type=click.IntRange(min=0), help="Height.")
+@click.option("--first", "from_height", type=_HEIGHT, help="Height.")
+@click.option("--last", "to_height", type=_HEIGHT, help="Height.")
+@prove_option
 @client_command
 def list_timers(
     connection: Connection,
+    /,
     actor: bytes | None,
     payer: bytes | None,
     status: str,
-    from_height: int | None,
-    to_height: int | None,
+    is_proven: bool,  # noqa: FBT001 - a flag
+    **heights: int | None,
 ) -> None:
-    """List timers in the order in which they are due."""
+    """List timers in the order in which they are due.
+
+    With --prove it is proven, too, that no other timer is due from --first to --last.
+    """
     request = messages.ListTimersRequest(
         actor=actor or b"",
         fee_payer=payer or b"",
         status=_STATUSES[status],
-        from_height=from_height,
-        to_height=to_height,
+        from_height=heights["from_height"],
+        to_height=heights["to_height"],
         page_size=_PAGE_TIMERS,
     )
+    if is_proven:
+        _list_proven(connection, request)
+        return
     found = _pages(connection, request)
     if connection.output.is_json:
         for timer in found:
             connection.output.message(timer)
         return
-    columns = ("due", "status", "actor", "paid by", "handler", "gas limit", "id")
-    connection.output.table("", columns, [_row(timer) for timer in found])
+    connection.output.table("", _COLUMNS, [_row(timer) for timer in found])
+
+
+def _list_proven(connection: Connection, request: messages.ListTimersRequest) -> None:
+    if request.status != messages.TIMER_STATUS_PENDING:
+        raise click.UsageError(
+            "--prove needs --status pending: the state has no others"
+        )
+    first = request.from_height
+    last = request.to_height if request.HasField("to_height") else U64_MAX
+    if first > last:
+        raise click.UsageError("--last is below --first")
+    prover = Prover(connection)
+    proven = prover.prove(DueProof(first, last))
+    if connection.output.is_json:
+        return
+    found = [
+        show_record(decode_timer(keys.TIMER_PREFIX + key, record))
+        for key, record in proven.records
+    ]
+    wanted = [
+        timer
+        for timer in found
+        if request.actor in (b"", timer.actor)
+        and request.fee_payer in (b"", timer.fee_payer)
+    ]
+    connection.output.table("", _COLUMNS, [_row(timer) for timer in wanted])
+    prover.tell(f"these timers, and no other of those asked for, due {first} to {last}")
 
 
 def _pages(
@@ -104,9 +146,17 @@ def _row(timer: messages.Timer) -> tuple[str, ...]:
 
 @timers.command("show")
 @click.argument("timer_id", type=arguments.hash32, metavar="ID")
+@prove_option
 @client_command
-def show_timer(connection: Connection, timer_id: bytes) -> None:
-    """Show a timer: what it is, or how it ended and where."""
+def show_timer(
+    connection: Connection,
+    timer_id: bytes,
+    is_proven: bool,  # noqa: FBT001 - a flag
+) -> None:
+    """Show a timer: what it is, or how it ended and where (that has no --prove)."""
+    if is_proven:
+        _show_proven(connection, timer_id)
+        return
     answer = TimerServiceStub(connection.channel).GetTimer(
         messages.GetTimerRequest(timer_id=timer_id), timeout=connection.timeout
     )
@@ -114,7 +164,21 @@ def show_timer(connection: Connection, timer_id: bytes) -> None:
     if output.is_json:
         output.message(answer)
         return
-    timer = answer.timer
+    _tell_timer(connection, answer.timer)
+    if answer.HasField("receipt"):
+        output.fields("\nreceipt", receipt_fields(answer.receipt))
+
+
+def _show_proven(connection: Connection, timer_id: bytes) -> None:
+    prover = Prover(connection)
+    ((key, record),) = prover.prove(TimerProof(timer_id)).records
+    if not connection.output.is_json:
+        timer = decode_timer(keys.TIMER_PREFIX + key, record)
+        _tell_timer(connection, show_record(timer))
+        prover.tell("this timer is pending")
+
+
+def _tell_timer(connection: Connection, timer: messages.Timer) -> None:
     fields = {
         "id": hexadecimal(timer.id),
         "status": _NAMES[timer.status],
@@ -122,9 +186,8 @@ def show_timer(connection: Connection, timer_id: bytes) -> None:
         "actor": hexadecimal(timer.actor),
         "paid by": hexadecimal(timer.fee_payer),
     }
-    output.fields("", fields | _record_fields(timer) | _end_fields(timer))
-    if answer.HasField("receipt"):
-        output.fields("\nreceipt", receipt_fields(answer.receipt))
+    fields |= _record_fields(timer) | _end_fields(timer)
+    connection.output.fields("", fields)
 
 
 def _record_fields(timer: messages.Timer) -> dict[str, str]:
@@ -139,10 +202,10 @@ def _record_fields(timer: messages.Timer) -> dict[str, str]:
         "expires after": str(record.expires_at),
         "scheduled at": str(record.scheduled_at),
         "sequence": str(record.sequence),
-        "tier": messages.TimerTier.Name(record.tier)
-        .removeprefix("TIMER_TIER_")
-        .lower(),
     }
+    if record.tier:
+        tier = messages.TimerTier.Name(record.tier)
+        fields["tier"] = tier.removeprefix("TIMER_TIER_").lower()
     if record.max_fee_per_cycle:
         fields["max fee per cycle"] = amount(record.max_fee_per_cycle)
     if record.max_priority_fee_per_cycle:

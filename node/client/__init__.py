@@ -13,33 +13,62 @@ if TYPE_CHECKING:
     from node.client.client import Client
     from node.client.errors import NodeError, NodeUnreachable, TransactionDropped
     from node.client.messages import EventFilter, TimerFilter, TimerQuery, draft
+    from node.client.proofs import (
+        AccountProof,
+        BadProof,
+        DueProof,
+        Proven,
+        ReceiptProof,
+        StorageProof,
+        TimerProof,
+        TransactionProof,
+        check_proof,
+    )
     from node.client.wallet import Wallet, build_body
 
 __all__ = [
+    "AccountProof",
     "AsyncClient",
+    "BadProof",
     "Client",
+    "DueProof",
     "EventFilter",
     "NodeError",
     "NodeUnreachable",
+    "Proven",
+    "ReceiptProof",
+    "StorageProof",
     "TimerFilter",
+    "TimerProof",
     "TimerQuery",
     "TransactionDropped",
+    "TransactionProof",
     "Wallet",
     "build_body",
+    "check_proof",
     "draft",
 ]
 
 _HOMES = {
+    "AccountProof": "proofs",
     "AsyncClient": "asynchronous",
+    "BadProof": "proofs",
     "Client": "client",
+    "DueProof": "proofs",
     "EventFilter": "messages",
     "NodeError": "errors",
     "NodeUnreachable": "errors",
+    "Proven": "proofs",
+    "ReceiptProof": "proofs",
+    "StorageProof": "proofs",
     "TimerFilter": "messages",
+    "TimerProof": "proofs",
     "TimerQuery": "messages",
     "TransactionDropped": "errors",
+    "TransactionProof": "proofs",
     "Wallet": "wallet",
     "build_body": "wallet",
+    "check_proof": "proofs",
     "draft": "messages",
 }
 

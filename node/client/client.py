@@ -26,6 +26,7 @@ from node.client.messages import (
     simulate_request,
     storage_request,
 )
+from node.client.proofs import Proven, Subject, check_proof
 from node.client.wallet import Wallet
 from node.rpc.v1 import (
     dev_pb2,
@@ -210,6 +211,17 @@ class Client:
             actor=actor, handler=handler, payload=payload, sender=sender
         )
         return self._call(self._queries.CallReadOnly, request)
+
+    def prove(self, subject: Subject, *, block_hash: bytes | None = None) -> Proven:
+        """What the head's hash proves about a subject, checked here.
+
+        Compare `block_hash` of the outcome with one that you trust, or give that one.
+
+        Raises:
+            BadProof: The node's answer does not prove it.
+        """
+        answer = self._call(self._queries.GetProof, subject.request())
+        return check_proof(subject, answer, block_hash)
 
     # --- what happened -------------------------------------------------------------
 

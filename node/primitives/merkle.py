@@ -48,6 +48,7 @@ __all__ = [
     "OPAQUE_TAG",
     "BrokenTree",
     "Change",
+    "ProofTooLarge",
     "Tree",
     "TreeUpdate",
     "commit",
@@ -68,6 +69,15 @@ EMPTY_PROOF = b"\x03"
 
 Change = tuple[bytes, bytes | None]
 """A key and its new leaf, or None to remove it."""
+
+
+class ProofTooLarge(Exception):  # noqa: N818 - a refusal, not a defect
+    """A proof of a range would be larger than its asker takes."""
+
+    def __init__(self, bytes_max: int) -> None:
+        super().__init__(f"the proof of this range has more than {bytes_max} bytes")
+        self.bytes_max = bytes_max
+
 
 _Row = TypeVar("_Row", bound=Change)
 
@@ -195,7 +205,7 @@ class Tree:
 
     # --- proofs --------------------------------------------------------------------
 
-    def prove(self, low: bytes, high: bytes) -> bytes:
+    def prove(self, low: bytes, high: bytes, bytes_max: int | None = None) -> bytes:
         """Proof of all pairs with low ≤ key < high, and that there are no others.
 
         One form serves inclusion, absence, emptiness and complete listing: the tree
@@ -206,31 +216,43 @@ class Tree:
 
         Under every fork shown a bucket is open, even if the range meets neither
         side: some key must show which keys the fork parts. `proof.verify` checks it.
+
+        Raises:
+            ProofTooLarge: It would have more than `bytes_max` bytes; little more than
+                those were read.
         """
         if self._load_page("") is None:
             return EMPTY_PROOF
-        return self._open_page(
-            "", position_of(low, self._key_bytes), position_of(high, self._key_bytes)
-        )
+        start, end = (position_of(bound, self._key_bytes) for bound in (low, high))
+        proof = bytearray()
+        for part in self._open_page("", start, end):
+            proof += part
+            if bytes_max is not None and len(proof) > bytes_max:
+                raise ProofTooLarge(bytes_max)
+        return bytes(proof)
 
-    def _open_page(self, path: str, low: int, high: int) -> bytes:
+    def _open_page(self, path: str, low: int, high: int) -> Iterator[bytes]:
         page = self._page(path)
         if page[0] == BUCKET_TAG:
             count = (len(page) - 1) // self._entry_bytes
-            return bytes([BUCKET_TAG, count]) + page[1:]
-        return self._open_slots(self._decode(path, page), range(SLOTS), low, high)
+            yield bytes([BUCKET_TAG, count]) + page[1:]
+        else:
+            inner = self._decode(path, page)
+            yield from self._open_slots(inner, range(SLOTS), low, high)
 
-    def _open_slots(self, inner: InnerPage, slots: range, low: int, high: int) -> bytes:
+    def _open_slots(
+        self, inner: InnerPage, slots: range, low: int, high: int
+    ) -> Iterator[bytes]:
         """Proof of 1, 2, 4, 8 or 16 slots of a page, at least one of them live."""
         if len(slots) == 1:
-            return self._open_page(inner.prefix + NIBBLES[slots[0]], low, high)
+            yield from self._open_page(inner.prefix + NIBBLES[slots[0]], low, high)
+            return
         half = len(slots) // 2
         left, right = slots[:half], slots[half:]
         left_hash, right_hash = inner.fold(left), inner.fold(right)
-        if not left_hash:
-            return self._open_slots(inner, right, low, high)
-        if not right_hash:
-            return self._open_slots(inner, left, low, high)
+        if not (left_hash and right_hash):
+            yield from self._open_slots(inner, left if left_hash else right, low, high)
+            return
         shift = 8 * self._key_bytes - BITS_PER_NIBBLE * (inner.depth + 1)
         first = int(inner.prefix or "0", 16) << (shift + BITS_PER_NIBBLE)
         start, middle, end = (
@@ -239,14 +261,15 @@ class Tree:
         is_right_met = middle < high and low < end
         is_left_met = start < high and low < middle
         level = (SLOTS // len(slots)).bit_length() - 1
-        proof = FORKS[BITS_PER_NIBBLE * inner.depth + level]
+        yield FORKS[BITS_PER_NIBBLE * inner.depth + level]
         if is_left_met or not is_right_met:
-            proof += self._open_slots(inner, left, low, high)
+            yield from self._open_slots(inner, left, low, high)
         else:
-            proof += _OPAQUE + left_hash
+            yield _OPAQUE + left_hash
         if is_right_met:
-            return proof + self._open_slots(inner, right, low, high)
-        return proof + _OPAQUE + right_hash
+            yield from self._open_slots(inner, right, low, high)
+        else:
+            yield _OPAQUE + right_hash
 
     def _decode(self, path: str, page: bytes) -> InnerPage:
         inner = decode_inner(page)

@@ -18,14 +18,21 @@ from node.primitives.merkle import (
     position_of,
 )
 from node.primitives.pages import BUCKET_TAG, FORK_TAG, LEAF_BYTES, Leaf
+from node.primitives.types import Hash32
 
-__all__ = ["BadProof", "verify"]
+__all__ = ["BadProof", "combine_state_root", "verify"]
 
 _HASH_BYTES = 32
+_STATE_TAG = b"state"
 
 
 class BadProof(Exception):  # noqa: N818 - a kind of refusal, not of error
     """The bytes do not prove anything about this root and range."""
+
+
+def combine_state_root(globals_hash: bytes, state: bytes, calendar: bytes) -> Hash32:
+    """The state root, of the hash of the globals and the roots of both trees (D38)."""
+    return Hash32(_hash(_STATE_TAG + globals_hash + state + calendar))
 
 
 def verify(

@@ -46,6 +46,15 @@ from node.query.errors import (
     require_head,
 )
 from node.query.pages import Page
+from node.query.proofs import (
+    Proof,
+    prove_account,
+    prove_due,
+    prove_receipt,
+    prove_storage,
+    prove_timer,
+    prove_transaction,
+)
 from node.query.timers import (
     EndedTimer,
     LiveTimer,
@@ -68,6 +77,7 @@ __all__ = [
     "Missing",
     "NotFound",
     "Page",
+    "Proof",
     "Run",
     "Supply",
     "SupplyTooLarge",
@@ -89,6 +99,12 @@ __all__ = [
     "is_in_chain",
     "live_timers_page",
     "next_height",
+    "prove_account",
+    "prove_due",
+    "prove_receipt",
+    "prove_storage",
+    "prove_timer",
+    "prove_transaction",
     "require_actor",
     "require_head",
     "storage_page",

@@ -8,7 +8,7 @@ from node.chain.advance import Passage
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.timers.tiers import Tier
-from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.chain.transaction import (
     Transaction,
 )
@@ -17,6 +17,7 @@ from node.query import (
     BlockView,
     Committed,
     LiveTimer,
+    Proof,
     TimerView,
     Warnings,
     warnings_of,
@@ -306,7 +307,15 @@ def show_timer(view: TimerView) -> timers_pb2.Timer:
 
 
 def _show_live(view: LiveTimer) -> timers_pb2.Timer:
-    timer = view.timer
+    shown = show_record(view.timer)
+    shown.record.tier = _TIERS[view.tier]
+    if view.bucket is not None:
+        shown.record.bucket = view.bucket
+    return shown
+
+
+def show_record(timer: Timer) -> timers_pb2.Timer:
+    """A pending timer as its record says it, without the tier, which time changes."""
     return timers_pb2.Timer(
         id=timer.timer_id,
         actor=timer.actor,
@@ -324,14 +333,28 @@ def _show_live(view: LiveTimer) -> timers_pb2.Timer:
             max_fee_per_cycle=_show_optional(timer.max_fee_per_cycle),
             max_priority_fee_per_cycle=_show_optional(timer.max_priority_fee_per_cycle),
             gba=timer.gba or b"",
-            tier=_TIERS[view.tier],
-            bucket=view.bucket,
         ),
     )
 
 
 def _show_optional(amount: Amount | None) -> str:
     return "" if amount is None else str(amount)
+
+
+def show_proof(found: Proof) -> queries_pb2.GetProofResponse:
+    """A proof with what the root of its tree is committed to by."""
+    globals_hash, state_root, calendar_root = found.parts or (b"", b"", b"")
+    return queries_pb2.GetProofResponse(
+        header=found.header.encode(),
+        globals_hash=globals_hash,
+        state_tree_root=state_root,
+        calendar_root=calendar_root,
+        proof=found.proof,
+        records=[
+            queries_pb2.ProvenRecord(key=key, value=record)
+            for key, record in found.records
+        ],
+    )
 
 
 def show_decision(decision: TimerDecision, height: int) -> timers_pb2.TimerDecision:

@@ -15,6 +15,7 @@ from google.rpc.status_pb2 import Status
 
 from node.chain.advance import AdvanceFault, AdvanceRefused
 from node.chain.errors import InvalidTransaction, TransactionFault
+from node.primitives.merkle import ProofTooLarge
 from node.query import (
     HeightNotReached,
     HistoryNotKept,
@@ -157,6 +158,9 @@ _OTHERS: dict[str, _Row] = {
         _Code.FAILED_PRECONDITION, "leave at_height out to read at the head"
     ),
     "HEIGHT_NOT_REACHED": _Row(_Code.OUT_OF_RANGE, "ask again when it is reached"),
+    "PROOF_TOO_LARGE": _Row(
+        _Code.RESOURCE_EXHAUSTED, "ask for fewer heights at a time"
+    ),
     "SUPPLY_TOO_LARGE": _Row(
         _Code.RESOURCE_EXHAUSTED, "leave include_supply out; --verify counts at start"
     ),
@@ -255,6 +259,8 @@ def _other(error: Exception) -> tuple[str, dict[str, str]]:
         case ReaderTooSlow(resume_height=height, resume_hash=block_hash):
             metadata = _numbers(resume_height=height)
             metadata["resume_hash"] = block_hash.hex()
+        case ProofTooLarge(bytes_max=bytes_max):
+            metadata = _numbers(bytes_max=bytes_max)
         case CallTooLong(limit_ms=limit_ms):
             metadata = _numbers(limit_ms=limit_ms)
         case _:
@@ -269,6 +275,7 @@ _REASONS: dict[type[Exception], str] = {
     ReaderTooSlow: "READER_TOO_SLOW",
     CallTooLong: "CALL_TOO_LONG",
     InvalidPageToken: "INVALID_PAGE_TOKEN",
+    ProofTooLarge: "PROOF_TOO_LARGE",
     SupplyTooLarge: "SUPPLY_TOO_LARGE",
     TooManyReads: "TOO_MANY_READS",
     Unauthenticated: "UNAUTHENTICATED",

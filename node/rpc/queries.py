@@ -173,15 +173,7 @@ class Queries(QueryServiceServicer):
         """One entry of an actor's state."""
         state = self._state(at_height(request))
         address = requests.read_address(request.actor, "actor")
-        match request.WhichOneof("key"):
-            case "raw":
-                key = request.raw
-            case "name":
-                key = STORAGE_PREFIX + request.name.encode()
-            case _:
-                raise InvalidRequest("key", "is a raw key or a name: set one")
-        if not 1 <= len(key) <= STATE_KEY_BYTES_MAX:
-            raise InvalidRequest("key", f"has 1 to {STATE_KEY_BYTES_MAX} bytes")
+        key = requests.read_storage_key(request)
         value = query.storage_value(state, address, key)
         return pb.GetStorageResponse(entry=_show_entry(key, value))
 
@@ -321,6 +313,25 @@ class Queries(QueryServiceServicer):
         if isinstance(known, Dropped):
             return pb.GetTransactionResponse(dropped=convert.show_dropped(known))
         return pb.GetTransactionResponse(reverted=known.transaction_id)
+
+    # --- proofs --------------------------------------------------------------------
+
+    @override
+    @tells
+    async def GetProof(
+        self,
+        request: pb.GetProofRequest,
+        context: Context[pb.GetProofRequest, pb.GetProofResponse],
+    ) -> pb.GetProofResponse:
+        """What a root of a header says of one key, or of a range of due heights."""
+        height, prove = at_height(request), requests.read_proof(request)
+
+        def answer(state: State) -> query.Proof:
+            require_head(state, height)
+            return prove(state)
+
+        # Receipts have no stored tree, and records of a range may be many: not here.
+        return convert.show_proof(await self._backend.run_read(answer))
 
 
 def _count_supply(state: State) -> tuple[State, Supply]:

@@ -4,9 +4,12 @@ A refusal names the field and what it takes. `convert` goes the other way; no pr
 message passes these two.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, Protocol
 
+from node import query
 from node.chain.advance import (
     Blocks,
     Duration,
@@ -18,6 +21,7 @@ from node.chain.advance import (
 from node.chain.params import (
     ADDRESS_BYTES,
     HANDLER_BYTES_MAX,
+    STATE_KEY_BYTES_MAX,
     TIMER_ID_BYTES_MAX,
     U128_MAX,
     BasefeeConfig,
@@ -38,10 +42,13 @@ from node.chain.transaction import (
     UpdateBasefeeConfig,
     UpdateTimerConfig,
 )
+from node.chain.transition import State
 from node.primitives.types import Address, Amount, Hash32, Height
+from node.query import Proof
 from node.rpc.convert import ENDS, MODES
 from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
-from node.runtime.types import MiningMode
+from node.runtime.types import MiningMode, UnknownTransaction
+from pvm.storage import STORAGE_PREFIX
 
 _HASH_BYTES = 32
 _AMOUNT_DIGITS_MAX = len(str(U128_MAX))
@@ -53,6 +60,19 @@ class InvalidRequest(Exception):  # noqa: N818 - a refusal, named like the other
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field} {message}")
         self.field = field
+
+
+class _StorageKey(Protocol):
+    """A message with the oneof `key` of a storage entry."""
+
+    raw: bytes
+    name: str
+
+    def WhichOneof(
+        self, oneof_group: Literal["key"], /
+    ) -> Literal["raw", "name"] | None:
+        """Which of them is set."""
+        ...
 
 
 def read_address(data: bytes, field: str) -> Address:
@@ -102,6 +122,78 @@ def read_target(request: dev_pb2.AdvanceRequest, head: Height) -> Target:
                 "target",
                 "is one of blocks, height, duration_ms, next_timer: true, until_idle",
             )
+
+
+def read_storage_key(request: _StorageKey) -> bytes:
+    """The raw key of an entry of an actor's state.
+
+    Raises:
+        InvalidRequest: There is none, or it is too long.
+    """
+    match request.WhichOneof("key"):
+        case "raw":
+            key = request.raw
+        case "name":
+            key = STORAGE_PREFIX + request.name.encode()
+        case _:
+            raise InvalidRequest("key", "is a raw key or a name: set one")
+    if not 1 <= len(key) <= STATE_KEY_BYTES_MAX:
+        raise InvalidRequest("key", f"has 1 to {STATE_KEY_BYTES_MAX} bytes")
+    return key
+
+
+def read_proof(request: queries_pb2.GetProofRequest) -> Callable[[State], Proof]:
+    """What is to be proven of a state.
+
+    Raises:
+        InvalidRequest: No subject, or one that is malformed.
+    """
+    match request.WhichOneof("subject"):
+        case "account":
+            address = read_address(request.account, "account")
+            return partial(query.prove_account, address=address)
+        case "storage":
+            actor = read_address(request.storage.actor, "actor")
+            key = read_storage_key(request.storage)
+            return partial(query.prove_storage, actor=actor, key=key)
+        case "timer_id":
+            timer_id = read_timer_id(request.timer_id, "timer_id")
+            return partial(query.prove_timer, timer_id=timer_id)
+        case "due":
+            first, last = request.due.first_height, request.due.last_height
+            if first > last:
+                raise InvalidRequest(
+                    "due", f"ends at {last}, before its first height, {first}"
+                )
+            return partial(query.prove_due, first=first, last=last)
+        case _:
+            return _read_receipt_proof(request)
+
+
+def _read_receipt_proof(
+    request: queries_pb2.GetProofRequest,
+) -> Callable[[State], Proof]:
+    match request.WhichOneof("subject"):
+        case "receipt":
+            place = request.receipt
+            return partial(query.prove_receipt, height=place.height, index=place.index)
+        case "transaction_id":
+            wanted = read_hash(request.transaction_id, "transaction_id")
+            return partial(_prove_transaction, wanted)
+        case _:
+            raise InvalidRequest(
+                "subject",
+                "is one of account, storage, timer_id, due, receipt, transaction_id",
+            )
+
+
+def _prove_transaction(transaction_id: Hash32, state: State) -> Proof:
+    found = query.prove_transaction(state, transaction_id)
+    if found is None:
+        raise UnknownTransaction(
+            f"transaction 0x{transaction_id.hex()} is not in a block"
+        )
+    return found
 
 
 def read_timer_id(data: bytes, field: str) -> bytes:

@@ -27,6 +27,7 @@ from node.primitives.merkle import (
     commit,
 )
 from node.primitives.pages import BrokenTree, Leaf, is_inner_page
+from node.primitives.proof import combine_state_root
 from node.primitives.types import Hash32
 from node.state import keys
 from node.state.journal import Journal
@@ -43,12 +44,12 @@ __all__ = [
     "is_calendar_empty",
     "open_tree",
     "recompute",
+    "root_parts",
     "seal",
     "state_root_of_pages",
     "tree_key",
 ]
 
-_ROOT_TAG = b"state"
 _ROOT_BYTES = 32
 
 _PARTS = 256
@@ -195,7 +196,13 @@ def _decode_roots(record: bytes | None) -> tuple[Hash32, Hash32]:
 
 
 def _combine(globals_record: bytes | None, state: bytes, calendar: bytes) -> Hash32:
-    return blake2b256(_ROOT_TAG + blake2b256(globals_record or b"") + state + calendar)
+    return combine_state_root(blake2b256(globals_record or b""), state, calendar)
+
+
+def root_parts(snapshot: Snapshot) -> tuple[Hash32, Hash32, Hash32]:
+    """What the state root is made of: hash of the globals, roots of both trees."""
+    roots = _decode_roots(snapshot.get(keys.TREE_ROOTS))
+    return blake2b256(snapshot.get(keys.GLOBALS) or b""), *roots
 
 
 # --- for those who doubt the pages ---------------------------------------------------

@@ -151,6 +151,44 @@ def test_timers_are_listed_and_shown(run, actor: str) -> None:
     assert "receipt" in run("timers", "show", name).stdout
 
 
+def test_what_is_shown_can_be_proven(run, actor: str) -> None:
+    """Shown is what the proof says, and the hash of the block that it follows from."""
+    called = json_of(run("call", actor, "start", "--json"))["committed"]["receipt"]
+    (timer,) = (hex_of(one) for one in called["scheduledTimerIds"])
+    transaction = hex_of(called["id"])
+    head = table(run("status"))
+    proven = f"proven by block {head['height']} with hash {head['head']}: "
+    shown = run("accounts", "--count", "2", "--prove").stdout
+    assert shown == run("accounts", "--count", "2").stdout + (
+        f"{proven}balances and nonces\n"
+    )
+    for words in ((), ("--prefix", "__")):
+        shown = run("storage", actor, *words, "--prove").stdout
+        plain = run("storage", actor, *words).stdout
+        assert shown.startswith(plain)
+        assert (f"{proven}what is stored" in shown) == ("beats" in plain)
+    shown = run("timers", "list", "--actor", actor, "--prove").stdout
+    plain = run("timers", "list", "--actor", actor).stdout
+    assert shown.startswith(plain)
+    assert f"{proven}these timers, and no other" in shown
+    last = str(2**64 - 1)
+    nothing = run("timers", "list", "--first", last, "--last", last, "--prove").stdout
+    assert f"{proven}these timers, and no other" in nothing
+    shown = table(run("timers", "show", timer, "--prove"))
+    plain = table(run("timers", "show", timer))
+    del plain["tier"]  # no record says it: time changes it
+    assert shown == plain
+    assert proven + "this receipt" in run("tx", transaction, "--prove").stdout
+    answer = json_of(run("timers", "show", timer, "--prove", "--json"))
+    assert len(answer["records"]) == 1
+
+
+def test_what_is_not_there_can_be_proven(run, actor: str) -> None:
+    shown = run("storage", actor, "never", "--prove").stdout
+    assert "what is stored under it" in shown
+    assert "proven by block" in shown
+
+
 def test_a_failed_call_shows_the_actors_line_and_exits_1(run, actor: str) -> None:
     result = run("call", actor, "fail", code=1)
     assert table(result)["status"] == "failed"
@@ -349,6 +387,10 @@ def test_1_when_the_chain_says_no(run) -> None:
         ("advance", "--blocks", "1", "--height", "9"),
         ("advance", "--blocks", "0"),
         ("advance", "--for", "long"),
+        ("advance", "--height", str(2**64)),
+        ("timers", "list", "--last", str(2**64)),
+        ("timers", "list", "--status", "fired", "--prove"),
+        ("timers", "list", "--first", "9", "--last", "8", "--prove"),
     ],
 )
 def test_2_when_it_was_asked_wrongly(run, words: tuple[str, ...]) -> None:

@@ -91,9 +91,13 @@ def timers_between(
     """Live timers of all actors, due in first_height … last_height, in due order."""
     if first_height > min(last_height, U64_MAX):
         return
-    stop = _stop_after(last_height)
-    for key, record in reader.range(keys.timer(first_height, 0), stop):
+    for key, record in reader.range(*due_bounds(first_height, last_height)):
         yield decode_timer(key, record)
+
+
+def due_bounds(first_height: int, last_height: int) -> tuple[bytes, bytes]:
+    """Where the keys of timers due at these heights begin, and where they stop."""
+    return keys.timer(first_height, 0), _stop_after(last_height)
 
 
 def due(

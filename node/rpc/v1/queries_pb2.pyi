@@ -816,3 +816,204 @@ class GetTransactionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
 
 Global___GetTransactionResponse: _TypeAlias = GetTransactionResponse  # noqa: Y015
+
+@_typing.final
+class StorageKey(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    RAW_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    raw: _builtins.bytes
+    """Of pvm_host.get_state."""
+    name: _builtins.str
+    """Of self.storage."""
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        raw: _builtins.bytes = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "name", b"name", "raw", b"raw"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "key", b"key", "name", b"name", "raw", b"raw"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_key: _TypeAlias = _typing.Literal["raw", "name"]  # noqa: Y015
+    _WhichOneofArgType_key: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_key) -> _WhichOneofReturnType_key | None: ...
+
+Global___StorageKey: _TypeAlias = StorageKey  # noqa: Y015
+
+@_typing.final
+class DueRange(_message.Message):
+    """Both inclusive; up to 2^64 - 1."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_HEIGHT_FIELD_NUMBER: _builtins.int
+    LAST_HEIGHT_FIELD_NUMBER: _builtins.int
+    first_height: _builtins.int
+    last_height: _builtins.int
+    def __init__(
+        self,
+        *,
+        first_height: _builtins.int = ...,
+        last_height: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_height", b"first_height", "last_height", b"last_height"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DueRange: _TypeAlias = DueRange  # noqa: Y015
+
+@_typing.final
+class ReceiptPlace(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    INDEX_FIELD_NUMBER: _builtins.int
+    height: _builtins.int
+    index: _builtins.int
+    """Within the block, over all kinds."""
+    def __init__(
+        self,
+        *,
+        height: _builtins.int = ...,
+        index: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["height", b"height", "index", b"index"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReceiptPlace: _TypeAlias = ReceiptPlace  # noqa: Y015
+
+@_typing.final
+class GetProofRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    STORAGE_FIELD_NUMBER: _builtins.int
+    TIMER_ID_FIELD_NUMBER: _builtins.int
+    DUE_FIELD_NUMBER: _builtins.int
+    RECEIPT_FIELD_NUMBER: _builtins.int
+    TRANSACTION_ID_FIELD_NUMBER: _builtins.int
+    AT_HEIGHT_FIELD_NUMBER: _builtins.int
+    account: _builtins.bytes
+    """Address: the account's record, or that there is none."""
+    timer_id: _builtins.bytes
+    """Id of a pending timer: its record. The state knows no ids of others."""
+    transaction_id: _builtins.bytes
+    """The receipt of a committed transaction."""
+    at_height: _builtins.int
+    """Of a subject in the state."""
+    @_builtins.property
+    def storage(self) -> Global___StorageKey:
+        """An actor's entry, or that there is none."""
+
+    @_builtins.property
+    def due(self) -> Global___DueRange:
+        """All timers due in a range of heights, or that there are none."""
+
+    @_builtins.property
+    def receipt(self) -> Global___ReceiptPlace:
+        """A receipt under the receipts root of its block, or that there is none."""
+
+    def __init__(
+        self,
+        *,
+        account: _builtins.bytes = ...,
+        storage: Global___StorageKey | None = ...,
+        timer_id: _builtins.bytes = ...,
+        due: Global___DueRange | None = ...,
+        receipt: Global___ReceiptPlace | None = ...,
+        transaction_id: _builtins.bytes = ...,
+        at_height: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "account", b"account", "at_height", b"at_height", "due", b"due", "receipt", b"receipt", "storage", b"storage", "subject", b"subject", "timer_id", b"timer_id", "transaction_id", b"transaction_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "account", b"account", "at_height", b"at_height", "due", b"due", "receipt", b"receipt", "storage", b"storage", "subject", b"subject", "timer_id", b"timer_id", "transaction_id", b"transaction_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__at_height: _TypeAlias = _typing.Literal["at_height"]  # noqa: Y015
+    _WhichOneofArgType__at_height: _TypeAlias = _typing.Literal["_at_height", b"_at_height"]  # noqa: Y015
+    _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["account", "storage", "timer_id", "due", "receipt", "transaction_id"]  # noqa: Y015
+    _WhichOneofArgType_subject: _TypeAlias = _typing.Literal["subject", b"subject"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__at_height) -> _WhichOneofReturnType__at_height | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_subject) -> _WhichOneofReturnType_subject | None: ...
+
+Global___GetProofRequest: _TypeAlias = GetProofRequest  # noqa: Y015
+
+@_typing.final
+class ProvenRecord(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    key: _builtins.bytes
+    """In its tree: 32 bytes of the state's, 16 (height, sequence) of the calendar, 8
+    (index) of receipts.
+    """
+    value: _builtins.bytes
+    """What the leaf under the key is the blake2b-256 of."""
+    def __init__(
+        self,
+        *,
+        key: _builtins.bytes = ...,
+        value: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProvenRecord: _TypeAlias = ProvenRecord  # noqa: Y015
+
+@_typing.final
+class GetProofResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    GLOBALS_HASH_FIELD_NUMBER: _builtins.int
+    STATE_TREE_ROOT_FIELD_NUMBER: _builtins.int
+    CALENDAR_ROOT_FIELD_NUMBER: _builtins.int
+    PROOF_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    header: _builtins.bytes
+    """blake2b-256 of these bytes is the hash of the block; they hold both roots."""
+    globals_hash: _builtins.bytes
+    """state_root = blake2b-256("state" | globals_hash | state_tree_root | calendar_root);
+    empty for a receipt.
+    """
+    state_tree_root: _builtins.bytes
+    calendar_root: _builtins.bytes
+    proof: _builtins.bytes
+    """At most 8 KiB."""
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProvenRecord]:
+        """All that are in the range that was asked for, ascending by key; none: absence."""
+
+    def __init__(
+        self,
+        *,
+        header: _builtins.bytes = ...,
+        globals_hash: _builtins.bytes = ...,
+        state_tree_root: _builtins.bytes = ...,
+        calendar_root: _builtins.bytes = ...,
+        proof: _builtins.bytes = ...,
+        records: _abc.Iterable[Global___ProvenRecord] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calendar_root", b"calendar_root", "globals_hash", b"globals_hash", "header", b"header", "proof", b"proof", "records", b"records", "state_tree_root", b"state_tree_root"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetProofResponse: _TypeAlias = GetProofResponse  # noqa: Y015

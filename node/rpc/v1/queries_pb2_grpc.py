@@ -88,6 +88,11 @@ class QueryServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionResponse.FromString,
                 _registered_method=True)
+        self.GetProof = channel.unary_unary(
+                '/cowboy.devnet.v1.QueryService/GetProof',
+                request_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetProofRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetProofResponse.FromString,
+                _registered_method=True)
 
 
 class QueryServiceServicer:
@@ -159,6 +164,13 @@ class QueryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetProof(self, request, context):
+        """What a root of a header says of one key, or of a range of due heights.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_QueryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -211,6 +223,11 @@ def add_QueryServiceServicer_to_server(servicer, server):
                     servicer.GetTransaction,
                     request_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionResponse.SerializeToString,
+            ),
+            'GetProof': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetProof,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetProofRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetProofResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -487,6 +504,33 @@ class QueryService:
             '/cowboy.devnet.v1.QueryService/GetTransaction',
             node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetProof(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.QueryService/GetProof',
+            node_dot_rpc_dot_v1_dot_queries__pb2.GetProofRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_queries__pb2.GetProofResponse.FromString,
             options,
             channel_credentials,
             insecure,

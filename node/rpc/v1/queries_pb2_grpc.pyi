@@ -49,6 +49,8 @@ class QueryServiceStub:
     GetBlock: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetBlockRequest, _queries_pb2.GetBlockResponse]
     ListBlocks: _grpc.UnaryUnaryMultiCallable[_queries_pb2.ListBlocksRequest, _queries_pb2.ListBlocksResponse]
     GetTransaction: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetTransactionRequest, _queries_pb2.GetTransactionResponse]
+    GetProof: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]
+    """What a root of a header says of one key, or of a range of due heights."""
 
 @_typing.type_check_only
 class QueryServiceAsyncStub(QueryServiceStub):
@@ -71,6 +73,8 @@ class QueryServiceAsyncStub(QueryServiceStub):
     GetBlock: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetBlockRequest, _queries_pb2.GetBlockResponse]  # type: ignore[assignment]
     ListBlocks: _aio.UnaryUnaryMultiCallable[_queries_pb2.ListBlocksRequest, _queries_pb2.ListBlocksResponse]  # type: ignore[assignment]
     GetTransaction: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetTransactionRequest, _queries_pb2.GetTransactionResponse]  # type: ignore[assignment]
+    GetProof: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]  # type: ignore[assignment]
+    """What a root of a header says of one key, or of a range of due heights."""
 
 class QueryServiceServicer(metaclass=_abc_1.ABCMeta):
     """The state at the head, and all blocks.
@@ -150,5 +154,13 @@ class QueryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _queries_pb2.GetTransactionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_queries_pb2.GetTransactionResponse, _abc.Awaitable[_queries_pb2.GetTransactionResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def GetProof(
+        self,
+        request: _queries_pb2.GetProofRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_queries_pb2.GetProofResponse, _abc.Awaitable[_queries_pb2.GetProofResponse]]:
+        """What a root of a header says of one key, or of a range of due heights."""
 
 def add_QueryServiceServicer_to_server(servicer: QueryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -9,7 +9,15 @@ import pytest
 
 import node.client
 from node.chain.transaction import DeployActor, ExecuteActor, Transfer
-from node.client import AsyncClient, Client, NodeError, NodeUnreachable, Wallet, draft
+from node.client import (
+    AsyncClient,
+    Client,
+    NodeError,
+    NodeUnreachable,
+    StorageProof,
+    Wallet,
+    draft,
+)
 from node.client.channels import Endpoint
 from node.client.errors import TransactionDropped
 from node.client.messages import committed_of, sign_prepared
@@ -49,6 +57,7 @@ def use_every_method(url, source):
         assert client.timer(timer_id).timer.id == timer_id
         assert [timer.id for timer in client.timers()] == [timer_id]
         client.execute(ALICE, ExecuteActor(actor, "say", b"hi", 0))
+        assert client.prove(StorageProof(actor, b"said")).record == b"hi"
         assert client.storage(actor, b"said").value == b"hi"
         assert [entry.key for entry in client.list_storage(actor)] == [b"said"]
         assert client.read(actor, "said").value == b"hi"
@@ -141,7 +150,7 @@ def imported_by(statement):
 
 
 def test_a_client_loads_neither_leveldb_nor_the_engine():
-    loaded = imported_by("from node.client import Client, AsyncClient, Wallet")
+    loaded = imported_by("from node.client import Client, AsyncClient, BadProof")
     assert not loaded & {"plyvel", "structlog", "rich", "click", "uvloop"}
     assert not {
         name

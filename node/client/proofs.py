@@ -1,0 +1,269 @@
+"""What a node proves: its answers to `GetProof`, checked against a block's hash.
+
+A `Subject` says what is to be proven and knows which keys of which tree that is.
+`check_proof` recomputes the root from the proof (`node.primitives.proof`, under 150
+lines), the state root from its three parts, and the hash of the header that names it.
+Who trusts that hash, from wherever they have it, need not trust the node.
+
+Rules: no LevelDB, no engine, no gRPC call. Whatever does not follow is `BadProof`.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from node.chain.block import Header, ReceiptKind
+from node.chain.params import U64_MAX
+from node.primitives import codec
+from node.primitives.crypto import blake2b256
+from node.primitives.pages import Leaf
+from node.primitives.proof import BadProof, combine_state_root, verify
+from node.primitives.types import Address, Hash32
+from node.rpc.v1 import queries_pb2 as pb
+from node.state import keys
+from pvm.storage import STORAGE_PREFIX
+
+__all__ = [
+    "AccountProof",
+    "BadProof",
+    "DueProof",
+    "Proven",
+    "ReceiptProof",
+    "StorageProof",
+    "Subject",
+    "TimerProof",
+    "TransactionProof",
+    "check_proof",
+]
+
+_HASH_BYTES = 32
+_TIMER_KEY_BYTES = 16
+_INDEX_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What follows from a block's hash: all records that the subject asked for."""
+
+    header: Header
+    block_hash: Hash32
+    records: tuple[tuple[bytes, bytes], ...]
+    """Key in its tree, and record: canonical CBOR. None: there is nothing there."""
+
+    @property
+    def record(self) -> bytes | None:
+        """The record, of a subject that is one key; None if it is absent."""
+        return self.records[0][1] if self.records else None
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Due height and sequence of each timer, of a subject of the calendar."""
+        return tuple(
+            (int.from_bytes(key[:8], "big"), int.from_bytes(key[8:], "big"))
+            for key, _ in self.records
+        )
+
+
+class Subject(Protocol):
+    """Something that can be proven."""
+
+    def request(self) -> pb.GetProofRequest:
+        """What to ask the node."""
+        ...
+
+    def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
+        """The leaves that the answer proves under a root of the header."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AccountProof:
+    """The record of an account: [balance, nonce, counter, code hash, deployer]."""
+
+    address: bytes
+
+    def request(self) -> pb.GetProofRequest:
+        """What to ask the node."""
+        return pb.GetProofRequest(account=self.address)
+
+    def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
+        """The account's leaf, or none."""
+        return _state_leaf(header, answer, keys.account(Address(self.address)))
+
+
+@dataclass(frozen=True, slots=True)
+class StorageProof:
+    """One entry of an actor's state: by its name in `self.storage`, or raw key."""
+
+    actor: bytes
+    key: str | bytes
+
+    def request(self) -> pb.GetProofRequest:
+        """What to ask the node."""
+        place = pb.StorageKey(actor=self.actor, raw=self._raw)
+        return pb.GetProofRequest(storage=place)
+
+    @property
+    def _raw(self) -> bytes:
+        if isinstance(self.key, str):
+            return STORAGE_PREFIX + self.key.encode()
+        return self.key
+
+    def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
+        """The entry's leaf, or none."""
+        key = keys.storage(Address(self.actor), self._raw)
+        return _state_leaf(header, answer, key)
+
+
+@dataclass(frozen=True, slots=True)
+class TimerProof:
+    """The record of a pending timer, which begins with its id."""
+
+    timer_id: bytes
+
+    def request(self) -> pb.GetProofRequest:
+        """What to ask the node."""
+        return pb.GetProofRequest(timer_id=self.timer_id)
+
+    def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
+        """The timer's leaf; its place is what the node says, its id is the record's."""
+        key, fields = _only_record(answer)
+        if fields[:1] != [self.timer_id]:
+            raise BadProof("the record is of another timer")
+        return _calendar_leaves(header, answer, key, key + b"\0")
+
+
+@dataclass(frozen=True, slots=True)
+class DueProof:
+    """All timers due at these heights, both inclusive: none means nothing is due."""
+
+    first_height: int
+    last_height: int = U64_MAX
+
+    def request(self) -> pb.GetProofRequest:
+        """What to ask the node."""
+        span = pb.DueRange(first_height=self.first_height, last_height=self.last_height)
+        return pb.GetProofRequest(due=span)
+
+    def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
+        """The leaves of all of them."""
+        # One byte more than a height: above the last one there is no next.
+        stop = (self.last_height + 1).to_bytes(9, "big")
+        high = stop[1:] if stop[0] == 0 else b"\xff" * (_TIMER_KEY_BYTES + 1)
+        return _calendar_leaves(header, answer, keys.height8(self.first_height), high)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptProof:
+    """A receipt, by its place: the bytes under the receipts root of its block."""
+
+    height: int
+    index: int
+
+    def request(self) -> pb.GetProofRequest:
+        """What to ask the node."""
+        place = pb.ReceiptPlace(height=self.height, index=self.index)
+        return pb.GetProofRequest(receipt=place)
+
+    def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
+        """The receipt's leaf, or none."""
+        if not header.height - header.span < self.height <= header.height:
+            raise BadProof("the header is of another height")
+        key = self.index.to_bytes(_INDEX_BYTES, "big")
+        root = header.receipts_root
+        return verify(root, answer.proof, key, key + b"\0", _INDEX_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionProof:
+    """The receipt of a committed transaction, which says its id."""
+
+    transaction_id: bytes
+
+    def request(self) -> pb.GetProofRequest:
+        """What to ask the node."""
+        return pb.GetProofRequest(transaction_id=self.transaction_id)
+
+    def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
+        """The receipt's leaf; its index is what the node says, its id is its own."""
+        key, fields = _only_record(answer)
+        if fields[:2] != [ReceiptKind.TRANSACTION, self.transaction_id]:
+            raise BadProof("the receipt is of another transaction")
+        root = header.receipts_root
+        return verify(root, answer.proof, key, key + b"\0", _INDEX_BYTES)
+
+
+def check_proof(
+    subject: Subject, answer: pb.GetProofResponse, block_hash: bytes | None = None
+) -> Proven:
+    """What an answer proves about the subject.
+
+    Without `block_hash`, about a block of the hash that the answer leads to: compare
+    it with one that you trust.
+
+    Raises:
+        BadProof: It does not prove that, for whatever reason.
+    """
+    header, found = _read_header(answer.header), blake2b256(answer.header)
+    if block_hash is not None and found != block_hash:
+        raise BadProof("the header is of another block")
+    leaves = subject.verify(header, answer)
+    records = tuple((record.key, record.value) for record in answer.records)
+    if leaves != [(key, blake2b256(value)) for key, value in records]:
+        raise BadProof("the records are not those that the proof speaks of")
+    return Proven(header, found, records)
+
+
+def _read_header(data: bytes) -> Header:
+    """A header out of bytes that nobody vouches for."""
+    try:
+        fields = codec.decode(data)
+    except codec.MalformedCbor as error:
+        raise BadProof("the header is malformed") from error
+    if not isinstance(fields, list) or len(fields) != len(Header.__slots__):
+        raise BadProof("the header is malformed")
+    named = dict(zip(Header.__slots__, fields, strict=True))
+    roots = [named["state_root"], named["receipts_root"]]
+    heights = [named["height"], named["span"]]
+    if not (
+        all(isinstance(root, bytes) and len(root) == _HASH_BYTES for root in roots)
+        and all(type(height) is int for height in heights)
+    ):
+        raise BadProof("the header is malformed")
+    return Header(*fields)  # type: ignore[arg-type]
+
+
+def _only_record(answer: pb.GetProofResponse) -> tuple[bytes, list[codec.Value]]:
+    """Key and fields of the one record of something that is there."""
+    if len(answer.records) != 1:
+        raise BadProof("what exists has one record")
+    (record,) = answer.records
+    try:
+        fields = codec.decode(record.value)
+    except codec.MalformedCbor as error:
+        raise BadProof("the record is malformed") from error
+    if not isinstance(fields, list):
+        raise BadProof("the record is malformed")
+    return record.key, fields
+
+
+def _state_leaf(header: Header, answer: pb.GetProofResponse, key: bytes) -> list[Leaf]:
+    _require_parts(header, answer)
+    hung = blake2b256(key)
+    root = answer.state_tree_root
+    return verify(root, answer.proof, hung, hung + b"\0", _HASH_BYTES)
+
+
+def _calendar_leaves(
+    header: Header, answer: pb.GetProofResponse, low: bytes, high: bytes
+) -> list[Leaf]:
+    _require_parts(header, answer)
+    root = answer.calendar_root
+    return verify(root, answer.proof, low, high, _TIMER_KEY_BYTES)
+
+
+def _require_parts(header: Header, answer: pb.GetProofResponse) -> None:
+    parts = (answer.globals_hash, answer.state_tree_root, answer.calendar_root)
+    if any(len(part) != _HASH_BYTES for part in parts):
+        raise BadProof("a part of the state root has another length")
+    if combine_state_root(*parts) != header.state_root:
+        raise BadProof("the parts do not make the header's state root")
