@@ -252,17 +252,11 @@ def _other(error: Exception) -> tuple[str, dict[str, str]]:
             metadata = {"field": field}
         case UnknownSnapshot(name=name):
             metadata = {"name": name[:80]}
-        case HistoryNotKept(height=height, oldest_height=oldest):
-            metadata = _numbers(height=height, oldest_height=oldest)
-        case HeightNotReached(height=height, head_height=head):
-            metadata = _numbers(height=height, head_height=head)
+        case HistoryNotKept() | HeightNotReached() | ProofTooLarge() | CallTooLong():
+            metadata = _numbers(**vars(error))  # all of their numbers
         case ReaderTooSlow(resume_height=height, resume_hash=block_hash):
             metadata = _numbers(resume_height=height)
             metadata["resume_hash"] = block_hash.hex()
-        case ProofTooLarge(bytes_max=bytes_max):
-            metadata = _numbers(bytes_max=bytes_max)
-        case CallTooLong(limit_ms=limit_ms):
-            metadata = _numbers(limit_ms=limit_ms)
         case _:
             metadata = {}
     return _REASONS.get(type(error), "INTERNAL"), metadata
