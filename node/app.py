@@ -12,6 +12,7 @@ exit code 1. A second signal exits at once.
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 import sys
@@ -46,6 +47,8 @@ __all__ = ["EXIT_DONE", "EXIT_INTERNAL", "EXIT_USAGE", "Ready", "run"]
 EXIT_DONE = 0
 EXIT_INTERNAL = 1
 EXIT_USAGE = 2
+
+_STDERR = 2
 
 LATE_SECONDS = 0.5
 """After the node serves, until its log opens and the operators' port answers: the first
@@ -90,6 +93,7 @@ def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
 
     `announce` is called once, when the node serves; it may raise `ConfigError`.
     """
+    _fill_standard_descriptors()
     clock = SystemClock()
     log = _make_log(config, clock)
     try:
@@ -100,15 +104,26 @@ def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
     except (*_PUT_RIGHT_BY_OPERATOR, DamagedChain, StoreError) as error:
         return _explain(error, log)
     finally:
-        log.open()
+        log.close()
     return EXIT_DONE
+
+
+def _fill_standard_descriptors() -> None:
+    """Let no file of the store get a number to which libraries write messages."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        continue
+    os.close(descriptor)
 
 
 def _make_log(config: NodeConfig, clock: Clock) -> NodeLog:
     is_console = config.log_format == "console" or (
-        config.log_format == "auto" and sys.stderr.isatty()
+        config.log_format == "auto" and os.isatty(_STDERR)
     )
-    return NodeLog(clock, level=config.log_level, is_console=is_console)
+    log = NodeLog(
+        clock, level=config.log_level, is_console=is_console, descriptor=_STDERR
+    )
+    logging.getLogger().addHandler(log.handler())
+    return log
 
 
 def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -120,12 +135,11 @@ def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def _explain(error: BaseException, log: NodeLog) -> int:
     """Say why the node ends, after the lines that led to it; the exit code."""
-    log.open()
     if isinstance(error, _PUT_RIGHT_BY_OPERATOR):
-        sys.stderr.write(f"cowboy-devnet: {error}\n")
+        log.sentence(f"cowboy-devnet: {error}")
         return EXIT_USAGE
     if isinstance(error, StoreError | DamagedChain):
-        sys.stderr.write(f"cowboy-devnet: {error}\n")
+        log.sentence(f"cowboy-devnet: {error}")
         return EXIT_INTERNAL
     lines = traceback.format_exception(error)
     log.error("node_failed", error=repr(error), traceback="".join(lines))
@@ -277,7 +291,6 @@ def _size_of(data_dir: Path | None) -> int:
 async def _serve_late(log: NodeLog, port: HttpPort, listen: Listen | None) -> None:
     """What may begin when the first callers were answered."""
     await asyncio.sleep(LATE_SECONDS)
-    await asyncio.to_thread(log.load)  # others are served meanwhile
     log.open()
     if listen is not None:
         await port.serve()

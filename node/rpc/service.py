@@ -74,8 +74,6 @@ async def refuse(
     """End a call with what the table of errors says; a defect is logged, too."""
     refusal = refusal_of(error)
     if refusal.code is grpc.StatusCode.INTERNAL:
-        # A node serves before it loads its log (runtime/log.py).
-
         logging.getLogger(__name__).error("%s failed", method, exc_info=error)
     await context.abort(refusal.code, refusal.message, refusal.trailing_metadata())
 

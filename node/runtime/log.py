@@ -1,41 +1,55 @@
-"""The operator's log: structlog, imported when nobody waits for the node to serve.
+"""The operator's log: lines with keys, written by a thread of its own.
 
-structlog brings a printer of tables with it, and importing both takes longer than
-opening a store. So lines are kept, with their time, until `open`; the node opens its
-log shortly after it serves, and when it ends.
+Whoever says something goes on at once: a line is put into a bounded queue, and one
+thread writes. A reader who does not read, a full pipe or a slow disk, therefore never
+stops the chain; what finds no room is counted, and the log says so when it is read
+again. structlog, which takes longer to import than a store to open, is imported on that
+thread, and not before `open`: the node calls it shortly after it serves.
+
+Rules: the descriptor is written to directly, for a thread that waits inside a Python
+stream would keep the interpreter from ending.
 """
 
-import sys
-from collections.abc import Callable
-from typing import IO
+import logging
+import os
+import select
+import traceback
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeAlias
+
+from typing_extensions import override
 
 from node.runtime.clock import Clock
 
-__all__ = ["NodeLog"]
+__all__ = ["LINES_WAITING_MAX", "NodeLog"]
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
-LINES_KEPT_MAX = 10_000
-"""Before `open`: far more than a start says."""
+LINES_WAITING_MAX = 4_096
+"""More than a start says or a reader falls behind, and some megabytes."""
+
+_STUCK_SECONDS = 0.25
+"""An ending node waits that long for a reader who takes nothing."""
+
+_Fields: TypeAlias = dict[str, object]
 
 
 class NodeLog:
-    """Lines with keys, on one stream."""
+    """Lines with keys, on one file descriptor."""
 
     def __init__(
-        self,
-        clock: Clock,
-        *,
-        level: str,
-        is_console: bool,
-        stream: IO[str] | None = None,
+        self, clock: Clock, *, level: str, is_console: bool, descriptor: int
     ) -> None:
         self._clock = clock
         self._level = _LEVELS[level]
         self._is_console = is_console
-        self._stream = stream or sys.stderr
-        self._emit: Callable[[str, dict[str, object]], None] | None = None
-        self._kept: list[tuple[str, dict[str, object]]] = []
+        self._descriptor = descriptor
+        self._waiting: SimpleQueue[_Fields | str | None] = SimpleQueue()
+        self._writer: Thread | None = None
+        self._dropped = 0
+        self._written = 0
+        self._is_writing = False
 
     def debug(self, event: str, /, **fields: object) -> None:
         """What only somebody who looks for a defect wants to know."""
@@ -53,46 +67,89 @@ class NodeLog:
         """What ended something."""
         self._say("error", event, fields)
 
-    def load(self) -> None:
-        """Import structlog, on any thread: then `open` takes no time."""
-        import structlog  # noqa: F401, PLC0415 - see the top of this module
+    def sentence(self, text: str) -> None:
+        """A line for whoever started the node, as it is."""
+        self._waiting.put(text)
 
     def open(self) -> None:
-        """Import structlog, say what was kept, and from now on every line at once."""
-        if self._emit is None:
-            self._emit = _emitter(self._stream, is_console=self._is_console)
-            for level, fields in self._kept:
-                self._emit(level, fields)
-            self._kept.clear()
+        """Begin to write, with what was said before; idempotent."""
+        if self._writer is None:
+            self._writer = Thread(target=self._write_all, name="log", daemon=True)
+            self._writer.start()
 
-    def _say(self, level: str, event: str, fields: dict[str, object]) -> None:
+    def close(self) -> None:
+        """Write what waits, as long as somebody takes it."""
+        self.open()
+        assert self._writer is not None
+        self._waiting.put(None)
+        is_stuck = False
+        while self._writer.is_alive() and not is_stuck:
+            written = self._written
+            self._writer.join(_STUCK_SECONDS)
+            is_stuck = self._is_writing and self._written == written
+
+    def handler(self) -> logging.Handler:
+        """Takes in what libraries say by `logging`."""
+        return _Handler(self)
+
+    def _say(self, level: str, event: str, fields: _Fields) -> None:
         if _LEVELS[level] < self._level:
             return
+        if self._waiting.qsize() >= LINES_WAITING_MAX:
+            self._dropped += 1
+            return
+        self._waiting.put(self._line(level, event, fields))
+
+    def _line(self, level: str, event: str, fields: _Fields) -> _Fields:
         line = {"timestamp": self._clock.utc(), "level": level, "event": event}
-        if self._emit is not None:
-            self._emit(level, {**line, **fields})
-        elif len(self._kept) < LINES_KEPT_MAX:
-            self._kept.append((level, {**line, **fields}))
+        return {**line, **fields}
 
+    # --- on the writer's thread ------------------------------------------------------
 
-def _emitter(
-    stream: IO[str], *, is_console: bool
-) -> Callable[[str, dict[str, object]], None]:
-    import structlog  # noqa: PLC0415 - see the top of this module
+    def _write_all(self) -> None:
+        told = 0
+        while (line := self._waiting.get()) is not None:
+            self._write(line if isinstance(line, str) else self._render(line))
+            if (dropped := self._dropped) > told:
+                fields: _Fields = {"lines": dropped - told}
+                notice = self._line("warning", "log_lines_dropped", fields)
+                self._write(self._render(notice))
+                told = dropped
 
-    render: Callable[[object, str, dict[str, object]], str | bytes]
-    if is_console:
-        render = structlog.dev.ConsoleRenderer(colors=stream.isatty())
-    else:
-        render = structlog.processors.JSONRenderer()
+    def _render(self, line: _Fields) -> str:
+        import structlog  # noqa: PLC0415 - see the top of this module
 
-    def emit(level: str, fields: dict[str, object]) -> None:
+        if self._is_console:
+            is_colored = os.isatty(self._descriptor)
+            return structlog.dev.ConsoleRenderer(colors=is_colored)(None, "", line)
+        return str(structlog.processors.JSONRenderer()(None, "", line))
+
+    def _write(self, text: str) -> None:
+        rest = f"{text}\n".encode(errors="backslashreplace")
+        self._is_writing = True
         try:
-            stream.write(f"{render(None, level, fields)!s}\n")
-            stream.flush()
+            while rest:
+                try:
+                    rest = rest[os.write(self._descriptor, rest) :]
+                except BlockingIOError:  # another process made the pipe so
+                    select.select([], [self._descriptor], [])
         except OSError:
-            return  # nobody reads the log any more: no reason to stop a chain
-        except ValueError:
-            return  # the stream was closed
+            pass  # nobody reads the log any more: no reason to stop a chain
+        self._is_writing = False
+        self._written += 1
 
-    return emit
+
+class _Handler(logging.Handler):
+    """What libraries say, in the form of the node's own lines."""
+
+    def __init__(self, log: NodeLog) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        fields: _Fields = {"logger": record.name, "text": record.getMessage()}
+        if record.exc_info is not None:
+            fields["traceback"] = "".join(traceback.format_exception(*record.exc_info))
+        is_error = record.levelno >= logging.ERROR
+        (self._log.error if is_error else self._log.warning)("library_says", **fields)

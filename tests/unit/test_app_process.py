@@ -1,10 +1,12 @@
 """`cowboy-devnet start` as a process: ready file, signals, folders, exit codes."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,21 +60,34 @@ def command(folder: Path | str, *flags: str) -> list[str]:
     ]
 
 
-def spawn(folder: Path | str, *flags: str) -> subprocess.Popen[str]:
+def spawn(
+    folder: Path | str,
+    *flags: str,
+    stderr: int = subprocess.PIPE,
+    through: tuple[str, ...] = (),
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command(folder, *flags),
+        [*through, *command(folder, *flags)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
     )
 
 
 @contextmanager
-def running(tmp_path: Path, *flags: str, folder: Path | str | None = None):
+def running(
+    tmp_path: Path,
+    *flags: str,
+    folder: Path | str | None = None,
+    stderr: int = subprocess.PIPE,
+    through: tuple[str, ...] = (),
+):
     """A node that serves; killed at the end if it still runs."""
     ready = tmp_path / f"ready-{time.monotonic_ns()}.json"
-    process = spawn(folder or tmp_path / "data", *flags, "--ready-file", str(ready))
+    flags = (*flags, "--ready-file", str(ready))
+    where = folder or tmp_path / "data"
+    process = spawn(where, *flags, stderr=stderr, through=through)
     try:
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not ready.exists():
@@ -164,6 +179,43 @@ def test_a_signal_ends_it_soon_and_nothing_is_lost(tmp_path: Path, number: int) 
     with running(tmp_path, "--mining", "manual") as node:
         assert node.height() == 3
         assert mine(node, 1) == 4
+
+
+def test_a_log_that_nobody_reads_stops_no_block(tmp_path: Path) -> None:
+    """A full pipe, as a container's log driver that hangs leaves behind."""
+    room = 4_096
+    reading, writing = os.pipe()
+    capacity = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
+    os.write(writing, bytes(capacity - room))
+
+    def is_full() -> bool:
+        waiting = fcntl.ioctl(reading, termios.FIONREAD, bytes(4))
+        return capacity - int.from_bytes(waiting, sys.byteorder) < room // 2
+
+    try:
+        with running(tmp_path, "--mining", "manual", stderr=writing) as node:
+            deadline = time.monotonic() + DEADLINE_SECONDS
+            while not is_full():
+                fund(node)
+                assert time.monotonic() < deadline
+            height = fund(node)
+            assert [fund(node) for _ in range(10)][-1] == height + 10
+            code, _ = node.stop()
+            assert code == 0
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_no_file_of_the_store_gets_the_number_of_a_closed_log(tmp_path: Path) -> None:
+    """Libraries would write their messages into it."""
+    closed = ("sh", "-c", 'exec "$@" 2>&-', "sh")
+    with running(tmp_path, "--mining", "manual", through=closed) as node:
+        assert mine(node, 1) == 1
+        log = Path(f"/proc/{node.process.pid}/fd/2").readlink()
+        assert log == Path(os.devnull)
+        code, _ = node.stop()
+        assert code == 0
 
 
 def test_a_killed_node_has_all_that_it_acknowledged(tmp_path: Path) -> None:

@@ -1,0 +1,151 @@
+"""NodeLog: lines for whoever reads them, and no waiting for whoever does not."""
+
+import fcntl
+import json
+import logging
+import os
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from node.runtime.clock import SystemClock
+from node.runtime.log import LINES_WAITING_MAX, NodeLog
+
+DEADLINE_SECONDS = 30
+
+
+@contextmanager
+def pipe():
+    """Two ends; the reader closes what it has read."""
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+def fill(end: int) -> int:
+    """Write until there is no room; the bytes."""
+    os.set_blocking(end, False)
+    written = 0
+    try:
+        while True:
+            written += os.write(end, b"." * 512)
+    except BlockingIOError:
+        os.set_blocking(end, True)
+    return written
+
+
+def read(end: int, wanted: int) -> bytes:
+    """So many bytes."""
+    data = b""
+    while len(data) < wanted:
+        data += os.read(end, wanted - len(data))
+    return data
+
+
+def read_lines(end: int, count: int) -> list[dict[str, object]]:
+    data = b""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while data.count(b"\n") < count:
+        assert time.monotonic() < deadline
+        data += os.read(end, 65_536)
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def make(descriptor: int, *, level: str = "info", is_console: bool = False) -> NodeLog:
+    return NodeLog(
+        SystemClock(), level=level, is_console=is_console, descriptor=descriptor
+    )
+
+
+def test_what_was_said_before_it_opens_comes_first_with_its_time() -> None:
+    with pipe() as (reading, writing):
+        log = make(writing)
+        log.debug("hidden")
+        log.info("first", height=1)
+        log.open()
+        log.open()
+        log.warning("second", height=2)
+        log.close()
+        first, second = read_lines(reading, 2)
+    assert (first["event"], first["level"], first["height"]) == ("first", "info", 1)
+    assert (second["event"], second["level"]) == ("second", "warning")
+    assert str(first["timestamp"]) <= str(second["timestamp"])
+
+
+def test_lines_of_people_and_sentences_are_as_they_are() -> None:
+    with pipe() as (reading, writing):
+        log = make(writing, is_console=True)
+        log.sentence("cowboy-devnet: no")
+        log.error("failed", height=7)
+        log.close()
+        text = os.read(reading, 4_096).decode()
+    assert text.startswith("cowboy-devnet: no\n")
+    assert "failed" in text
+    assert "height=7" in text
+    assert "\x1b" not in text, "a pipe has no colours"
+
+
+def test_a_reader_who_does_not_read_stops_nobody_and_learns_what_was_lost() -> None:
+    """Nothing that is said waits, and close gives up."""
+    lost = 10
+    with pipe() as (reading, writing):
+        filled = fill(writing)
+        log = make(writing)
+        log.open()
+        for number in range(LINES_WAITING_MAX + 1 + lost):
+            log.info("said", number=number)
+        log.close()
+        read(reading, filled)
+        lines = read_lines(reading, LINES_WAITING_MAX + 1)
+    notices = [line for line in lines if line["event"] == "log_lines_dropped"]
+    said = [line["number"] for line in lines if line["event"] == "said"]
+    assert said == list(range(len(said)))
+    assert [line["lines"] for line in notices] == [LINES_WAITING_MAX + 11 - len(said)]
+
+
+def test_a_reader_who_has_gone_stops_nobody() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    log = make(writing)
+    log.info("first")
+    log.info("second")
+    log.close()
+    os.close(writing)
+
+
+def test_a_pipe_that_another_process_made_nonblocking_gets_whole_lines() -> None:
+    with pipe() as (reading, writing):
+        filled = fill(writing)
+        flags = fcntl.fcntl(writing, fcntl.F_GETFL)
+        fcntl.fcntl(writing, fcntl.F_SETFL, flags | os.O_NONBLOCK)
+        log = make(writing)
+        log.open()
+        log.info("said", text="x" * 10_000)
+        read(reading, filled)
+        log.close()
+        (line,) = read_lines(reading, 1)
+    assert line["text"] == "x" * 10_000
+
+
+@pytest.mark.parametrize("level", ["warning", "error"])
+def test_what_libraries_say_has_the_same_form(level: str) -> None:
+    logger = logging.getLogger("a.library")
+    with pipe() as (reading, writing):
+        log = make(writing)
+        handler = log.handler()
+        logger.addHandler(handler)
+        logger.propagate = False
+        try:
+            logger.info("hidden")
+            getattr(logger, level)("%s failed", "this", exc_info=ValueError("why"))
+        finally:
+            logger.removeHandler(handler)
+        log.close()
+        (line,) = read_lines(reading, 1)
+    assert (line["level"], line["event"]) == (level, "library_says")
+    assert (line["logger"], line["text"]) == ("a.library", "this failed")
+    assert "ValueError: why" in str(line["traceback"])
