@@ -22,6 +22,7 @@ from node.chain.genesis import ACCOUNTS_MAX, Genesis, parse_genesis
 from node.chain.genesis import override as override_genesis
 from node.chain.params import U128_MAX
 from node.mempool import PoolLimits
+from node.primitives.amounts import BASE_UNITS_PER_CBY, CBY_DECIMALS, cby_text
 from node.primitives.types import Amount
 from node.rpc.access import Access, AccessError, read_certificate, read_token
 from node.rpc.limits import RpcLimits
@@ -45,8 +46,6 @@ __all__ = [
 ]
 
 DEFAULT_GENESIS = "devnet"
-CBY_DECIMALS = 9
-BASE_UNITS_PER_CBY = 10**CBY_DECIMALS
 
 GENESIS_BYTES_MAX = 16 << 20
 """Of a genesis file: some hundred thousand balances."""
@@ -214,10 +213,7 @@ def parse_amount(text: str) -> Amount:
 
 def format_amount(amount: int) -> str:
     """`1.5 CBY (1,500,000,000 base units)`."""
-    sign, units = ("-" if amount < 0 else ""), abs(amount)
-    whole, fraction = divmod(units, BASE_UNITS_PER_CBY)
-    decimals = f".{fraction:0{CBY_DECIMALS}}".rstrip("0").rstrip(".")
-    return f"{sign}{whole:,}{decimals} CBY ({sign}{units:,} base units)"
+    return f"{cby_text(amount)} ({amount:,} base units)"
 
 
 def parse_duration_ms(text: str) -> int:

@@ -9,7 +9,10 @@ block's trace, every other decision is also found under its timer. A failure's t
 line, hint and call stack are kept here, and only here.
 """
 
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias, cast
 
 from node.chain.block import (
@@ -40,6 +43,7 @@ from node.state.store import Snapshot, WriteSet
 from pvm import Failure, Frame
 
 __all__ = [
+    "PlacedDecision",
     "decisions_between",
     "headers_after",
     "load_block",
@@ -48,9 +52,11 @@ __all__ = [
     "load_header",
     "load_header_over",
     "load_height_by_hash",
+    "load_put_offs",
     "load_results",
     "load_run_config",
     "load_timer_decisions",
+    "load_timer_life",
     "load_trace",
     "load_transaction_location",
     "record",
@@ -353,6 +359,16 @@ def _decode_event(encoded: bytes) -> Event:
 # --- timers ------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedDecision:
+    """A decision about a timer, and its place among all that were taken."""
+
+    height: Height
+    index: int
+    """In the block's trace."""
+    decision: TimerDecision
+
+
 def load_timer_decisions(
     snapshot: Snapshot, timer_id: bytes
 ) -> list[tuple[Height, TimerDecision]]:
@@ -360,17 +376,58 @@ def load_timer_decisions(
 
     The first is how it was scheduled, the last, if `is_final`, how it ended.
     """
+    return [
+        (placed.height, placed.decision)
+        for placed in load_timer_life(snapshot, timer_id)
+    ]
+
+
+def load_timer_life(
+    snapshot: Snapshot, timer_id: bytes, latest: int | None = None
+) -> list[PlacedDecision]:
+    """The same with their places; the first and the so many `latest` ones."""
     prefix = keys.timer_history(timer_id)[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
     at = len(prefix)
     # An id can be the beginning of a longer one: keys of another length are not its.
-    return [
-        (
-            Height(int.from_bytes(key[at : at + keys.HEIGHT_BYTES], "big")),
-            _decode_decision(entry),
-        )
+    pairs = (
+        (key[at:], entry)
         for key, entry in snapshot.range(prefix, keys.prefix_stop(prefix))
         if len(key) == at + keys.HEIGHT_BYTES + _INDEX_BYTES
+    )
+    kept = [*islice(pairs, 1), *deque(pairs, latest)]
+    return [
+        PlacedDecision(
+            Height(int.from_bytes(place[: keys.HEIGHT_BYTES], "big")),
+            int.from_bytes(place[keys.HEIGHT_BYTES :], "big"),
+            _decode_decision(entry),
+        )
+        for place, entry in kept
     ]
+
+
+def load_put_offs(
+    snapshot: Snapshot, timer_id: bytes, first: int, last: int
+) -> Iterator[tuple[Height, int, PlacedDecision | None]]:
+    """Put-offs of a timer at heights `first` to `last`, the latest first.
+
+    They are in their blocks' traces alone, so each height is looked at: it comes with
+    the bytes that were read for it, and with None where the timer was not put off.
+    Stop when it costs too much.
+    """
+    for height in range(last, first - 1, -1):
+        data = snapshot.get(keys.timer_trace(height)) or b""
+        found = None
+        if timer_id in data:  # far cheaper than to decode thousands of others
+            for index, entry in enumerate(cast("list[bytes]", codec.decode(data))):
+                if timer_id in entry:
+                    decision = _decode_decision(entry)
+                    if _is_put_off(decision, timer_id):
+                        found = PlacedDecision(Height(height), index, decision)
+        yield Height(height), len(data), found
+
+
+def _is_put_off(decision: TimerDecision, timer_id: bytes) -> bool:
+    return decision.timer_id == timer_id and decision.decision is Decision.PUT_OFF
 
 
 def load_trace(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:

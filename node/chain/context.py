@@ -31,6 +31,8 @@ class QueuedFire:
     price: Price
     available: Amount
     """What its payer had when it was judged."""
+    reserved: int
+    """Cycles of the lane that others had reserved then."""
     is_cancelled: bool = False
 
     def max_cost(self, cells_limit: int) -> Amount:

@@ -22,8 +22,9 @@ from node.cli.proving import Prover, prove_option, receipt_record
 from node.client.proofs import AccountProof, StorageProof, TransactionProof
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.rpc.v1 import queries_pb2 as messages
-from node.rpc.v1 import types_pb2
+from node.rpc.v1 import timers_pb2, types_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
+from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
 
 __all__ = ["accounts", "actor", "block", "read", "status", "storage", "tx"]
 
@@ -242,8 +243,13 @@ def _stored(
 
 @click.command()
 @click.argument("which", default="latest", metavar="[HEIGHT|HASH|latest]")
+@click.option("--timers", "are_timers_told", is_flag=True, help="Why each timer went.")
 @client_command
-def block(connection: Connection, which: str) -> None:
+def block(
+    connection: Connection,
+    which: str,
+    are_timers_told: bool,  # noqa: FBT001 - a flag
+) -> None:
     """Show a block and what came of it."""
     request = messages.GetBlockRequest(view=types_pb2.BLOCK_VIEW_FULL)
     if which == "latest":
@@ -256,6 +262,9 @@ def block(connection: Connection, which: str) -> None:
         request, timeout=connection.timeout
     )
     output = connection.output
+    if are_timers_told:
+        _tell_timers(connection, answer.block.header.height)
+        return
     if output.is_json:
         output.message(answer)
         return
@@ -266,6 +275,21 @@ def block(connection: Connection, which: str) -> None:
     if answer.block.events:
         rows = [event_row(event) for event in answer.block.events]
         output.table("\nevents", EVENT_COLUMNS, rows)
+
+
+def _tell_timers(connection: Connection, height: int) -> None:
+    """Every timer that a block looked at, in that order, then what was changed."""
+    request = timers_pb2.ExplainBlockRequest(height=height, page_size=_PAGE_ENTRIES)
+    service = TimerServiceStub(connection.channel)
+    while True:
+        page = service.ExplainBlock(request, timeout=connection.timeout)
+        if connection.output.is_json:
+            connection.output.message(page)
+        else:
+            connection.output.line(page.text)
+        request.page_token = page.next_page_token
+        if not request.page_token:
+            return
 
 
 @click.command()

@@ -225,6 +225,52 @@ def _end_fields(timer: messages.Timer) -> dict[str, str]:
     }
 
 
+@timers.command("why")
+@click.argument("timer_id", type=arguments.hash32, metavar="ID")
+@client_command
+def explain_timer(connection: Connection, timer_id: bytes) -> None:
+    """Tell the story of a timer: what was decided about it, and what awaits it."""
+    answer = TimerServiceStub(connection.channel).ExplainTimer(
+        messages.ExplainTimerRequest(timer_id=timer_id), timeout=connection.timeout
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    else:
+        connection.output.line(answer.text)
+
+
+@timers.command("quote")
+@click.argument("actor", type=arguments.address)
+@click.option("--payer", type=arguments.address, help="Who pays; else the actor.")
+@click.option("--gas-limit", type=click.IntRange(min=1), help="Cycles of a fire.")
+@click.option("--height", type=click.IntRange(min=1), help="When it would be due.")
+@click.option("--expires-at", type=click.IntRange(min=0), help="Height.")
+@client_command
+def quote_timer(
+    connection: Connection,
+    actor: bytes,
+    payer: bytes | None,
+    gas_limit: int | None,
+    height: int | None,
+    expires_at: int | None,
+) -> None:
+    """Show what a timer of ACTOR would cost, and for how many fires there is money."""
+    answer = TimerServiceStub(connection.channel).QuoteTimer(
+        messages.QuoteTimerRequest(
+            actor=actor,
+            fee_payer=payer or b"",
+            gas_limit=gas_limit,
+            height=height,
+            expires_at=expires_at,
+        ),
+        timeout=connection.timeout,
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    else:
+        connection.output.line(answer.text)
+
+
 @timers.command("watch")
 @click.option(
     "--actor", "actors", type=arguments.address, multiple=True, help="Only of these."

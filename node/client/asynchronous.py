@@ -291,6 +291,33 @@ class AsyncClient:
                 yield timer
             token = page.next_page_token
 
+    async def explain_timer(
+        self, timer_id: bytes, *, put_offs_to: int | None = None
+    ) -> timers_pb2.ExplainTimerResponse:
+        """Why a timer did what it did, and what awaits it; `text` says it in words."""
+        request = timers_pb2.ExplainTimerRequest(
+            timer_id=timer_id, put_offs_to=put_offs_to
+        )
+        return await self._call(self._timers.ExplainTimer, request)
+
+    async def explain_block(self, height: int) -> AsyncIterator[timers_pb2.BlockTimer]:
+        """Decisions about timers in a block, those it looked at first, in order."""
+        token = None
+        while token != "":
+            request = timers_pb2.ExplainBlockRequest(
+                height=height, page_size=_PAGE_ENTRIES, page_token=token or ""
+            )
+            page = await self._call(self._timers.ExplainBlock, request)
+            for timer in page.timers:
+                yield timer
+            token = page.next_page_token
+
+    async def quote_timer(
+        self, wanted: timers_pb2.QuoteTimerRequest
+    ) -> timers_pb2.QuoteTimerResponse:
+        """What a timer would cost, and how many fires its payer's balance covers."""
+        return await self._call(self._timers.QuoteTimer, wanted)
+
     # --- streams -------------------------------------------------------------------
 
     async def stream_blocks(

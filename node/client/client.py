@@ -278,6 +278,32 @@ class Client:
             yield from page.timers
             token = page.next_page_token
 
+    def explain_timer(
+        self, timer_id: bytes, *, put_offs_to: int | None = None
+    ) -> timers_pb2.ExplainTimerResponse:
+        """Why a timer did what it did, and what awaits it; `text` says it in words."""
+        request = timers_pb2.ExplainTimerRequest(
+            timer_id=timer_id, put_offs_to=put_offs_to
+        )
+        return self._call(self._timers.ExplainTimer, request)
+
+    def explain_block(self, height: int) -> Iterator[timers_pb2.BlockTimer]:
+        """Decisions about timers in a block, those it looked at first, in order."""
+        token = None
+        while token != "":
+            request = timers_pb2.ExplainBlockRequest(
+                height=height, page_size=_PAGE_ENTRIES, page_token=token or ""
+            )
+            page = self._call(self._timers.ExplainBlock, request)
+            yield from page.timers
+            token = page.next_page_token
+
+    def quote_timer(
+        self, wanted: timers_pb2.QuoteTimerRequest
+    ) -> timers_pb2.QuoteTimerResponse:
+        """What a timer would cost, and how many fires its payer's balance covers."""
+        return self._call(self._timers.QuoteTimer, wanted)
+
     # --- streams -------------------------------------------------------------------
 
     def stream_blocks(

@@ -45,6 +45,16 @@ from node.query.errors import (
     SupplyTooLarge,
     require_head,
 )
+from node.query.explaining import (
+    BlockExplanation,
+    Step,
+    TimerExplanation,
+    explain,
+    explain_block,
+    explain_timer,
+    explain_trace,
+    is_of_lane,
+)
 from node.query.pages import Page
 from node.query.proofs import (
     Proof,
@@ -55,6 +65,8 @@ from node.query.proofs import (
     prove_timer,
     prove_transaction,
 )
+from node.query.quoting import InvalidQuote, Quote, Wanted, quote_timer
+from node.query.telling import tell_block, tell_decision, tell_quote, tell_timer
 from node.query.timers import (
     EndedTimer,
     LiveTimer,
@@ -67,22 +79,28 @@ from node.query.timers import (
 
 __all__ = [
     "ActorView",
+    "BlockExplanation",
     "BlockView",
     "ChainStatus",
     "Committed",
     "EndedTimer",
     "HeightNotReached",
     "HistoryNotKept",
+    "InvalidQuote",
     "LiveTimer",
     "Missing",
     "NotFound",
     "Page",
     "Proof",
+    "Quote",
     "Run",
+    "Step",
     "Supply",
     "SupplyTooLarge",
+    "TimerExplanation",
     "TimerFilter",
     "TimerView",
+    "Wanted",
     "Warnings",
     "account",
     "actor",
@@ -93,10 +111,15 @@ __all__ = [
     "committed_in",
     "count_supply",
     "ended_timers_page",
+    "explain",
+    "explain_block",
+    "explain_timer",
+    "explain_trace",
     "find_block",
     "find_transaction",
     "governed",
     "is_in_chain",
+    "is_of_lane",
     "live_timers_page",
     "next_height",
     "prove_account",
@@ -105,10 +128,15 @@ __all__ = [
     "prove_storage",
     "prove_timer",
     "prove_transaction",
+    "quote_timer",
     "require_actor",
     "require_head",
     "storage_page",
     "storage_value",
+    "tell_block",
+    "tell_decision",
+    "tell_quote",
+    "tell_timer",
     "timer",
     "warnings_of",
 ]

@@ -224,9 +224,12 @@ def committed_in(
 
 
 class Warnings(Enum):
-    """What a receipt's reader should be told beside its success."""
+    """What a reader should be told beside a success: of a receipt, or of a quote."""
 
     EXPIRES_BEFORE_DUE = "WARNING_EXPIRES_BEFORE_DUE"
+    FEW_FIRES_FILL_A_BLOCK = "WARNING_FEW_FIRES_FILL_A_BLOCK"
+    PAYER_CANNOT_PAY = "WARNING_PAYER_CANNOT_PAY"
+    TIMER_LIMIT_REACHED = "WARNING_TIMER_LIMIT_REACHED"
 
 
 def warnings_of(events: Iterable[Event]) -> dict[int, tuple[Warnings, ...]]:

@@ -49,7 +49,7 @@ def timer(state: State, timer_id: bytes) -> TimerView:
     """
     live = load_timer(state.snapshot, timer_id)
     if live is not None:
-        return _placed(state, live)
+        return placed(state, live)
     decisions = load_timer_decisions(state.snapshot, timer_id)
     for height, decision in reversed(decisions):
         if decision.is_final:
@@ -57,7 +57,8 @@ def timer(state: State, timer_id: bytes) -> TimerView:
     raise NotFound(Missing.TIMER, timer_id)
 
 
-def _placed(state: State, live: Timer) -> LiveTimer:
+def placed(state: State, live: Timer) -> LiveTimer:
+    """A live timer with its place at the head."""
     height, sizes = state.head.height, state.params.calendar
     return LiveTimer(
         live,
@@ -107,7 +108,7 @@ def live_timers_page(
         live = decode_timer(keys.TIMER_PREFIX + place, record)
         if wanted.admits(live.actor, live.fee_payer):
             budget.take()
-            found.append(_placed(state, live))
+            found.append(placed(state, live))
     return Page(tuple(found), None)
 
 

@@ -180,7 +180,7 @@ def show_refused(
 # --- results -----------------------------------------------------------------------
 
 _WARNINGS: dict[Warnings, "types_pb2.Warning.ValueType"] = {
-    Warnings.EXPIRES_BEFORE_DUE: types_pb2.WARNING_EXPIRES_BEFORE_DUE
+    warning: types_pb2.Warning.Value(warning.value) for warning in Warnings
 }
 _KINDS: dict[ReceiptKind, "types_pb2.ReceiptKind.ValueType"] = {
     ReceiptKind.TRANSACTION: types_pb2.RECEIPT_KIND_TRANSACTION,
@@ -211,7 +211,7 @@ def show_receipt(
         cells_limit=receipt.cells_limit,
         cycles_used=receipt.cycles_used,
         cells_used=receipt.cells_used,
-        price=_show_price(receipt.price),
+        price=show_price(receipt.price),
         cycles_held=receipt.cycles_held,
         cells_held=receipt.cells_held,
         fee=str(receipt.fee),
@@ -223,8 +223,13 @@ def show_receipt(
         value=receipt.value,
         scheduled_timer_ids=receipt.scheduled,
         hint=receipt.hint,
-        warnings=[_WARNINGS[warning] for warning in warnings],
+        warnings=map(show_warning, warnings),
     )
+
+
+def show_warning(warning: Warnings) -> "types_pb2.Warning.ValueType":
+    """What a reader should be told beside a success."""
+    return _WARNINGS[warning]
 
 
 def show_status(failure: Failure | None) -> "types_pb2.ExecutionStatus.ValueType":
@@ -251,7 +256,8 @@ def show_failure(failure: Failure | None) -> types_pb2.ExecutionError | None:
     )
 
 
-def _show_price(price: Price) -> types_pb2.Price:
+def show_price(price: Price) -> types_pb2.Price:
+    """What one unit costs, by destination."""
     cycle_burn, cycle_tip, cell_burn, cell_tip, lane_burn = map(str, price.fields())
     return types_pb2.Price(
         cycle_burn=cycle_burn,

@@ -1,12 +1,13 @@
-"""TimerService: timers, live ones and how others ended."""
+"""TimerService: timers, live ones and how others ended, why, and at what price."""
 
 from typing_extensions import override
 
 from node import query
 from node.primitives.types import Height
-from node.query import EndedTimer, TimerFilter, require_head
-from node.rpc import convert, requests
+from node.query import EndedTimer, InvalidQuote, TimerFilter, Wanted, require_head
+from node.rpc import convert, explanations, requests
 from node.rpc.queries import ENTRIES_DEFAULT, ENTRIES_MAX
+from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, Pager, at_height, tells
 from node.rpc.v1 import timers_pb2 as pb
 from node.rpc.v1.timers_pb2_grpc import TimerServiceServicer
@@ -81,6 +82,76 @@ class Timers(TimerServiceServicer):
             timers=map(convert.show_timer, ended.items),
             next_page_token=pager.token(ended.next_key),
         )
+
+    @override
+    @tells
+    async def ExplainTimer(
+        self,
+        request: pb.ExplainTimerRequest,
+        context: Context[pb.ExplainTimerRequest, pb.ExplainTimerResponse],
+    ) -> pb.ExplainTimerResponse:
+        """What was decided about a timer, and what awaits it."""
+        timer_id = requests.read_timer_id(request.timer_id, "timer_id")
+        to = request.put_offs_to if request.HasField("put_offs_to") else None
+        return await self._backend.run_read(
+            lambda state: explanations.show_explanation(
+                state, query.explain_timer(state, timer_id, to)
+            )
+        )
+
+    @override
+    @tells
+    async def ExplainBlock(
+        self,
+        request: pb.ExplainBlockRequest,
+        context: Context[pb.ExplainBlockRequest, pb.ExplainBlockResponse],
+    ) -> pb.ExplainBlockResponse:
+        """What a block decided about timers, by pages."""
+        height = request.height
+        count = requests.read_count(
+            request.page_size, "page_size", ENTRIES_DEFAULT, ENTRIES_MAX
+        )
+        pager = Pager("block_timers", height)
+        start = int.from_bytes(pager.start_of(request.page_token, _INDEX_BYTES), "big")
+        told = await self._backend.run_read(
+            lambda state: query.explain_block(state, height)
+        )
+        response = explanations.show_block_explanation(told, start, count)
+        if start + count < len(told.decisions):
+            following = (start + count).to_bytes(_INDEX_BYTES, "big")
+            response.next_page_token = pager.token(following)
+        return response
+
+    @override
+    @tells
+    async def QuoteTimer(
+        self,
+        request: pb.QuoteTimerRequest,
+        context: Context[pb.QuoteTimerRequest, pb.QuoteTimerResponse],
+    ) -> pb.QuoteTimerResponse:
+        """What a timer would cost."""
+        wanted = _read_wanted(request)
+        try:
+            return await self._backend.run_read(
+                lambda state: explanations.show_quote(
+                    state, query.quote_timer(state, wanted)
+                )
+            )
+        except InvalidQuote as error:
+            raise InvalidRequest(error.field, error.message) from None
+
+
+def _read_wanted(request: pb.QuoteTimerRequest) -> Wanted:
+    actor = requests.read_address(request.actor, "actor")
+    payer = request.fee_payer
+    return Wanted(
+        actor,
+        requests.read_address(payer, "fee_payer") if payer else actor,
+        request.height if request.HasField("height") else None,
+        request.gas_limit if request.HasField("gas_limit") else None,
+        request.expires_at if request.HasField("expires_at") else None,
+        request.payload_bytes,
+    )
 
 
 def _read_filter(request: pb.ListTimersRequest) -> TimerFilter:

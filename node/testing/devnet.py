@@ -59,6 +59,7 @@ from node.testing.failures import (
     TransactionRefused,
 )
 from node.testing.snapshots import ChainSnapshot, Mark, undo_since
+from node.testing.stories import BlockStory, TimerStory, block_story, timer_story
 from pvm import Worker
 
 FEE_HEADROOM = 16
@@ -204,6 +205,14 @@ class Devnet:
             for decision in result.trace
             if decision.timer_id == timer_id
         ]
+
+    def explain(self, timer_id: bytes) -> TimerStory:
+        """Why a timer did what it did, and what awaits it; raises `NotFound`."""
+        return timer_story(self.state, self.results, timer_id)
+
+    def explain_block(self, height: int) -> BlockStory:
+        """What the block at a height decided about timers, in the order of looking."""
+        return block_story(height, self.result_at(height))
 
     def events(self, topic: str | None = None) -> list[Event]:
         """Events of all blocks in order, or those of one topic."""

@@ -327,6 +327,7 @@ def test_6_5_what_exceeds_the_lane_is_put_off_at_no_cost(devnet):
     assert chain.last.trace[0].reason == "lane"
     assert chain.last.trace[0].numbers == {
         "current_height": 19,
+        "sequence": 3,
         "limit": 550_000,
         "reserved": 1_650_000,
         "lane": 2_000_000,

@@ -188,6 +188,7 @@ def test_d8_cells_gate_fires_when_they_run(devnet):
     assert exits(chain) == [("fired", "")] * 3 + [("put_off", "cells")]
     assert chain.last.trace[3].numbers == {
         "current_height": 9,
+        "sequence": 3,
         "cells_used": chain.head.cells_used,
         "cells_cap": 550_000,
         "cells_limit": 1_400_000,

@@ -145,7 +145,15 @@ def test_timers_are_listed_and_shown(run, actor: str) -> None:
     assert name in run("timers", "--actor", actor).stdout
     shown = table(run("timers", "show", name))
     assert (shown["status"], shown["gas limit"]) == ("pending", "100,000 cycles")
+    assert "as things stand: it is looked at" in run("timers", "why", name).stdout
+    assert "pending timer" in run("timers", "quote", actor).stdout
     run("mine", "2")
+    told = run("timers", "why", name).stdout
+    assert "handle_timer succeeded." in told.splitlines()[-1]
+    height = json_of(run("timers", "why", name, "--json"))["timer"]["end"]["height"]
+    told = run("block", height, "--timers").stdout
+    assert told.startswith(f"Block {height} looked at 1 due timer.\n1. {name}")
+    assert json_of(run("block", height, "--timers", "--json"))["dueCount"] == "1"
     assert name not in run("timers", "--actor", actor).stdout
     assert name in run("timers", "list", "--status", "fired", "--actor", actor).stdout
     assert "receipt" in run("timers", "show", name).stdout

@@ -18,7 +18,7 @@ def unfunded(block: BlockContext, scheduled: Iterable[Timer]) -> str:
     config = block.timer_config
     cap = block.rule_set.cycles_cap(config)
     for timer in scheduled:
-        cycles = cap if timer.is_gas_limit_defaulted else min(timer.gas_limit, cap)
+        cycles = timer.limit_under(cap)
         required = (
             cycles * block.before.basefee_cycle
             + config.max_cells_per_fire * block.before.basefee_cell

@@ -89,7 +89,14 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
     block.timer_sequence += 1
     calendar.insert(block.journal, timer)
     execution.scheduled.append(timer)
-    _record(execution, timer, Decision.SCHEDULED, "", expires_at=timer.expires_at)
+    _record(
+        execution,
+        timer,
+        Decision.SCHEDULED,
+        "",
+        expires_at=timer.expires_at,
+        gas_limit=timer.gas_limit,
+    )
     execution.emit_system(
         "TimerScheduled",
         timer_id=timer_id,
@@ -345,7 +352,11 @@ def _record(
             timer.height,
             decision,
             reason,
-            {"current_height": execution.block.height, **numbers},
+            {
+                "current_height": execution.block.height,
+                "sequence": timer.sequence,
+                **numbers,
+            },
             execution.receipt_index,
             execution.origin,
         )

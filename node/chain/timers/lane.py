@@ -31,9 +31,8 @@ def due_timers(block: BlockContext) -> list[Timer]:
 
 
 def fire_limit(block: BlockContext, timer: Timer) -> int:
-    """Cycles a fire may use: as stated, at most the cap in force (D23)."""
-    cap = block.rule_set.cycles_cap(block.timer_config)
-    return cap if timer.is_gas_limit_defaulted else min(timer.gas_limit, cap)
+    """Cycles a fire of this block may use (D23)."""
+    return timer.limit_under(block.rule_set.cycles_cap(block.timer_config))
 
 
 def is_expired(block: BlockContext, timer: Timer) -> bool:
@@ -112,9 +111,14 @@ def available_funds(block: BlockContext, timer: Timer) -> Amount:
     return load_account(block.journal, timer.fee_payer).balance
 
 
-def pre_charge(block: BlockContext, timer: Timer, limit: int, price: Price) -> None:
-    """Debit max_cost, take the record out, queue the fire (CIP-5 §5.1, §6.3 step 4)."""
-    queued = QueuedFire(timer, limit, price, available_funds(block, timer))
+def pre_charge(
+    block: BlockContext, timer: Timer, limit: int, price: Price, reserved: int
+) -> None:
+    """Debit max_cost, take the record out, queue the fire (CIP-5 §5.1, §6.3 step 4).
+
+    `reserved` is what of the lane others had when its limit was found to fit.
+    """
+    queued = QueuedFire(timer, limit, price, available_funds(block, timer), reserved)
     cells = block.timer_config.max_cells_per_fire
     debit(block.journal, timer.fee_payer, queued.max_cost(cells))
     calendar.remove(block.journal, timer)
@@ -171,8 +175,12 @@ def fire(block: BlockContext, queued: QueuedFire) -> None:
     settle(block, timer.fee_payer, queued.price, meter)
     block.timer_cycles += meter.cycles_used
     numbers = {
+        "expires_at": timer.expires_at,
         "max_cost": queued.max_cost(meter.cells_limit),
         "available": queued.available,
+        "limit": queued.cycles_limit,
+        "reserved": queued.reserved,
+        "lane": block.timer_config.lane_timer_cycles,
         "cycles_used": meter.cycles_used,
         "cells_used": meter.cells_used,
     }
@@ -204,7 +212,11 @@ def record(
             timer.height,
             decision,
             reason,
-            {"current_height": block.height, **(numbers or {})},
+            {
+                "current_height": block.height,
+                "sequence": timer.sequence,
+                **(numbers or {}),
+            },
             receipt_index,
         )
     )

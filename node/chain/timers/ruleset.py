@@ -62,6 +62,10 @@ class RuleSet(Protocol):
         """
         ...
 
+    def examined_at(self, timer: "Timer", head: int) -> Height:
+        """The least height above `head` whose block looks at a live timer."""
+        ...
+
     def run_lane(self, block: "BlockContext") -> None:
         """Decide about every due timer of the block and fire those admitted."""
         ...

@@ -45,6 +45,10 @@ class Timer:
     last_bid: tuple[Amount, Amount] | None = None
     """Last valid answer of its Gas Bidding Agent: fee, priority (D8)."""
 
+    def limit_under(self, cap: int) -> int:
+        """Cycles a fire may use: as stated, at most the cap in force (D23)."""
+        return cap if self.is_gas_limit_defaulted else min(self.gas_limit, cap)
+
     def encode(self) -> bytes:
         """The record under the calendar key: the fields after the key, in order."""
         return codec.encode(

@@ -366,3 +366,426 @@ class ListTimersResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListTimersResponse: _TypeAlias = ListTimersResponse  # noqa: Y015
+
+@_typing.final
+class ExplainTimerRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIMER_ID_FIELD_NUMBER: _builtins.int
+    PUT_OFFS_TO_FIELD_NUMBER: _builtins.int
+    timer_id: _builtins.bytes
+    put_offs_to: _builtins.int
+    """The highest height at which put-offs are sought; absent: all there are. To go on,
+    give put_offs_before - 1.
+    """
+    def __init__(
+        self,
+        *,
+        timer_id: _builtins.bytes = ...,
+        put_offs_to: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_put_offs_to", b"_put_offs_to", "put_offs_to", b"put_offs_to"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_put_offs_to", b"_put_offs_to", "put_offs_to", b"put_offs_to", "timer_id", b"timer_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__put_offs_to: _TypeAlias = _typing.Literal["put_offs_to"]  # noqa: Y015
+    _WhichOneofArgType__put_offs_to: _TypeAlias = _typing.Literal["_put_offs_to", b"_put_offs_to"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__put_offs_to) -> _WhichOneofReturnType__put_offs_to | None: ...
+
+Global___ExplainTimerRequest: _TypeAlias = ExplainTimerRequest  # noqa: Y015
+
+@_typing.final
+class ExplainTimerResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIMER_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
+    HISTORY_FIELD_NUMBER: _builtins.int
+    PUT_OFFS_BEFORE_FIELD_NUMBER: _builtins.int
+    IS_CUT_FIELD_NUMBER: _builtins.int
+    FORECAST_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    position: _builtins.int
+    """Live timers of the same due height before it; absent when it ended, or when more
+    than 1,000 stand before it.
+    """
+    put_offs_before: _builtins.int
+    """Put-offs below this height were not sought: they are looked for from the latest on
+    back, through 1,000 heights or 8 MiB of traces. Absent when all are there.
+    """
+    is_cut: _builtins.bool
+    """It has more than 1,000 decisions beside put-offs: the first and the latest are told."""
+    text: _builtins.str
+    """The same in sentences."""
+    @_builtins.property
+    def timer(self) -> Global___Timer:
+        """As GetTimer answers it: its record, tier and bucket while it waits."""
+
+    @_builtins.property
+    def history(self) -> _containers.RepeatedCompositeFieldContainer[Global___TimerStep]:
+        """Every decision about it, in order."""
+
+    @_builtins.property
+    def forecast(self) -> Global___TimerForecast:
+        """Of a pending timer."""
+
+    @_builtins.property
+    def head(self) -> _types_pb2.BlockRef:
+        """Of the head at which it was explained."""
+
+    def __init__(
+        self,
+        *,
+        timer: Global___Timer | None = ...,
+        position: _builtins.int | None = ...,
+        history: _abc.Iterable[Global___TimerStep] | None = ...,
+        put_offs_before: _builtins.int | None = ...,
+        is_cut: _builtins.bool = ...,
+        forecast: Global___TimerForecast | None = ...,
+        text: _builtins.str = ...,
+        head: _types_pb2.BlockRef | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_position", b"_position", "_put_offs_before", b"_put_offs_before", "forecast", b"forecast", "head", b"head", "position", b"position", "put_offs_before", b"put_offs_before", "timer", b"timer"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_position", b"_position", "_put_offs_before", b"_put_offs_before", "forecast", b"forecast", "head", b"head", "history", b"history", "is_cut", b"is_cut", "position", b"position", "put_offs_before", b"put_offs_before", "text", b"text", "timer", b"timer"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__position: _TypeAlias = _typing.Literal["position"]  # noqa: Y015
+    _WhichOneofArgType__position: _TypeAlias = _typing.Literal["_position", b"_position"]  # noqa: Y015
+    _WhichOneofReturnType__put_offs_before: _TypeAlias = _typing.Literal["put_offs_before"]  # noqa: Y015
+    _WhichOneofArgType__put_offs_before: _TypeAlias = _typing.Literal["_put_offs_before", b"_put_offs_before"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__position) -> _WhichOneofReturnType__position | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__put_offs_before) -> _WhichOneofReturnType__put_offs_before | None: ...
+
+Global___ExplainTimerResponse: _TypeAlias = ExplainTimerResponse  # noqa: Y015
+
+@_typing.final
+class TimerStep(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_FIELD_NUMBER: _builtins.int
+    RECEIPT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def decision(self) -> Global___TimerDecision: ...
+    @_builtins.property
+    def receipt(self) -> _types_pb2.Receipt:
+        """Of the fire, or of the execution that scheduled or cancelled it."""
+
+    def __init__(
+        self,
+        *,
+        decision: Global___TimerDecision | None = ...,
+        receipt: _types_pb2.Receipt | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "receipt", b"receipt"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "receipt", b"receipt"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimerStep: _TypeAlias = TimerStep  # noqa: Y015
+
+@_typing.final
+class TimerForecast(_message.Message):
+    """What awaits a timer as things stand, at the prices of the next block."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    CYCLES_LIMIT_FIELD_NUMBER: _builtins.int
+    CELLS_LIMIT_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    MAX_COST_FIELD_NUMBER: _builtins.int
+    AVAILABLE_FIELD_NUMBER: _builtins.int
+    IS_PAYABLE_FIELD_NUMBER: _builtins.int
+    IS_EXPIRING_FIELD_NUMBER: _builtins.int
+    TIMERS_BEFORE_FIELD_NUMBER: _builtins.int
+    CYCLES_BEFORE_FIELD_NUMBER: _builtins.int
+    PAYER_COST_BEFORE_FIELD_NUMBER: _builtins.int
+    IS_MORE_BEFORE_FIELD_NUMBER: _builtins.int
+    LANE_CYCLES_FIELD_NUMBER: _builtins.int
+    IS_ROOM_FIELD_NUMBER: _builtins.int
+    height: _builtins.int
+    """The height at which it will be looked at."""
+    cycles_limit: _builtins.int
+    cells_limit: _builtins.int
+    max_cost: _builtins.str
+    """What will be set aside for the fire; what it does not use is returned."""
+    available: _builtins.str
+    """What its payer has now."""
+    is_payable: _builtins.bool
+    """Whether that covers max_cost beside what is set aside for those before it."""
+    is_expiring: _builtins.bool
+    """Whether it will have expired by then."""
+    timers_before: _builtins.int
+    """Timers that the same block looks at first, at most 1,000 of them."""
+    cycles_before: _builtins.int
+    """What these reserve of the lane: the limits of those that fit, one after the other."""
+    payer_cost_before: _builtins.str
+    """What those of them with the same payer set aside."""
+    is_more_before: _builtins.bool
+    """Whether more than 1,000 stand before it."""
+    lane_cycles: _builtins.int
+    """Cycles of the timer lane of a block."""
+    is_room: _builtins.bool
+    """Whether its limit fits the lane behind those before it."""
+    @_builtins.property
+    def price(self) -> _types_pb2.Price: ...
+    def __init__(
+        self,
+        *,
+        height: _builtins.int = ...,
+        cycles_limit: _builtins.int = ...,
+        cells_limit: _builtins.int = ...,
+        price: _types_pb2.Price | None = ...,
+        max_cost: _builtins.str = ...,
+        available: _builtins.str = ...,
+        is_payable: _builtins.bool = ...,
+        is_expiring: _builtins.bool = ...,
+        timers_before: _builtins.int = ...,
+        cycles_before: _builtins.int = ...,
+        payer_cost_before: _builtins.str = ...,
+        is_more_before: _builtins.bool = ...,
+        lane_cycles: _builtins.int = ...,
+        is_room: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["price", b"price"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available", b"available", "cells_limit", b"cells_limit", "cycles_before", b"cycles_before", "cycles_limit", b"cycles_limit", "height", b"height", "is_expiring", b"is_expiring", "is_more_before", b"is_more_before", "is_payable", b"is_payable", "is_room", b"is_room", "lane_cycles", b"lane_cycles", "max_cost", b"max_cost", "payer_cost_before", b"payer_cost_before", "price", b"price", "timers_before", b"timers_before"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimerForecast: _TypeAlias = TimerForecast  # noqa: Y015
+
+@_typing.final
+class ExplainBlockRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    height: _builtins.int
+    page_size: _builtins.int
+    """1 to 1,000; 0 stands for 100."""
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        height: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["height", b"height", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainBlockRequest: _TypeAlias = ExplainBlockRequest  # noqa: Y015
+
+@_typing.final
+class ExplainBlockResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIMERS_FIELD_NUMBER: _builtins.int
+    DUE_COUNT_FIELD_NUMBER: _builtins.int
+    CHANGE_COUNT_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    due_count: _builtins.int
+    """In the whole block."""
+    change_count: _builtins.int
+    text: _builtins.str
+    """Of this page, in sentences."""
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___BlockTimer]:
+        """Of due timers in the order in which they were looked at, then of those that
+        executions scheduled, extended or cancelled.
+        """
+
+    def __init__(
+        self,
+        *,
+        timers: _abc.Iterable[Global___BlockTimer] | None = ...,
+        due_count: _builtins.int = ...,
+        change_count: _builtins.int = ...,
+        text: _builtins.str = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["change_count", b"change_count", "due_count", b"due_count", "next_page_token", b"next_page_token", "text", b"text", "timers", b"timers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainBlockResponse: _TypeAlias = ExplainBlockResponse  # noqa: Y015
+
+@_typing.final
+class BlockTimer(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIMER_ID_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    FEE_PAYER_FIELD_NUMBER: _builtins.int
+    DUE_HEIGHT_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    IS_DUE_FIELD_NUMBER: _builtins.int
+    timer_id: _builtins.bytes
+    actor: _builtins.bytes
+    fee_payer: _builtins.bytes
+    due_height: _builtins.int
+    is_due: _builtins.bool
+    """Whether the block looked at it, since it was due."""
+    @_builtins.property
+    def decision(self) -> Global___TimerDecision: ...
+    def __init__(
+        self,
+        *,
+        timer_id: _builtins.bytes = ...,
+        actor: _builtins.bytes = ...,
+        fee_payer: _builtins.bytes = ...,
+        due_height: _builtins.int = ...,
+        decision: Global___TimerDecision | None = ...,
+        is_due: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "decision", b"decision", "due_height", b"due_height", "fee_payer", b"fee_payer", "is_due", b"is_due", "timer_id", b"timer_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BlockTimer: _TypeAlias = BlockTimer  # noqa: Y015
+
+@_typing.final
+class QuoteTimerRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    FEE_PAYER_FIELD_NUMBER: _builtins.int
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    GAS_LIMIT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    PAYLOAD_BYTES_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    """Who would schedule it."""
+    fee_payer: _builtins.bytes
+    """Empty: the actor."""
+    height: _builtins.int
+    """When it would be due."""
+    gas_limit: _builtins.int
+    """Absent: the default."""
+    expires_at: _builtins.int
+    payload_bytes: _builtins.int
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        fee_payer: _builtins.bytes = ...,
+        height: _builtins.int | None = ...,
+        gas_limit: _builtins.int | None = ...,
+        expires_at: _builtins.int | None = ...,
+        payload_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "expires_at", b"expires_at", "gas_limit", b"gas_limit", "height", b"height"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "actor", b"actor", "expires_at", b"expires_at", "fee_payer", b"fee_payer", "gas_limit", b"gas_limit", "height", b"height", "payload_bytes", b"payload_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expires_at: _TypeAlias = _typing.Literal["expires_at"]  # noqa: Y015
+    _WhichOneofArgType__expires_at: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at"]  # noqa: Y015
+    _WhichOneofReturnType__gas_limit: _TypeAlias = _typing.Literal["gas_limit"]  # noqa: Y015
+    _WhichOneofArgType__gas_limit: _TypeAlias = _typing.Literal["_gas_limit", b"_gas_limit"]  # noqa: Y015
+    _WhichOneofReturnType__height: _TypeAlias = _typing.Literal["height"]  # noqa: Y015
+    _WhichOneofArgType__height: _TypeAlias = _typing.Literal["_height", b"_height"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expires_at) -> _WhichOneofReturnType__expires_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gas_limit) -> _WhichOneofReturnType__gas_limit | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__height) -> _WhichOneofReturnType__height | None: ...
+
+Global___QuoteTimerRequest: _TypeAlias = QuoteTimerRequest  # noqa: Y015
+
+@_typing.final
+class QuoteTimerResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEDULE_CYCLES_FIELD_NUMBER: _builtins.int
+    SCHEDULE_CELLS_FIELD_NUMBER: _builtins.int
+    SCHEDULE_COST_FIELD_NUMBER: _builtins.int
+    CYCLES_LIMIT_FIELD_NUMBER: _builtins.int
+    CELLS_LIMIT_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    MAX_COST_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    BALANCE_FIELD_NUMBER: _builtins.int
+    PENDING_TIMERS_FIELD_NUMBER: _builtins.int
+    PENDING_COST_FIELD_NUMBER: _builtins.int
+    FIRES_COVERED_FIELD_NUMBER: _builtins.int
+    FIRES_FREE_FIELD_NUMBER: _builtins.int
+    FIRES_A_BLOCK_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    schedule_cycles: _builtins.int
+    """Of the schedule call alone; the execution around it costs its own."""
+    schedule_cells: _builtins.int
+    schedule_cost: _builtins.str
+    cycles_limit: _builtins.int
+    """What one fire may use and cost; what it does not use is returned."""
+    cells_limit: _builtins.int
+    max_cost: _builtins.str
+    expires_at: _builtins.int
+    balance: _builtins.str
+    """Of the payer."""
+    pending_timers: _builtins.int
+    """Live timers of the actor that it pays, and what is set aside for them when they
+    fire: one reserve of the full cost for each.
+    """
+    pending_cost: _builtins.str
+    fires_covered: _builtins.int
+    """Fires at their full cost that the balance covers; the same beside the reserves."""
+    fires_free: _builtins.int
+    fires_a_block: _builtins.int
+    """Such fires fill the timer lane of a block."""
+    text: _builtins.str
+    """The same in sentences."""
+    @_builtins.property
+    def price(self) -> _types_pb2.Price: ...
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_types_pb2.Warning.ValueType]: ...
+    @_builtins.property
+    def head(self) -> _types_pb2.BlockRef:
+        """Of the head at which it was quoted."""
+
+    def __init__(
+        self,
+        *,
+        schedule_cycles: _builtins.int = ...,
+        schedule_cells: _builtins.int = ...,
+        schedule_cost: _builtins.str = ...,
+        cycles_limit: _builtins.int = ...,
+        cells_limit: _builtins.int = ...,
+        price: _types_pb2.Price | None = ...,
+        max_cost: _builtins.str = ...,
+        expires_at: _builtins.int = ...,
+        balance: _builtins.str = ...,
+        pending_timers: _builtins.int = ...,
+        pending_cost: _builtins.str = ...,
+        fires_covered: _builtins.int = ...,
+        fires_free: _builtins.int = ...,
+        fires_a_block: _builtins.int = ...,
+        warnings: _abc.Iterable[_types_pb2.Warning.ValueType] | None = ...,
+        text: _builtins.str = ...,
+        head: _types_pb2.BlockRef | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "price", b"price"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["balance", b"balance", "cells_limit", b"cells_limit", "cycles_limit", b"cycles_limit", "expires_at", b"expires_at", "fires_a_block", b"fires_a_block", "fires_covered", b"fires_covered", "fires_free", b"fires_free", "head", b"head", "max_cost", b"max_cost", "pending_cost", b"pending_cost", "pending_timers", b"pending_timers", "price", b"price", "schedule_cells", b"schedule_cells", "schedule_cost", b"schedule_cost", "schedule_cycles", b"schedule_cycles", "text", b"text", "warnings", b"warnings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuoteTimerResponse: _TypeAlias = QuoteTimerResponse  # noqa: Y015

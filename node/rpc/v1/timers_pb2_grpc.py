@@ -45,6 +45,21 @@ class TimerServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersResponse.FromString,
                 _registered_method=True)
+        self.ExplainTimer = channel.unary_unary(
+                '/cowboy.devnet.v1.TimerService/ExplainTimer',
+                request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainTimerRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainTimerResponse.FromString,
+                _registered_method=True)
+        self.ExplainBlock = channel.unary_unary(
+                '/cowboy.devnet.v1.TimerService/ExplainBlock',
+                request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockResponse.FromString,
+                _registered_method=True)
+        self.QuoteTimer = channel.unary_unary(
+                '/cowboy.devnet.v1.TimerService/QuoteTimer',
+                request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.QuoteTimerRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.QuoteTimerResponse.FromString,
+                _registered_method=True)
 
 
 class TimerServiceServicer:
@@ -64,6 +79,28 @@ class TimerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExplainTimer(self, request, context):
+        """Why a timer did what it did, from what was recorded when it was decided, and what
+        awaits it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainBlock(self, request, context):
+        """The same seen from a block: every due timer in the order in which it was looked at.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def QuoteTimer(self, request, context):
+        """What a timer would cost, at the prices of the next block.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TimerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -76,6 +113,21 @@ def add_TimerServiceServicer_to_server(servicer, server):
                     servicer.ListTimers,
                     request_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersResponse.SerializeToString,
+            ),
+            'ExplainTimer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainTimer,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainTimerRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainTimerResponse.SerializeToString,
+            ),
+            'ExplainBlock': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainBlock,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockResponse.SerializeToString,
+            ),
+            'QuoteTimer': grpc.unary_unary_rpc_method_handler(
+                    servicer.QuoteTimer,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.QuoteTimerRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.QuoteTimerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -133,6 +185,87 @@ class TimerService:
             '/cowboy.devnet.v1.TimerService/ListTimers',
             node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainTimer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.TimerService/ExplainTimer',
+            node_dot_rpc_dot_v1_dot_timers__pb2.ExplainTimerRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_timers__pb2.ExplainTimerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainBlock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.TimerService/ExplainBlock',
+            node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def QuoteTimer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.TimerService/QuoteTimer',
+            node_dot_rpc_dot_v1_dot_timers__pb2.QuoteTimerRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_timers__pb2.QuoteTimerResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -36,6 +36,14 @@ class TimerServiceStub:
     GetTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.GetTimerRequest, _timers_pb2.GetTimerResponse]
     """Pending, or how it ended and where."""
     ListTimers: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ListTimersRequest, _timers_pb2.ListTimersResponse]
+    ExplainTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ExplainTimerRequest, _timers_pb2.ExplainTimerResponse]
+    """Why a timer did what it did, from what was recorded when it was decided, and what
+    awaits it.
+    """
+    ExplainBlock: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ExplainBlockRequest, _timers_pb2.ExplainBlockResponse]
+    """The same seen from a block: every due timer in the order in which it was looked at."""
+    QuoteTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.QuoteTimerRequest, _timers_pb2.QuoteTimerResponse]
+    """What a timer would cost, at the prices of the next block."""
 
 @_typing.type_check_only
 class TimerServiceAsyncStub(TimerServiceStub):
@@ -45,6 +53,14 @@ class TimerServiceAsyncStub(TimerServiceStub):
     GetTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.GetTimerRequest, _timers_pb2.GetTimerResponse]  # type: ignore[assignment]
     """Pending, or how it ended and where."""
     ListTimers: _aio.UnaryUnaryMultiCallable[_timers_pb2.ListTimersRequest, _timers_pb2.ListTimersResponse]  # type: ignore[assignment]
+    ExplainTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.ExplainTimerRequest, _timers_pb2.ExplainTimerResponse]  # type: ignore[assignment]
+    """Why a timer did what it did, from what was recorded when it was decided, and what
+    awaits it.
+    """
+    ExplainBlock: _aio.UnaryUnaryMultiCallable[_timers_pb2.ExplainBlockRequest, _timers_pb2.ExplainBlockResponse]  # type: ignore[assignment]
+    """The same seen from a block: every due timer in the order in which it was looked at."""
+    QuoteTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.QuoteTimerRequest, _timers_pb2.QuoteTimerResponse]  # type: ignore[assignment]
+    """What a timer would cost, at the prices of the next block."""
 
 class TimerServiceServicer(metaclass=_abc_1.ABCMeta):
     """Timers, live ones and how others ended."""
@@ -63,5 +79,31 @@ class TimerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _timers_pb2.ListTimersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_timers_pb2.ListTimersResponse, _abc.Awaitable[_timers_pb2.ListTimersResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def ExplainTimer(
+        self,
+        request: _timers_pb2.ExplainTimerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_timers_pb2.ExplainTimerResponse, _abc.Awaitable[_timers_pb2.ExplainTimerResponse]]:
+        """Why a timer did what it did, from what was recorded when it was decided, and what
+        awaits it.
+        """
+
+    @_abc_1.abstractmethod
+    def ExplainBlock(
+        self,
+        request: _timers_pb2.ExplainBlockRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_timers_pb2.ExplainBlockResponse, _abc.Awaitable[_timers_pb2.ExplainBlockResponse]]:
+        """The same seen from a block: every due timer in the order in which it was looked at."""
+
+    @_abc_1.abstractmethod
+    def QuoteTimer(
+        self,
+        request: _timers_pb2.QuoteTimerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_timers_pb2.QuoteTimerResponse, _abc.Awaitable[_timers_pb2.QuoteTimerResponse]]:
+        """What a timer would cost, at the prices of the next block."""
 
 def add_TimerServiceServicer_to_server(servicer: TimerServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

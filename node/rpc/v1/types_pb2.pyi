@@ -74,12 +74,32 @@ class _WarningEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Warning.Value
     WARNING_UNSPECIFIED: _Warning.ValueType  # 0
     WARNING_EXPIRES_BEFORE_DUE: _Warning.ValueType  # 1
     """A timer it scheduled expires before it is due: it never fires unless extended."""
+    WARNING_FEW_FIRES_FILL_A_BLOCK: _Warning.ValueType  # 2
+    """Of a quote, as the others: so few fires with this limit fill the timer lane of a
+    block that others are put off. State a gas limit near what the handler uses.
+    """
+    WARNING_PAYER_CANNOT_PAY: _Warning.ValueType  # 3
+    """The payer's balance does not cover one such fire beside the reserves of its
+    pending timers: it would be removed when it is due.
+    """
+    WARNING_TIMER_LIMIT_REACHED: _Warning.ValueType  # 4
+    """The actor holds as many timers as it may: the call would be refused."""
 
 class Warning(_Warning, metaclass=_WarningEnumTypeWrapper): ...
 
 WARNING_UNSPECIFIED: Warning.ValueType  # 0
 WARNING_EXPIRES_BEFORE_DUE: Warning.ValueType  # 1
 """A timer it scheduled expires before it is due: it never fires unless extended."""
+WARNING_FEW_FIRES_FILL_A_BLOCK: Warning.ValueType  # 2
+"""Of a quote, as the others: so few fires with this limit fill the timer lane of a
+block that others are put off. State a gas limit near what the handler uses.
+"""
+WARNING_PAYER_CANNOT_PAY: Warning.ValueType  # 3
+"""The payer's balance does not cover one such fire beside the reserves of its
+pending timers: it would be removed when it is due.
+"""
+WARNING_TIMER_LIMIT_REACHED: Warning.ValueType  # 4
+"""The actor holds as many timers as it may: the call would be refused."""
 Global___Warning: _TypeAlias = Warning  # noqa: Y015
 
 class _BlockView:

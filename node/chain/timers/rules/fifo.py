@@ -61,6 +61,10 @@ class Fifo:
         first = calendar.first(reader, floor)
         return None if first is None else Height(max(first, head + 1))
 
+    def examined_at(self, timer: Timer, head: int) -> Height:
+        """Its due height; overdue, in every block."""
+        return Height(max(timer.height, head + 1))
+
     def run_lane(self, block: BlockContext) -> None:
         """CIP-5 §5.1 steps 2 to 5."""
         _classify(block, due_timers(block), self.price(block.before))
@@ -85,8 +89,8 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
             numbers = {"limit": limit, "reserved": reserved, "lane": lane}
             put_off(block, timer, "lane", numbers)
         else:
+            pre_charge(block, timer, limit, price, reserved)
             reserved += limit
-            pre_charge(block, timer, limit, price)
 
 
 def _run_queue(block: BlockContext) -> None:

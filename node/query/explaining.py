@@ -1,0 +1,199 @@
+"""Why a timer did what it did, and what awaits it; the same seen from a block.
+
+Rules: the past is told from what was recorded when it was decided, with the numbers
+that were compared then (D17); nothing of it is computed anew. Only the forecast of a
+live timer is computed, from the present state, and says so. Both are bounded: put-offs
+lie in the traces of blocks alone, and are looked for from the latest on back.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+
+from node.chain.block import Receipt
+from node.chain.forecast import Forecast, forecast
+from node.chain.timers.calendar import load_timer
+from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.transition import State
+from node.history import (
+    PlacedDecision,
+    load_put_offs,
+    load_results,
+    load_timer_life,
+    load_trace,
+)
+from node.primitives.types import Address, Height, TimerId
+from node.query.errors import HeightNotReached, Missing, NotFound
+from node.query.timers import LiveTimer, placed
+
+STEPS_MAX = 1_000
+"""Decisions about one timer that are told, the first and the latest ones."""
+
+PUT_OFF_HEIGHTS_MAX = 1_000
+"""Heights that are searched for put-offs: some milliseconds of short traces."""
+
+PUT_OFF_BYTES_MAX = 8 << 20
+"""Of traces read for that: of the longest, some four blocks'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One decision about a timer, where, and the execution that belongs to it."""
+
+    height: Height
+    decision: TimerDecision
+    receipt: Receipt | None = None
+    """Of the fire, or of the execution that scheduled or cancelled it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimerExplanation:
+    """A timer's life so far, and what awaits it."""
+
+    timer_id: TimerId
+    actor: Address
+    fee_payer: Address
+    due_height: Height
+    live: LiveTimer | None
+    """Its record and place while it waits."""
+    steps: tuple[Step, ...]
+    """Every decision in order, but for what is said to be left out."""
+    put_offs_before: Height | None
+    """Put-offs below this height were not looked for; None when all are there."""
+    is_cut: bool
+    """Whether there were more decisions than `STEPS_MAX` beside the put-offs."""
+    forecast: Forecast | None
+    """Of a live timer."""
+
+    @property
+    def end(self) -> Step | None:
+        """How it ended, if it did."""
+        last = self.steps[-1] if self.steps else None
+        return last if last is not None and last.decision.is_final else None
+
+
+def explain_timer(
+    state: State, timer_id: bytes, put_offs_to: int | None = None
+) -> TimerExplanation:
+    """A timer's life from the history, and what awaits it.
+
+    Args:
+        state: whose head it is.
+        timer_id: of a timer, live or ended.
+        put_offs_to: the highest height at which put-offs are sought.
+
+    Raises:
+        NotFound: TIMER.
+    """
+    life = load_timer_life(state.snapshot, timer_id, STEPS_MAX)
+    if not life:
+        raise NotFound(Missing.TIMER, timer_id)
+    end = life[-1]
+    last = end.height if end.decision.is_final else state.head.height
+    if put_offs_to is not None:
+        last = min(last, Height(put_offs_to))
+    due = life[0].decision.due_height
+    put_offs, before = _put_offs(state, timer_id, due, last)
+    life = sorted([*life, *put_offs], key=lambda one: (one.height, one.index))
+    return explain(
+        state,
+        (_with_receipt(state, one.height, one.decision) for one in life),
+        put_offs_before=before,
+        is_cut=len(life) - len(put_offs) > STEPS_MAX,
+    )
+
+
+def explain(
+    state: State,
+    steps: Iterable[Step],
+    *,
+    put_offs_before: Height | None = None,
+    is_cut: bool = False,
+) -> TimerExplanation:
+    """The same of steps that are at hand, at least one, in order."""
+    told = tuple(steps)
+    first = told[0].decision
+    timer = load_timer(state.snapshot, first.timer_id)
+    return TimerExplanation(
+        first.timer_id,
+        first.actor,
+        first.fee_payer,
+        first.due_height,
+        None if timer is None else placed(state, timer),
+        told,
+        put_offs_before,
+        is_cut,
+        None if timer is None else forecast(state, timer),
+    )
+
+
+def _put_offs(
+    state: State, timer_id: bytes, due: int, last: int
+) -> tuple[list[PlacedDecision], Height | None]:
+    """Put-offs from `due` to `last`, and below which height none was sought."""
+    found: list[PlacedDecision] = []
+    size, looked = 0, count(1)
+    for height, read, put_off in load_put_offs(state.snapshot, timer_id, due, last):
+        if put_off is not None:
+            found.append(put_off)
+        size += read
+        if size >= PUT_OFF_BYTES_MAX or next(looked) >= PUT_OFF_HEIGHTS_MAX:
+            return found, height if height > due else None
+    return found, None
+
+
+def _with_receipt(state: State, height: Height, decision: TimerDecision) -> Step:
+    """A step with its receipt; an extension changed nothing but the expiry."""
+    if decision.receipt_index is None or decision.decision is Decision.EXTENDED:
+        return Step(height, decision)
+    receipts, _ = load_results(state.snapshot, height)
+    return Step(height, decision, receipts[decision.receipt_index])
+
+
+@dataclass(frozen=True, slots=True)
+class BlockExplanation:
+    """What a block decided about timers."""
+
+    height: Height
+    due: tuple[TimerDecision, ...]
+    """About the timers it looked at, in the order of looking: (height, sequence)."""
+    changes: tuple[TimerDecision, ...]
+    """What executions scheduled, extended and cancelled, in their order."""
+
+    @property
+    def decisions(self) -> tuple[TimerDecision, ...]:
+        """Both, one after the other."""
+        return self.due + self.changes
+
+
+def explain_block(state: State, height: int) -> BlockExplanation:
+    """What the block at a height decided about timers.
+
+    Inside a run nothing is due, so nothing was decided.
+
+    Raises:
+        HeightNotReached: It is above the head.
+    """
+    if height > state.head.height:
+        raise HeightNotReached(height, state.head.height)
+    return explain_trace(Height(height), load_trace(state.snapshot, Height(height)))
+
+
+def explain_trace(height: Height, trace: Iterable[TimerDecision]) -> BlockExplanation:
+    """The same of a trace that is at hand."""
+    due, changes = list[TimerDecision](), list[TimerDecision]()
+    for decision in trace:
+        (due if is_of_lane(decision) else changes).append(decision)
+    due.sort(key=lambda one: (one.due_height, one.numbers.get("sequence", 0)))
+    return BlockExplanation(height, tuple(due), tuple(changes))
+
+
+def is_of_lane(decision: TimerDecision) -> bool:
+    """Whether a block decided it on looking at a due timer, or in its queue (D21)."""
+    match decision.decision:
+        case Decision.SCHEDULED | Decision.EXTENDED:
+            return False
+        case Decision.CANCELLED:
+            return "refunded" in decision.numbers
+        case _:
+            return True

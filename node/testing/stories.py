@@ -1,0 +1,75 @@
+"""Explanations of timers and blocks as a test sees them: printing one tells it.
+
+A `Devnet` keeps every result, so nothing has to be looked for, and nothing is left out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+from typing_extensions import override
+
+from node.chain.transition import BlockResult, State
+from node.primitives.types import Height
+from node.query.errors import Missing, NotFound
+from node.query.explaining import (
+    BlockExplanation,
+    Step,
+    TimerExplanation,
+    explain,
+    explain_trace,
+)
+from node.query.telling import tell_block, tell_timer
+
+__all__ = ["BlockStory", "TimerStory", "block_story", "timer_story"]
+
+
+class TimerStory(TimerExplanation):
+    """A timer's life so far, and what awaits it; prints as sentences."""
+
+    __slots__ = ()
+
+    @override
+    def __repr__(self) -> str:
+        return tell_timer(self)
+
+
+class BlockStory(BlockExplanation):
+    """What a block decided about timers; prints as sentences."""
+
+    __slots__ = ()
+
+    @override
+    def __repr__(self) -> str:
+        return tell_block(self)
+
+
+def timer_story(
+    state: State, results: Iterable[BlockResult], timer_id: bytes
+) -> TimerStory:
+    """The story of a timer out of every result since genesis.
+
+    Raises:
+        NotFound: no timer ever had this id.
+    """
+    steps = [
+        Step(
+            result.header.height,
+            decision,
+            None
+            if decision.receipt_index is None
+            else result.receipts[decision.receipt_index],
+        )
+        for result in results
+        for decision in result.trace
+        if decision.timer_id == timer_id
+    ]
+    if not steps:
+        raise NotFound(Missing.TIMER, timer_id)
+    told = explain(state, steps)
+    return TimerStory(*(getattr(told, field.name) for field in fields(told)))
+
+
+def block_story(height: int, result: BlockResult) -> BlockStory:
+    """The story of a height; within a run nothing was decided."""
+    told = explain_trace(Height(height), result.trace)
+    return BlockStory(*(getattr(told, field.name) for field in fields(told)))
