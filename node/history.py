@@ -53,6 +53,7 @@ __all__ = [
     "load_header_over",
     "load_height_by_hash",
     "load_put_offs",
+    "load_raw_transactions",
     "load_results",
     "load_run_config",
     "load_timer_decisions",
@@ -251,11 +252,18 @@ def load_block(snapshot: Snapshot, height: Height) -> Block | None:
     header = load_header(snapshot, height)
     if header is None:
         return None
+    stored = load_raw_transactions(snapshot, height)
+    return Block(header, tuple(_decode_stored(*pair) for pair in stored))
+
+
+def load_raw_transactions(
+    snapshot: Snapshot, height: Height
+) -> list[tuple[Address, bytes]]:
+    """Sender and bytes of each transaction of the block at a height."""
     data = snapshot.get(keys.body(height))
     if data is None:
-        return Block(header, ())
-    stored = cast("list[_StoredTransaction]", codec.decode(data))
-    return Block(header, tuple(_decode_stored(*pair) for pair in stored))
+        return []
+    return cast("list[_StoredTransaction]", codec.decode(data))
 
 
 def load_transaction_location(

@@ -36,6 +36,7 @@ _COMMANDS = {
     "advance": "Let time pass.",
     "mining": "When blocks are made.",
     "snapshot": "Heights to return to.",
+    "replay": "Execute a folder's blocks again, and compare.",
 }
 """Every command, in the order of the help."""
 
@@ -58,6 +59,7 @@ _MODULES = {
     "advance": "developing",
     "mining": "developing",
     "snapshot": "snapshots",
+    "replay": "offline",
 }
 
 

@@ -22,7 +22,14 @@ from node.state import keys
 from node.state.commitment import TreeCaches, find_unproven, state_root_of_pages
 from node.state.store import Snapshot, Store, WriteSet
 
-__all__ = ["DamagedChain", "ForeignGenesis", "Opened", "open_chain", "reset_chain"]
+__all__ = [
+    "DamagedChain",
+    "ForeignGenesis",
+    "Opened",
+    "load_genesis",
+    "open_chain",
+    "reset_chain",
+]
 
 TAIL_HEADERS = 64
 """Headers whose hashes are checked when a chain is opened."""
@@ -59,15 +66,12 @@ def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opene
         DamagedChain: What is there cannot be trusted.
     """
     snapshot = store.snapshot()
-    document = snapshot.get(keys.GENESIS)
-    if document is None:
-        if snapshot.get(keys.HEAD) is not None:
-            raise DamagedChain("the folder holds blocks but no genesis")
+    stored = load_genesis(snapshot)
+    if stored is None:
         genesis = want(None)
         return Opened(_begin(store, genesis), genesis, is_fresh=True)
-    stored = _parse_stored(document)
     wanted = want(stored)
-    if wanted.encode() != document:
+    if wanted.encode() != snapshot.get(keys.GENESIS):
         raise ForeignGenesis(_describe_difference(stored, wanted))
     if chainstore.is_clearing(snapshot):
         return Opened(reset_chain(store, stored), stored, is_fresh=False)
@@ -103,7 +107,17 @@ def _open(genesis: Genesis, head: Header, snapshot: Snapshot) -> State:
     return open_state(genesis.params, head, snapshot, Caches(trees=TreeCaches()))
 
 
-def _parse_stored(document: bytes) -> Genesis:
+def load_genesis(snapshot: Snapshot) -> Genesis | None:
+    """The genesis of the chain in a store; None in an empty one.
+
+    Raises:
+        DamagedChain: It cannot be read, or is missing below blocks.
+    """
+    document = snapshot.get(keys.GENESIS)
+    if document is None:
+        if snapshot.get(keys.HEAD) is not None:
+            raise DamagedChain("the folder holds blocks but no genesis")
+        return None
     try:
         return parse_genesis(codec.decode(document))  # type: ignore[arg-type]
     except (codec.MalformedCbor, InvalidGenesis) as error:

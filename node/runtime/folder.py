@@ -1,0 +1,67 @@
+"""The folder of a chain, opened by a command while no node runs on it.
+
+Rules: a folder that holds no chain is refused before anything is made in it, and so
+is one whose last node was killed in the middle of a rewind, which only a start
+finishes. Opening takes the lock that a node takes.
+"""
+
+# ruff: noqa: N818 - it names a condition of the folder
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from node import history
+from node.chain.block import Header
+from node.chain.genesis import Genesis
+from node.runtime.startup import DamagedChain, load_genesis
+from node.state import keys
+from node.state.leveldb import FORMAT_FILE, LevelStore
+from node.state.store import Snapshot
+
+__all__ = ["Folder", "NoChain", "open_folder"]
+
+
+class NoChain(Exception):
+    """There is nothing in the folder that a command could work on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A chain at rest."""
+
+    store: LevelStore
+    snapshot: Snapshot
+    genesis: Genesis
+    head: Header
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[Folder]:
+    """Open a chain's folder; closed at the end of the `with`.
+
+    Raises:
+        NoChain: There is no chain, or one on its way back.
+        DamagedChain: What is there cannot be read.
+        StoreError: As `LevelStore`.
+    """
+    if not (path / FORMAT_FILE).exists():
+        raise NoChain(
+            f"{path} holds no chain: give the --data-dir that a node was started with"
+        )
+    with LevelStore(path) as store:
+        snapshot = store.snapshot()
+        genesis = load_genesis(snapshot)
+        if genesis is None:
+            raise NoChain(f"{path} holds no chain yet: start a node on it first")
+        if snapshot.get(keys.UNFINISHED) is not None:
+            raise NoChain(
+                f"the chain in {path} was being taken back when its node was killed: "
+                "start a node on it once, which finishes that"
+            )
+        if snapshot.get(keys.HEAD) is None:
+            raise DamagedChain(f"{path} holds a genesis but no block")
+        head = history.load_head(snapshot)
+        assert head is not None, "its height was just read"
+        yield Folder(store, snapshot, genesis, head)
