@@ -2,15 +2,21 @@
 
 import ast
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
 
 from pvm import syntax
 from pvm.expressions import Expressions
 from pvm.facts import Facts
+from pvm.ledger import PAID, Ledger
 from pvm.pricing import FREE, Price
 from pvm.syntax import assign, call, constant, load, store
 
 ENTRY_DEPTH = "_e"
 """Local of a function that counts depth: the depth it found."""
+
+
+_NOWHERE: Final[AbstractContextManager[None]] = nullcontext()
 
 
 class Blocks(Expressions):
@@ -23,9 +29,11 @@ class Blocks(Expressions):
         self.caught: list[str] = []
         """Variables of the handlers around, innermost last; "" without one."""
         self.unique = 0
+        self.ledger: Ledger | None = None
+        """Where blocks are written down, if a tool asks."""
 
-    def charge(self, price: Price) -> list[ast.stmt]:
-        """Pay for a block."""
+    def charge(self, price: Price, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
+        """Pay for a block, of which `body` are the statements."""
         tests: list[ast.expr] = []
         if price.cycles:
             self.used.add("_cycles")
@@ -36,12 +44,16 @@ class Blocks(Expressions):
         if not tests:
             return []
         test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
-        return [ast.If(test, [ast.Expr(call("_halt"))], [])]
+        paid: ast.stmt = ast.If(test, [ast.Expr(call("_halt"))], [])
+        if self.ledger is None:
+            return [paid]
+        number = self.ledger.add(self.pricing, body, price)
+        return [paid, ast.Expr(call(PAID, constant(number)))]
 
     def block(self, body: Sequence[ast.stmt], more: Price = FREE) -> list[ast.stmt]:
         """A block with its charge; never empty."""
         price = self.pricing.block(body).plus(more)
-        return self.charge(price) + self.statements(body) or [ast.Pass()]
+        return self.charge(price, body) + self.statements(body) or [ast.Pass()]
 
     def statements(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
         """Statements that their block has paid for."""
@@ -51,11 +63,16 @@ class Blocks(Expressions):
         """One statement; what comes of it has its position."""
         self.scope.temporaries = 0
         name = f"_write_{type(node).__name__.lower()}"
-        written: list[ast.stmt] = getattr(self, name)(node)
+        with self.place(node):
+            written: list[ast.stmt] = getattr(self, name)(node)
         for statement in written:
             if not hasattr(statement, "lineno"):
                 ast.copy_location(statement, node)
         return written
+
+    def place(self, node: ast.stmt) -> AbstractContextManager[None]:
+        """What is written inside stands in `node`."""
+        return _NOWHERE if self.ledger is None else self.ledger.at(node)
 
     def fresh(self, prefix: str) -> str:
         """A name that lives longer than a statement."""
@@ -74,11 +91,11 @@ class Blocks(Expressions):
             return [assign("_depth", load(ENTRY_DEPTH)), *body]
         return [ast.Assign([one_deeper()], load(ENTRY_DEPTH)), *body]
 
-    def enter(self, price: Price) -> list[ast.stmt]:
+    def enter(self, price: Price, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
         """Pay for a block that counts depth, and take one of it (`pvm.depth`)."""
         self.used.add("_depth")
         taken = ast.Assign([store(ENTRY_DEPTH), one_deeper()], load("_depth"))
-        return [*self.charge(price), taken]
+        return [*self.charge(price, body), taken]
 
 
 def one_deeper() -> ast.List:

@@ -8,6 +8,7 @@ from types import CodeType
 from pvm.decorators import Marks
 from pvm.errors import CompileError
 from pvm.facts import Facts, gather
+from pvm.ledger import Ledger
 from pvm.libraries import find_module
 from pvm.pipeline import compile_module
 
@@ -33,14 +34,14 @@ class ActorCode:
     """For the author, in the receipt of the deployment."""
 
 
-def compile_actor(source: bytes) -> ActorCode:
-    """Compile an actor's source.
+def compile_actor(source: bytes, ledger: Ledger | None = None) -> ActorCode:
+    """Compile an actor's source; with a ledger for tools, not for a chain.
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses.
     """
-    tree, code, marks = compile_module(source, find_module)
+    tree, code, marks = compile_module(source, find_module, ledger=ledger)
     facts = gather(tree, find_module)
     return _actor_code(tree, facts, code, marks)
 

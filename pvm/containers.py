@@ -52,10 +52,19 @@ def delete(vm: Execution, container: object, wanted: object) -> None:
         note_deletion(vm, container)
 
 
+_SLICED = frozenset({str, bytes, list, tuple, range})
+
+
 def slice_(
     vm: Execution, container: object, start: object, stop: object, step: object
 ) -> object:
-    """`container[start:stop:step]`: the result is paid."""
+    """`container[start:stop:step]`: the result is paid.
+
+    No method of an actor's gets a slice: it would cut lists unpaid with it, and one
+    interpreter takes it for a key of a dict.
+    """
+    if type(container) not in _SLICED:
+        raise refused(TypeError("only texts, bytes, lists, tuples, ranges are sliced"))
     vm.charge(costs.OPERATION)
     result: object = operator.getitem(container, slice(start, stop, step))  # type: ignore[call-overload]
     pay_for_built(vm, result)

@@ -44,9 +44,9 @@ class Definitions(Protection):
         price = self.pricing.block(node.body).plus(more)
         price = price.plus(Price(costs.FUNCTION_ENTRY, 0))
         if not is_counted:
-            body = self.charge(price) + self.statements(node.body)
+            body = self.charge(price, node.body) + self.statements(node.body)
             return self._declared(body)
-        head = self.enter(price)
+        head = self.enter(price, node.body)
         body = self.statements(node.body) or [ast.Pass()]
         restore = assign("_depth", load(ENTRY_DEPTH))
         return self._declared([*head, ast.Try(body, [], [], [restore])])
@@ -55,7 +55,7 @@ class Definitions(Protection):
         """Pay for the generator, then make it: `_generator(…)` has the body."""
         self.scope = Scope(has_depth=True)
         price = self.pricing.block(node.body).plus(Price(costs.RESUME, 0))
-        head = self.enter(price)
+        head = self.enter(price, node.body)
         body = self.statements(node.body)
         restore = ast.If(
             syntax.compare(load(ENTRY_DEPTH), ast.IsNot(), constant(None)),
@@ -97,7 +97,9 @@ class Definitions(Protection):
             if isinstance(part, ast.FunctionDef):
                 self.pricing.prepaid_subject = _first_parameter(part) if pays else None
                 more = Price(0, instance) if part.name == "__init__" else FREE
-                body.append(ast.copy_location(self._write_function(part, more), part))
+                with self.place(part):
+                    written = self._write_function(part, more)
+                body.append(ast.copy_location(written, part))
                 self.pricing.prepaid_subject = None
             else:
                 body += self.statement(part)

@@ -14,6 +14,7 @@ from pvm import costs, syntax
 from pvm.blocks import ENTRY_DEPTH
 from pvm.definitions import Definitions
 from pvm.facts import gather
+from pvm.ledger import Ledger
 from pvm.parser import flatten_positions
 from pvm.pricing import FREE, Price
 from pvm.syntax import assign, call, constant, load, store
@@ -32,9 +33,13 @@ _IN_PLACE: Mapping[type[ast.operator], str] = {
 }
 
 
-def instrument(tree: ast.Module) -> ast.Module:
-    """The instrumented module of a tree that passed the gate."""
+def instrument(tree: ast.Module, ledger: Ledger | None = None) -> ast.Module:
+    """The instrumented module of a tree that passed the gate.
+
+    With a ledger its blocks are written down, and each says when it is paid.
+    """
     writer = _Statements(gather(tree))
+    writer.ledger = ledger
     module = writer.module(tree)
     flatten_positions(module)
     return ast.fix_missing_locations(module)
@@ -69,7 +74,7 @@ class _Statements(Definitions):
 
     def module(self, tree: ast.Module) -> ast.Module:
         self.scope = Scope(is_module=True, has_depth=True)
-        body = self.charge(self.pricing.block(tree.body))
+        body = self.charge(self.pricing.block(tree.body), tree.body)
         body += self.statements(tree.body)
         names = module_names(tree.body)
         head: list[ast.stmt] = [ast.Nonlocal(list(CELLS))]

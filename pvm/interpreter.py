@@ -24,23 +24,31 @@ _CONSTRUCTORS = frozenset({"deploy", "init"})
 _PAYLOAD_ONLY = 1
 
 
-def execute(code: ActorCode, message: Message, host: Host, meter: Meter) -> Outcome:
+def execute(
+    code: ActorCode,
+    message: Message,
+    host: Host,
+    meter: Meter,
+    own: Execution | None = None,
+) -> Outcome:
     """Run the handler that `message` names, in a namespace of its own.
 
     In a deployment the module's body runs even if there is no handler, so that an
     actor whose body fails is not deployed. What was used is read from `meter`;
-    undoing the effects of a failure is the caller's part.
+    undoing the effects of a failure is the caller's part. A tool may give an
+    `Execution` of its own, which stays its own.
     """
     handler = find_handler(code, message)
     if handler is None and message.entry is Entry.CALL:
         return Outcome(b"", handler_not_found(message.handlers, code.handlers))
-    vm = take()
+    vm = own or take()
     vm.begin(meter, host, message, handler or "")
     try:
         outcome = _outcome(code, vm, handler)
     finally:
         vm.end()
-    give_back(vm)
+    if own is None:
+        give_back(vm)
     return outcome
 
 

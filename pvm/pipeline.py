@@ -15,6 +15,7 @@ from pvm.facts import gather
 from pvm.gate import restrict
 from pvm.imports import Find, resolve
 from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
+from pvm.ledger import Ledger
 from pvm.lost_writes import first_lost_write, hint
 from pvm.parser import parse, refuse
 from pvm.policy import check_policy
@@ -24,7 +25,10 @@ _FRAMES = 8 * language.LEVELS_MAX + 1_000
 
 
 def compile_module(
-    source: bytes, find: Find, file: str = language.ACTOR_FILE
+    source: bytes,
+    find: Find,
+    file: str = language.ACTOR_FILE,
+    ledger: Ledger | None = None,
 ) -> tuple[ast.Module, CodeType, Marks]:
     """The module as it passed the gate, the body that runs, what decorators say.
 
@@ -32,6 +36,7 @@ def compile_module(
         source: of an actor, or of a module of the library.
         find: what each module that can be imported offers.
         file: the name by which failures are located.
+        ledger: where the prices of its blocks are written down, for tools.
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
@@ -46,7 +51,7 @@ def compile_module(
         marks = replace(write_out(tree, gather(tree, find)), hint=told)
         tree = desugar(tree)
         tree = restrict(tree)
-        code = _module_code(_compile(instrument(tree), file))
+        code = _module_code(_compile(instrument(tree, ledger), file))
     return tree, code, marks
 
 

@@ -38,7 +38,7 @@ class Protection(Blocks):
         if name is None and is_again:
             name = self.fresh("_x")
         price = self.pricing.block(node.body).plus(Price(costs.HANDLER, 0))
-        head = self.restored(self.charge(price))
+        head = self.restored(self.charge(price, node.body))
         held = ""
         if name is not None:
             head.append(assign(name, call("_caught", load(name))))

@@ -673,3 +673,23 @@ def len(x):
 int = 5
 def run():
     return [len([]), int, 3 + int]
+---
+# expect: TypeError
+class A:
+    def __getitem__(self, k):
+        return k
+def run():
+    cut = A()[0:]
+    row = [0] * 50000
+    kept = []
+    while True:
+        kept.append(row[cut])
+---
+# expect: TypeError
+def run():
+    return {"a": 1}[0:1]
+---
+# expect: TypeError
+def run():
+    from_storage = pvm_host.context()
+    return from_storage[0:1]
