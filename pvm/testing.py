@@ -75,8 +75,8 @@ class World:
     """Actors, their state and balances."""
 
     environment: Environment = ENVIRONMENT
-    codes: dict[bytes, ActorCode] = field(default_factory=dict)
-    sources: dict[bytes, bytes] = field(default_factory=dict)
+    codes: dict[bytes, ActorCode] = field(default_factory=dict, repr=False)
+    sources: dict[bytes, bytes] = field(default_factory=dict, repr=False)
     state: dict[tuple[bytes, bytes], bytes] = field(default_factory=dict)
     balances: dict[bytes, int] = field(default_factory=dict)
     worker: Worker = field(default_factory=Worker)

@@ -65,7 +65,8 @@ def test_a_line_has_what_it_makes_the_meter_count(world):
     lines = world.profile(world.add(SOURCE), "run").lines
     assert lines[2] > 5 * 100
     assert lines[3] > 5 * 300
-    assert lines[9] == 10 * 2
+    assert lines[9] % 10 == 0
+    assert lines[14] == 1
     assert lines[16] > 200
     assert 17 in lines
     assert NO_LINE in lines
