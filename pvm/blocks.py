@@ -11,6 +11,7 @@ from pvm.facts import Facts
 from pvm.ledger import PAID, Ledger
 from pvm.pricing import FREE, Price
 from pvm.syntax import assign, call, constant, load, store
+from pvm.walking import handled
 
 ENTRY_DEPTH = "_e"
 """Local of a function that counts depth: the depth it found."""
@@ -24,6 +25,9 @@ class Blocks(Expressions):
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
+        self._write_statements: dict[type[ast.AST], syntax.StatementRewriting] = {
+            kind: getattr(self, name) for kind, name in handled(self, "_write_")
+        }
         self.used: set[str] = set()
         """Cells that the function being written assigns."""
         self.caught: list[str] = []
@@ -62,12 +66,12 @@ class Blocks(Expressions):
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         """One statement; what comes of it has its position."""
         self.scope.temporaries = 0
-        name = f"_write_{type(node).__name__.lower()}"
+        write = self._write_statements[node.__class__]
         with self.place(node):
-            written: list[ast.stmt] = getattr(self, name)(node)
+            written = write(node)
         for statement in written:
             if not hasattr(statement, "lineno"):
-                ast.copy_location(statement, node)
+                statement.lineno, statement.col_offset = node.lineno, node.col_offset
         return written
 
     def place(self, node: ast.stmt) -> AbstractContextManager[None]:

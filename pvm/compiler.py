@@ -5,12 +5,11 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from types import CodeType
 
-from pvm.decorators import Marks
 from pvm.errors import CompileError
-from pvm.facts import Facts, gather
+from pvm.facts import Facts
 from pvm.ledger import Ledger
 from pvm.libraries import find_module
-from pvm.pipeline import compile_module
+from pvm.pipeline import Compiled, compile_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +40,7 @@ def compile_actor(source: bytes, ledger: Ledger | None = None) -> ActorCode:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses.
     """
-    tree, code, marks = compile_module(source, find_module, ledger=ledger)
-    facts = gather(tree, find_module)
-    return _actor_code(tree, facts, code, marks)
+    return _actor_code(compile_module(source, find_module, ledger=ledger))
 
 
 class CodeCache:
@@ -83,14 +80,13 @@ class CodeCache:
         return len(self._entries)
 
 
-def _actor_code(
-    tree: ast.Module, facts: Facts, code: CodeType, marks: Marks
-) -> ActorCode:
-    functions = _public(tree.body)
+def _actor_code(compiled: Compiled) -> ActorCode:
+    facts, marks = compiled.facts, compiled.marks
+    functions = _public(compiled.tree.body)
     actor_class = marks.actor_class or _actor_class(facts)
     methods = _methods(facts, actor_class)
     return ActorCode(
-        module=code,
+        module=compiled.code,
         handlers=tuple(dict.fromkeys([*functions, *methods])),
         functions=frozenset(functions),
         methods=frozenset(methods),

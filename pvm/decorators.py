@@ -201,7 +201,7 @@ def _write_class(
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
             marks = marks_of(part, facts)
-            rule = _rule(part, marks, has_access=has_access, is_quiet=is_quiet)
+            rule = _rule(part, facts, marks, has_access=has_access, is_quiet=is_quiet)
             callers: ast.expr = ast.Constant(None)
             if rule & Rule.LISTED:
                 name = f"{_CALLERS}{part.name}"
@@ -215,13 +215,14 @@ def _write_class(
 
 def _rule(
     node: ast.FunctionDef,
+    facts: Facts,
     marks: Mapping[str, ast.expr],
     *,
     has_access: bool,
     is_quiet: bool,
 ) -> Rule:
     rule = Rule(0)
-    is_handler = not node.name.startswith("_") and not is_generator(node)
+    is_handler = not node.name.startswith("_") and not is_generator(facts, node)
     is_handler = is_handler and len(node.decorator_list) == len(marks)
     if "public" in marks:
         rule |= Rule.PUBLIC

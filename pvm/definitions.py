@@ -12,6 +12,7 @@ from pvm.facts import is_generator
 from pvm.pricing import FREE, Price
 from pvm.protection import Protection
 from pvm.syntax import assign, call, constant, load
+from pvm.walking import walk
 from pvm.writer import Scope
 
 
@@ -26,7 +27,7 @@ class Definitions(Protection):
         parameters = self.parameters(node.args)
         outer = self.scope, self.used, self.caught
         self.used, self.caught = set(), []
-        if is_generator(node):
+        if is_generator(self.facts, node):
             body = self._generator_body(node)
         else:
             body = self._body(node, more)
@@ -83,7 +84,7 @@ class Definitions(Protection):
     def _write_classdef(self, node: ast.ClassDef) -> list[ast.stmt]:
         attributes = {
             part.attr
-            for part in ast.walk(node)
+            for part in walk(node)
             if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
         }
         pays = any(

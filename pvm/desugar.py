@@ -22,12 +22,14 @@ which no actor may use:
 """
 
 import ast
+from collections.abc import Callable, Iterator
 from typing import TypeVar, cast
 
 from typing_extensions import override
 
 from pvm import enum_bodies, language, records
-from pvm.facts import ENUM, Facts, gather
+from pvm.facts import ENUM, Facts
+from pvm.walking import FIELDS
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -40,10 +42,10 @@ MEMBERS = "hidden_members"
 _DROPPED = language.INERT_MODULES | language.COMPILER_MODULES.keys()
 
 
-def desugar(tree: ast.Module) -> ast.Module:
-    """Rewrite a tree that the policy accepted."""
-    _Desugarer(gather(tree)).visit(tree)
-    return ast.fix_missing_locations(tree)
+def desugar(tree: ast.Module, facts: Facts) -> ast.Module:
+    """Rewrite a tree that the policy accepted; statements have places then."""
+    _Desugarer(facts).visit(tree)
+    return tree
 
 
 def public_name(name: str) -> str:
@@ -68,6 +70,9 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(_load(name), list(arguments), [])
 
 
+_Visit = Callable[..., object]  # type: ignore[explicit-any] # by kind of node
+
+
 class _Desugarer(ast.NodeTransformer):
     """Visits bottom up; a statement may become several."""
 
@@ -75,6 +80,35 @@ class _Desugarer(ast.NodeTransformer):
         self.facts = facts
         self.fields = records.all_fields(facts)
         self.temporaries = 0
+        self.visits: dict[type[ast.AST], _Visit] = {
+            kind: getattr(self, f"visit_{kind.__name__}")
+            for kind in language.NODES
+            if f"visit_{kind.__name__}" in vars(_Desugarer)
+        }
+
+    @override
+    def visit(self, node: ast.AST) -> object:
+        """What stands in the place of a node: a node, several statements or None."""
+        return self.visits.get(node.__class__, self.generic_visit)(node)
+
+    @override
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """As the base class does it, without asking each field what it holds."""
+        for field in FIELDS[node.__class__]:
+            value = getattr(node, field)
+            if value.__class__ is list:
+                value[:] = self._visit_all(value)
+            elif value is not None:
+                setattr(node, field, self.visit(value))
+        return node
+
+    def _visit_all(self, nodes: list[ast.AST | None]) -> Iterator[object]:
+        for node in nodes:
+            found = node if node is None else self.visit(node)
+            if found.__class__ is list:
+                yield from cast("list[ast.stmt]", found)
+            elif found is not None or node is None:
+                yield found
 
     def temporary(self) -> str:
         self.temporaries += 1
@@ -212,7 +246,7 @@ class _Desugarer(ast.NodeTransformer):
         if not isinstance(node.value, ast.YieldFrom):
             return node
         item = "hidden_yielded"
-        body = ast.Expr(ast.Yield(_load(item)))
+        body = _located(ast.Expr(ast.Yield(_load(item))), node)
         loop = ast.For(_store(item), node.value.value, [body], [])
         return _located(loop, node)
 
@@ -286,7 +320,8 @@ def _empty_init(node: ast.ClassDef, *, takes_arguments: bool) -> ast.stmt:
         kwarg=None,
         defaults=[],
     )
-    function = ast.FunctionDef("__init__", parameters, [ast.Pass()], [])
+    nothing = _located(ast.Pass(), node)
+    function = ast.FunctionDef("__init__", parameters, [nothing], [])
     if "type_params" in ast.FunctionDef._fields:
         vars(function)["type_params"] = []  # 3.12
     function = _located(function, node)
@@ -299,6 +334,5 @@ _Statement = TypeVar("_Statement", bound=ast.stmt)
 
 
 def _located(statement: _Statement, node: ast.stmt) -> _Statement:
-    """`statement`, and what is new below it, at the position of `node`."""
-    ast.copy_location(statement, node)
-    return ast.fix_missing_locations(statement)
+    """`statement` at the position of `node`; what is new below it has none."""
+    return ast.copy_location(statement, node)

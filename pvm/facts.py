@@ -5,11 +5,12 @@ step changes a fact, each only reads them.
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pvm import language
 from pvm.imports import Find, nothing
+from pvm.walking import children, marks, walk
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 ENUM = "hidden_enum"
@@ -43,6 +44,8 @@ class Facts:
     access run nothing of the actor's."""
     can_negate: bool
     """`x - 1` is `x + -1`: no class that could be met has `__add__` or `__sub__`."""
+    has_generators: bool
+    """Some function of the module is one."""
 
     def meaning(self, node: ast.expr) -> str:
         """`module.name` for what is imported, by either form; else nothing."""
@@ -70,15 +73,17 @@ class Facts:
 
 def gather(tree: ast.Module, find: Find = nothing) -> Facts:
     """Walk the tree once and collect; `find` knows the exceptions of modules."""
-    bindings: dict[str, int] = {}
-    attributes: set[str] = set()
+    nodes = walk(tree)
+    bindings = _bindings(nodes)
+    definitions = [node for node in nodes if node.__class__ in _DEFINING]
+    attributes = {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+    }
     is_simple = can_negate = True
-    for node in ast.walk(tree):
-        for name in _bound_by(node):
-            bindings[name] = bindings.get(name, 0) + 1
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            attributes.add(node.attr)
-        elif isinstance(node, ast.ClassDef):
+    for node in definitions:
+        if isinstance(node, ast.ClassDef):
             attributes.update(_class_attributes(node))
         elif isinstance(node, ast.FunctionDef):
             is_dunder = node.name.startswith("__") and node.name != "__init__"
@@ -110,7 +115,28 @@ def gather(tree: ast.Module, find: Find = nothing) -> Facts:
         frozenset(attributes),
         is_simple,
         can_negate,
+        any(node.__class__ in _YIELDING for node in nodes),
     )
+
+
+def _bindings(nodes: Iterable[ast.AST]) -> dict[str, int]:
+    """How often each name is bound."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        if node.__class__ in _BINDING:
+            for name in _bound_by(node):
+                found[name] = found.get(name, 0) + 1
+    return found
+
+
+_BINDING = frozenset(
+    {
+        ast.Name, ast.arg, ast.FunctionDef, ast.ClassDef, ast.ExceptHandler,
+        ast.Import, ast.ImportFrom,
+    }
+)  # fmt: skip
+_YIELDING = (ast.Yield, ast.YieldFrom)
+_DEFINING = frozenset({ast.ClassDef, ast.FunctionDef, ast.Import, ast.ImportFrom})
 
 
 _ADDING = frozenset({"__add__", "__sub__"})
@@ -156,7 +182,7 @@ def _class_attributes(node: ast.ClassDef) -> Iterator[str]:
     for statement in node.body:
         yield from _bound_by(statement)
         if isinstance(statement, ast.Assign | ast.AnnAssign):
-            for name in ast.walk(statement):
+            for name in walk(statement):
                 yield from _bound_by(name)
 
 
@@ -224,11 +250,13 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
     A nested function is yielded itself, and its decorators and defaults are walked.
     """
-    stack: list[ast.AST] = list(reversed(body))
-    while stack:
-        node = stack.pop()
+    found: list[ast.AST] = list(body)
+    for node in found:  # which grows
         yield node
-        stack.extend(reversed(list(_own_children(node))))
+        found += _own_children(node) if node.__class__ in _SCOPES else children(node)
+
+
+_SCOPES = frozenset({ast.FunctionDef, ast.Lambda, ast.ClassDef})
 
 
 def _own_children(node: ast.AST) -> Iterator[ast.AST]:
@@ -236,9 +264,7 @@ def _own_children(node: ast.AST) -> Iterator[ast.AST]:
         yield from node.decorator_list
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         yield from node.args.defaults
-        yield from (default for default in node.args.kw_defaults if default)
-    elif not isinstance(node, ast.ClassDef):
-        yield from ast.iter_child_nodes(node)
+        yield from filter(None, node.args.kw_defaults)
 
 
 _EXITS = (ast.Return, ast.Break, ast.Continue)
@@ -251,16 +277,16 @@ def copied_nodes(node: ast.Try) -> int:
     exits = sum(isinstance(part, _EXITS) for part in own_nodes(inside))
     size = 0
     for part in own_nodes(node.finalbody):
-        size += 1
+        size += 1 + marks(part)
         if isinstance(part, ast.Try) and part.finalbody:
             size += copied_nodes(part)
     return size * (exits + 2)
 
 
-def is_generator(node: ast.FunctionDef) -> bool:
+def is_generator(facts: Facts, node: ast.FunctionDef) -> bool:
     """Whether calling the function makes a generator."""
-    return any(
-        isinstance(part, ast.Yield | ast.YieldFrom) for part in own_nodes(node.body)
+    return facts.has_generators and any(
+        part.__class__ in _YIELDING for part in own_nodes(node.body)
     )
 
 
@@ -272,5 +298,10 @@ def variables(node: FunctionNode) -> frozenset[str]:
     body: list[ast.stmt] = (
         node.body if isinstance(node, ast.FunctionDef) else [ast.Expr(node.body)]
     )
-    bound = {name for part in own_nodes(body) for name in _bound_by(part)}
+    bound = {
+        name
+        for part in own_nodes(body)
+        if part.__class__ in _BINDING
+        for name in _bound_by(part)
+    }
     return frozenset(bound.union(one.arg for one in every))

@@ -13,11 +13,12 @@ from typing import cast
 from pvm import costs, syntax
 from pvm.blocks import ENTRY_DEPTH
 from pvm.definitions import Definitions
-from pvm.facts import gather
+from pvm.facts import Facts
 from pvm.ledger import Ledger
 from pvm.parser import flatten_positions
 from pvm.pricing import FREE, Price
 from pvm.syntax import assign, call, constant, load, store
+from pvm.walking import children
 from pvm.writer import Scope
 
 CELLS = ("_cycles", "_depth", "_memory")
@@ -33,16 +34,18 @@ _IN_PLACE: Mapping[type[ast.operator], str] = {
 }
 
 
-def instrument(tree: ast.Module, ledger: Ledger | None = None) -> ast.Module:
-    """The instrumented module of a tree that passed the gate.
+def instrument(
+    tree: ast.Module, facts: Facts, ledger: Ledger | None = None
+) -> ast.Module:
+    """The instrumented module of a tree that passed the gate; `facts` are of it.
 
     With a ledger its blocks are written down, and each says when it is paid.
     """
-    writer = _Statements(gather(tree))
+    writer = _Statements(facts)
     writer.ledger = ledger
     module = writer.module(tree)
     flatten_positions(module)
-    return ast.fix_missing_locations(module)
+    return module
 
 
 def module_names(body: Iterable[ast.stmt]) -> list[str]:
@@ -62,10 +65,10 @@ def module_names(body: Iterable[ast.stmt]) -> list[str]:
             names[node.name] = None
         elif isinstance(node, ast.alias):
             names[node.asname or node.name] = None
-        children = list(ast.iter_child_nodes(node))
+        below = children(node)
         if isinstance(node, ast.comprehension):
-            children.remove(node.target)
-        stack.extend(reversed(children))
+            below.remove(node.target)
+        stack += reversed(below)
     return [name for name in names if not name.startswith("hidden_")]
 
 

@@ -26,7 +26,13 @@ def is_leaf(facts: Facts, node: FunctionNode) -> bool:
     body: list[ast.stmt] = (
         node.body if isinstance(node, ast.FunctionDef) else [ast.Expr(node.body)]
     )
-    return all(_is_safe(facts, part) for part in own_nodes(body))
+    return all(
+        part.__class__ not in _JUDGED or _is_safe(facts, part)
+        for part in own_nodes(body)
+    )
+
+
+_JUDGED = frozenset({ast.With, ast.Yield, ast.YieldFrom, ast.Raise, ast.Call})
 
 
 def _is_safe(  # noqa: PLR0911 - a case for each kind

@@ -16,7 +16,7 @@ from types import CodeType, FunctionType
 from pvm import enums, language
 from pvm.depth import LINKS
 from pvm.execution import ACTOR_MODULE, Execution, SealedModule
-from pvm.facts import Facts, gather
+from pvm.facts import Facts
 from pvm.imports import ModuleNames
 from pvm.instrument import module_names
 from pvm.meter import CYCLES_LIMIT_MAX
@@ -43,8 +43,8 @@ def library(name: str) -> Library | None:
     source = _source(name)
     if source is None:
         return None
-    tree, code, _ = compile_module(source, find_module, f"<{name}>")
-    return Library(code, _names(name, gather(tree, find_module), tree))
+    compiled = compile_module(source, find_module, f"<{name}>")
+    return Library(compiled.code, _names(name, compiled.facts, compiled.tree))
 
 
 def find_module(name: str) -> ModuleNames | None:

@@ -7,6 +7,8 @@ the deployment's receipt tells it. Only what can be seen in one statement is tol
 import ast
 from collections.abc import Iterator
 
+from pvm.walking import walk
+
 _CHANGING = frozenset(
     {
         "add", "append", "clear", "extend", "insert", "pop", "popitem", "remove",
@@ -17,7 +19,7 @@ _CHANGING = frozenset(
 
 def first_lost_write(tree: ast.Module) -> int | None:
     """Line of the first such statement, from 1."""
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    found = (node for node in walk(tree) if isinstance(node, ast.stmt))
     lines = (node.lineno for node in found if _loses(node))
     return min(lines, default=None)
 

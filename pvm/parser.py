@@ -10,10 +10,12 @@ import io
 import sys
 import tokenize
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pvm import language
 from pvm.errors import CompileError, Refusal
+from pvm.walking import FIELDS, children, walk
 
 
 def refuse(
@@ -35,10 +37,11 @@ def parse(source: bytes) -> ast.Module:
         raise refuse("the source does not parse", line=line) from None
     except (RecursionError, MemoryError, ValueError):
         raise refuse("the source does not parse") from None
-    _check_size(tree)
-    if sys.version_info >= (3, 12):
+    nodes = _check_size(tree)
+    f_strings = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+    if f_strings and sys.version_info >= (3, 12):
         _check_f_strings(text)
-    _flatten_f_strings(tree)
+    _flatten_f_strings(f_strings)
     return tree
 
 
@@ -60,8 +63,26 @@ def _decode(source: bytes) -> str:
     return text
 
 
-def _check_size(tree: ast.Module) -> None:
-    """Nodes and nesting, walked without recursion."""
+def _check_size(tree: ast.Module) -> list[ast.AST]:
+    """All nodes; refuses too many and too deep ones, without recursion.
+
+    Level by level is the faster way; only where a limit may be near is each node
+    looked at with its marks and with the levels that an `elif` does not count.
+    """
+    nodes: list[ast.AST] = []
+    level: list[ast.AST] = [tree]
+    levels = 0
+    while level:
+        nodes += level
+        levels += 1
+        level = [child for node in level for child in children(node)]
+    # With its mark or operator no node counts more than three.
+    if levels >= language.NESTING_MAX or 3 * len(nodes) > language.NODES_MAX:
+        _check_each_node(tree)
+    return nodes
+
+
+def _check_each_node(tree: ast.Module) -> None:
     count = 0
     stack: list[tuple[ast.AST, int, int]] = [(tree, 0, 0)]
     while stack:
@@ -86,16 +107,19 @@ def _is_elif(parent: ast.AST, child: ast.AST) -> bool:
     return parent.orelse == [child]
 
 
-def _flatten_f_strings(tree: ast.Module) -> None:
+def _flatten_f_strings(f_strings: Iterable[ast.JoinedStr]) -> None:
     """Give every part of an f-string the position of the whole.
 
     The parsers of 3.11 and 3.12 place those parts differently.
     """
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            for part in ast.walk(node):
-                if isinstance(part, ast.expr | ast.keyword | ast.arg):
-                    _place(part, node.lineno, node.col_offset)
+    for node in f_strings:
+        for part in walk(node):
+            if isinstance(part, ast.expr | ast.keyword | ast.arg):
+                _place(part, node.lineno, node.col_offset)
+
+
+_BLOCKS = frozenset({"body", "finalbody", "handlers", "orelse"})
+_PLACELESS = frozenset({ast.Module, ast.arguments, ast.comprehension, ast.withitem})
 
 
 def flatten_positions(tree: ast.Module) -> None:
@@ -104,17 +128,37 @@ def flatten_positions(tree: ast.Module) -> None:
     A failure names the line of a statement then, whatever an interpreter thinks of
     the lines inside it.
     """
-    stack: list[tuple[ast.AST, int, int]] = [(tree, 1, 0)]
-    while stack:
-        node, line, column = stack.pop()
-        if isinstance(node, ast.stmt | ast.ExceptHandler):
-            line = getattr(node, "lineno", line)  # an inserted one has none
-            column = getattr(node, "col_offset", column)
-            node.lineno = node.end_lineno = line
-            node.col_offset = node.end_col_offset = column
-        elif isinstance(node, ast.expr | ast.keyword | ast.arg | ast.alias):
-            _place(node, line, column)
-        stack.extend((child, line, column) for child in ast.iter_child_nodes(node))
+    statements: list[ast.AST] = [tree]
+    for statement in statements:  # which grows
+        statements += _place_statement(statement)
+
+
+def _place_statement(  # noqa: C901 - one loop: it sees every node that is written
+    statement: ast.AST,
+) -> list[ast.stmt]:
+    """Place what is a statement's own; the statements that stand in it."""
+    line: int = getattr(statement, "lineno", 1)
+    column: int = getattr(statement, "col_offset", 0)
+    inside: list[ast.stmt] = []
+    nodes = [statement]
+    for node in nodes:  # which grows
+        kind = node.__class__
+        if kind not in _PLACELESS:
+            node.lineno = node.end_lineno = line  # type: ignore[attr-defined]
+            node.col_offset = node.end_col_offset = column  # type: ignore[attr-defined]
+        for field in FIELDS[kind]:
+            value = getattr(node, field)
+            if value.__class__ is not list:
+                if value is not None:
+                    nodes.append(value)
+            elif field in _BLOCKS:
+                inside += value
+            else:
+                nodes += filter(None, value)
+    for inner in inside:
+        if not hasattr(inner, "lineno"):  # it was inserted
+            inner.lineno, inner.col_offset = line, column
+    return inside
 
 
 def _place(

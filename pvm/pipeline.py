@@ -5,13 +5,13 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import CodeType
 
 from pvm import language
 from pvm.decorators import Marks, write_out
 from pvm.desugar import desugar
-from pvm.facts import gather
+from pvm.facts import Facts, gather
 from pvm.gate import restrict
 from pvm.imports import Find, resolve
 from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
@@ -24,13 +24,27 @@ _FRAMES = 8 * language.LEVELS_MAX + 1_000
 """No step takes more than eight frames a level."""
 
 
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A module: what runs, and what is known of it."""
+
+    code: CodeType
+    """The module's body, a function of the three cells of a meter."""
+    tree: ast.Module
+    """As it passed the gate."""
+    facts: Facts
+    """Of that tree."""
+    marks: Marks
+    """What decorators say."""
+
+
 def compile_module(
     source: bytes,
     find: Find,
     file: str = language.ACTOR_FILE,
     ledger: Ledger | None = None,
-) -> tuple[ast.Module, CodeType, Marks]:
-    """The module as it passed the gate, the body that runs, what decorators say.
+) -> Compiled:
+    """The steps from source to code.
 
     Args:
         source: of an actor, or of a module of the library.
@@ -45,14 +59,16 @@ def compile_module(
     tree = parse(source)
     with _room_to_recurse():
         tree = resolve(tree, find)
-        check_policy(tree, find)
-        _compile(tree, file)  # what only the compiler refuses: a `return` outside, say
+        facts = gather(tree, find)
+        check_policy(tree, facts, find)
+        _compile(tree, file)  # what only the compiler refuses
         told = hint(first_lost_write(tree))
-        marks = replace(write_out(tree, gather(tree, find)), hint=told)
-        tree = desugar(tree)
+        marks = replace(write_out(tree, facts), hint=told)
+        tree = desugar(tree, facts)
         tree = restrict(tree)
-        code = _module_code(_compile(instrument(tree, ledger), file))
-    return tree, code, marks
+        facts = gather(tree, find)
+        code = _module_code(_compile(instrument(tree, facts, ledger), file))
+    return Compiled(code, tree, facts, marks)
 
 
 @contextmanager

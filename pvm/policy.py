@@ -11,7 +11,7 @@ from typing import cast
 
 from pvm import decorators, enum_bodies, language, records
 from pvm.errors import CompileError
-from pvm.facts import copied_nodes, gather, is_generator
+from pvm.facts import Facts, copied_nodes, is_generator
 from pvm.imports import Find
 from pvm.policy_decorators import check_decorators
 from pvm.policy_expressions import PolicyOfExpressions
@@ -19,19 +19,21 @@ from pvm.policy_values import (
     check_import,
 )
 from pvm.policy_walk import Place
+from pvm.walking import children
 
 NESTED_BLOCKS_MAX = 16
 """Loops count 1, `try` 2, `with` 4: the compiler stops at 20 with ours added."""
 
 
-def check_policy(tree: ast.Module, find: Find) -> None:
+def check_policy(tree: ast.Module, facts: Facts, find: Find) -> None:
     """Raise `CompileError` with every refusal, in source order.
 
     Args:
         tree: what `imports.resolve` returned.
+        facts: of that tree.
         find: what each module that can be imported offers.
     """
-    policy = _Policy(gather(tree, find), find)
+    policy = _Policy(facts, find)
     policy.check_body(tree.body, Place())
     for node, reason, instead in check_decorators(tree, policy.facts):
         policy.refuse(node, reason, instead)
@@ -63,7 +65,7 @@ class _Policy(PolicyOfExpressions):
             self.refuse(node, "yield stands inside try or with", "collect, then yield")
         if not isinstance(place.function, ast.FunctionDef):
             self.refuse(node, "yield stands outside of a function")
-        for child in ast.iter_child_nodes(value):
+        for child in children(value):
             self.check(child, place)
 
     _check_assign = _check_expr
@@ -112,7 +114,9 @@ class _Policy(PolicyOfExpressions):
             load = ast.Name(node.target.id, ast.Load())
             ast.copy_location(load, node.target)
             self.check(load, place)
-        self.check_children(node, place)
+        self.check(node.target, place)
+        self.check_operator(node, node.op)
+        self.check(node.value, place)
 
     def _check_for(self, node: ast.For, place: Place) -> None:
         self.check_no_star(node.target)
@@ -216,7 +220,7 @@ class _Policy(PolicyOfExpressions):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             return
         in_loop = in_loop or isinstance(node, ast.For | ast.While)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.stmt):
                 self._check_leaves_finally(child, in_loop=in_loop)
             elif isinstance(child, ast.ExceptHandler):
@@ -267,7 +271,7 @@ class _Policy(PolicyOfExpressions):
         inner = Place(
             function=node,
             is_method=is_method and bool(node.args.args),
-            is_generator=is_generator(node),
+            is_generator=is_generator(self.facts, node),
             scopes=place.scopes + 1,
             enclosing=self.check_variables(node, place),
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pvm import decorators
 from pvm.decorators import ON_CLASS, ON_FUNCTION, ON_METHOD
 from pvm.facts import Facts, is_generator
+from pvm.walking import walk
 
 Refused = Iterator[tuple[ast.AST, str, str]]
 """Where, why, what to write instead."""
@@ -24,7 +25,7 @@ def check_decorators(tree: ast.Module, facts: Facts) -> Refused:
         for class_ in decorators.family_of(tree, facts)
         for method in decorators.methods_of(class_)
     }
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ClassDef):
             for decorator in node.decorator_list:
                 yield from _check_on_class(decorator, facts)
@@ -33,7 +34,7 @@ def check_decorators(tree: ast.Module, facts: Facts) -> Refused:
             for name, decorator in marks.items():
                 is_method = id(node) in methods
                 yield from _check_mark(name, decorator, is_method=is_method)
-            yield from _check_together(node, marks)
+            yield from _check_together(node, facts, marks)
 
 
 def _check_on_class(decorator: ast.expr, facts: Facts) -> Refused:
@@ -76,13 +77,15 @@ def _check_callers(node: ast.expr) -> Refused:
             yield argument, "a caller is no address", "20 bytes, 0x…, OWNER or SELF"
 
 
-def _check_together(node: ast.FunctionDef, marks: Mapping[str, ast.expr]) -> Refused:
+def _check_together(
+    node: ast.FunctionDef, facts: Facts, marks: Mapping[str, ast.expr]
+) -> Refused:
     own = [one for one in marks if one in ON_METHOD]
     if not own:
         return
     if len(node.decorator_list) > len(marks):
         yield node, f"{own[0]} stands beside another decorator, or twice", ""
-    if is_generator(node):
+    if is_generator(facts, node):
         yield node, f"{own[0]} stands on a generator", "a method that returns a list"
     if node.name.startswith("__"):
         yield node, f"{own[0]} stands on {node.name}", "an ordinary method"

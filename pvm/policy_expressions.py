@@ -10,6 +10,7 @@ from pvm.policy_values import (
     instead_of,
 )
 from pvm.policy_walk import Place, PolicyWalk
+from pvm.walking import children, walk
 
 
 class PolicyOfExpressions(PolicyWalk):
@@ -41,6 +42,8 @@ class PolicyOfExpressions(PolicyWalk):
 
     def _is_misplaced(self, node: ast.Name | ast.Attribute, name: str) -> bool:
         """Whether an imported name stands where it may not; refuses it."""
+        if isinstance(node, ast.Name) and name not in self.facts.imports:
+            return False
         place = language.COMPILER_PLACES.get(self.facts.meaning(node))
         if decorators.decorator_name(node, self.facts) is not None:
             self.refuse(node, f"{name} only decorates", f"@{name}")
@@ -55,7 +58,7 @@ class PolicyOfExpressions(PolicyWalk):
     def _check_attribute(self, node: ast.Attribute, place: Place) -> None:
         is_read = isinstance(node.ctx, ast.Load)
         if is_read and node.attr == "__name__" and self.is_class_of(node.value):
-            for part in ast.iter_child_nodes(node.value):
+            for part in children(node.value):
                 if not (isinstance(part, ast.Name) and part.id == "type"):
                     self.check(part, place)
             return
@@ -217,7 +220,9 @@ class PolicyOfExpressions(PolicyWalk):
         )
         if isinstance(node.op, ast.Mod) and is_text:
             self.refuse(node, "% on text has unbounded widths", "an f-string")
-        self.check_children(node, place)
+        self.check(node.left, place)
+        self.check_operator(node, node.op)
+        self.check(node.right, place)
 
     def _check_formattedvalue(self, node: ast.FormattedValue, place: Place) -> None:
         for reason, instead in check_f_string_field(node):
@@ -251,7 +256,7 @@ class PolicyOfExpressions(PolicyWalk):
         if node.is_async:
             self.refuse(node.iter, "async is not available")
         self.check_no_star(node.target)
-        for part in ast.walk(node.target):
+        for part in walk(node.target):
             if isinstance(part, ast.Attribute | ast.Subscript):
                 self.refuse(
                     part, "a comprehension assigns to something else than a name"

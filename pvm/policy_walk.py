@@ -1,7 +1,7 @@
 """The walk of the policy: deny by default, collect refusals, know the place."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pvm import decorators, language
@@ -11,6 +11,7 @@ from pvm.imports import Find, ModuleNames
 from pvm.policy_values import (
     check_identifier,
 )
+from pvm.walking import children, handled, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,10 @@ class PolicyWalk:
     def __init__(self, facts: Facts, find: Find) -> None:
         self.facts = facts
         self.find = find
+        self.checks: dict[type[ast.AST], Callable[[ast.AST, Place], None]] = {
+            **dict.fromkeys(language.NODES, self.check_children),
+            **{kind: getattr(self, name) for kind, name in handled(self, "_check_")},
+        }
         self.refusals: list[Refusal] = []
         self.functions = 0
         self.managers = 0
@@ -87,33 +92,30 @@ class PolicyWalk:
 
     def check(self, node: ast.AST, place: Place) -> None:
         """Check one node and what is below it."""
-        kind = type(node)
-        if kind not in language.NODES:
-            reason, instead = language.REFUSED_NODES.get(
-                kind.__name__, (f"{kind.__name__} is not in the language", "")
-            )
-            self.refuse(node, reason, instead)
+        check = self.checks.get(node.__class__)
+        if check is None:
+            self._refuse_kind(node, node)
             return
         if place.class_body and isinstance(node, ast.stmt):
             self.check_in_class(node)
-        check = getattr(self, f"_check_{kind.__name__.lower()}", self.check_children)
         check(node, place)
 
     def check_children(self, node: ast.AST, place: Place) -> None:
         """Check what is below a node."""
-        for child in ast.iter_child_nodes(node):
-            position = child if hasattr(child, "lineno") else node
-            if type(child) not in language.NODES and position is node:
-                self._refuse_operator(node, child)
-            else:
-                self.check(child, place)
+        for child in children(node):
+            self.check(child, place)
 
-    def _refuse_operator(self, node: ast.AST, operator: ast.AST) -> None:
-        name = type(operator).__name__
-        reason, instead = language.REFUSED_NODES.get(
-            name, (f"{name} is not in the language", "")
-        )
-        self.refuse(node, reason, instead)
+    def check_operator(
+        self, node: ast.AST, operator: ast.operator | ast.unaryop
+    ) -> None:
+        """Refuse an operator that is not in the language at the place of `node`."""
+        if operator.__class__ not in language.NODES:
+            self._refuse_kind(node, operator)
+
+    def _refuse_kind(self, place: ast.AST, node: ast.AST) -> None:
+        name = node.__class__.__name__
+        unknown = f"{name} is not in the language", ""
+        self.refuse(place, *language.REFUSED_NODES.get(name, unknown))
 
     def check_identifier(self, node: ast.AST, name: str) -> None:
         """Check a name that the source gives to something."""
@@ -171,7 +173,9 @@ class PolicyWalk:
         own = variables(node)
         if len(own) > language.VARIABLES_MAX:
             self.refuse(node, f"more than {language.VARIABLES_MAX} variables", "a dict")
-        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        if not place.enclosing:
+            return own
+        used = {part.id for part in walk(node) if isinstance(part, ast.Name)}
         if len((used & place.enclosing) - own) > language.ENCLOSING_MAX:
             self.refuse(
                 node,
@@ -182,7 +186,7 @@ class PolicyWalk:
 
     def check_no_star(self, target: ast.expr) -> None:
         """A target that may not spread."""
-        if any(isinstance(part, ast.Starred) for part in ast.walk(target)):
+        if any(isinstance(part, ast.Starred) for part in walk(target)):
             self.refuse(target, "a starred target in `for`", "unpack in the body")
 
     def check_parameters(self, node: ast.arguments, place: Place) -> None:

@@ -5,11 +5,12 @@ A pure function of the desugared tree (sandbox.md, rule 2), linear in its size: 
 """
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from pvm import costs, language, syntax
 from pvm.facts import Facts
+from pvm.walking import children, handled
 
 
 class Price(NamedTuple):
@@ -28,6 +29,10 @@ class Price(NamedTuple):
 
 
 FREE = Price(0, 0)
+_FREE = frozenset({ast.Name, ast.Constant})
+
+
+_Pricer = Callable[..., Price]  # type: ignore[explicit-any] # by kind of node
 
 
 class Pricing:
@@ -36,48 +41,54 @@ class Pricing:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self._ifs: dict[int, tuple[Price, Price]] = {}
+        self._prices: dict[type[ast.AST], _Pricer] = {
+            kind: getattr(self, name) for kind, name in handled(self, "_price_")
+        }
         self.prepaid_subject: str | None = None
         """First parameter of a method whose class pays for its attributes."""
 
     def expression(self, node: ast.AST | None) -> Price:
         """What evaluating costs, without what nested functions do."""
-        if node is None:
+        if node is None or node.__class__ in _FREE:
             return FREE
-        special = getattr(self, f"_price_{type(node).__name__.lower()}", None)
+        special = self._prices.get(node.__class__)
         if special is not None:
-            price: Price = special(node)
-            return price
-        total = _own(self.facts, node)
-        for child in ast.iter_child_nodes(node):
-            total = total.plus(self.expression(child))
-        return total
+            return special(node)
+        return self._sum(_own(self.facts, node), children(node))
+
+    def _sum(self, own: Price, nodes: Iterable[ast.AST | None]) -> Price:
+        cycles, bytes_ = own
+        for node in nodes:
+            if node.__class__ not in _FREE:
+                price = self.expression(node)
+                cycles += price.cycles
+                bytes_ += price.bytes
+        return Price(cycles, bytes_)
 
     def expressions(self, nodes: Iterable[ast.AST | None]) -> Price:
         """The sum over several nodes."""
-        total = FREE
-        for node in nodes:
-            total = total.plus(self.expression(node))
-        return total
+        return self._sum(FREE, nodes)
 
     def block(self, body: Iterable[ast.stmt]) -> Price:
         """What entering a block costs, without the blocks nested in it."""
-        total = FREE
+        cycles = bytes_ = 0
         for statement in body:
-            total = total.plus(self.statement(statement))
-        return total
+            price = self.statement(statement)
+            cycles += price.cycles
+            bytes_ += price.bytes
+        return Price(cycles, bytes_)
 
     def statement(self, node: ast.stmt) -> Price:
         """The share of one statement in the price of its block."""
-        special = getattr(self, f"_price_{type(node).__name__.lower()}", None)
+        special = self._prices.get(node.__class__)
         if special is not None:
-            own: Price = special(node)
-            return own
+            return special(node)
         price = Price(costs.STATEMENT, 0)
         if isinstance(node, ast.Assign | ast.Delete):
             price = Price(costs.STATEMENT * len(node.targets), 0)
         if isinstance(node, ast.Raise | ast.Assert):
             price = Price(costs.RAISE, 0)
-        return price.plus(self.expressions(ast.iter_child_nodes(node)))
+        return self._sum(price, children(node))
 
     def arms(self, node: ast.If) -> tuple[Price, Price]:
         """Prices of the two arms of an `if`."""

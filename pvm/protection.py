@@ -8,6 +8,7 @@ from pvm import costs
 from pvm.blocks import Blocks
 from pvm.pricing import Price
 from pvm.syntax import assign, call, constant, load
+from pvm.walking import walk
 
 _FATAL = ("_RecursionError", "_MemoryError")
 
@@ -31,8 +32,7 @@ class Protection(Blocks):
         assert node.type is not None, "the policy refuses a bare except"
         is_again = any(
             isinstance(part, ast.Raise) and part.exc is None
-            for statement in node.body
-            for part in ast.walk(statement)
+            for part in walk(*node.body)
         )
         name = node.name
         if name is None and is_again:

@@ -15,14 +15,18 @@ TEMPORARY = "_t"
 """Prefix of values bound inside one expression."""
 
 
+_LOAD = ast.Load()
+_STORE = ast.Store()
+
+
 def load(name: str) -> ast.Name:
     """Read a variable."""
-    return ast.Name(name, ast.Load())
+    return ast.Name(name, _LOAD)
 
 
 def store(name: str) -> ast.Name:
     """Write a variable."""
-    return ast.Name(name, ast.Store())
+    return ast.Name(name, _STORE)
 
 
 def call(name: str, *arguments: ast.expr) -> ast.Call:
@@ -52,12 +56,12 @@ def compare(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> ast.Compare
 
 def has_class(value: ast.expr, name: str) -> ast.Compare:
     """`value.__class__ is name`."""
-    return compare(ast.Attribute(value, "__class__", ast.Load()), ast.Is(), load(name))
+    return compare(ast.Attribute(value, "__class__", _LOAD), ast.Is(), load(name))
 
 
 def is_short_int(value: ast.expr) -> ast.Compare:
     """`value.bit_length() < 257`: what syntax alone has paid for."""
-    method = ast.Attribute(value, "bit_length", ast.Load())
+    method = ast.Attribute(value, "bit_length", _LOAD)
     return compare(ast.Call(method, [], []), ast.Lt(), constant(257))
 
 

@@ -8,6 +8,7 @@ from pvm import language, syntax
 from pvm.facts import Facts
 from pvm.pricing import Pricing
 from pvm.syntax import again, bind, is_atom, load
+from pvm.walking import handled
 
 
 @dataclass(slots=True)
@@ -31,11 +32,13 @@ class Writer:
         self.facts = facts
         self.pricing = Pricing(facts)
         self.scope = Scope()
+        self._writes: dict[type[ast.AST], syntax.Rewriting] = {
+            kind: getattr(self, name) for kind, name in handled(self, "_write_")
+        }
 
     def rewrite(self, node: ast.expr) -> ast.expr:
         """The instrumented form of an expression that is read."""
-        written: ast.expr = getattr(self, f"_write_{type(node).__name__.lower()}")(node)
-        return written
+        return self._writes[node.__class__](node)
 
     def rewrite_optional(self, node: ast.expr | None) -> ast.expr | None:
         """As `rewrite`; None stays None."""

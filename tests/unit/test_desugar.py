@@ -5,10 +5,12 @@ import ast
 import pytest
 
 from pvm.desugar import desugar, public_name
+from pvm.facts import gather
 
 
 def after(source):
-    return ast.unparse(desugar(ast.parse(source)))
+    tree = ast.parse(source)
+    return ast.unparse(desugar(tree, gather(tree)))
 
 
 @pytest.mark.parametrize(

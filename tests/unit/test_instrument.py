@@ -7,13 +7,20 @@ import pytest
 
 from pvm import compile_actor
 from pvm.desugar import desugar
+from pvm.facts import gather
 from pvm.instrument import instrument
 from pvm.parser import parse
 from pvm.testing import call_once
 
 
 def instrumented(source):
-    return ast.unparse(instrument(desugar(parse(source.encode()))))
+    return ast.unparse(instrumented_tree(source))
+
+
+def instrumented_tree(source):
+    tree = parse(source.encode())
+    tree = desugar(tree, gather(tree))
+    return instrument(tree, gather(tree))
 
 
 def cycles(body, setup=""):
@@ -83,9 +90,7 @@ def test_a_leaf_counts_no_depth_and_others_do():
 
 
 def test_positions_are_those_of_statements():
-    tree = instrument(
-        desugar(parse(b"def f(x):\n    return [\n        x,\n        x,\n    ]"))
-    )
+    tree = instrumented_tree("def f(x):\n    return [\n        x,\n        x,\n    ]")
     lines = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.expr)}
     assert lines <= {1, 2}
 

@@ -18,7 +18,8 @@ MODULES = {
 
 def refusals(source):
     try:
-        check_policy(parse(source.encode()), MODULES.get)
+        tree = parse(source.encode())
+        check_policy(tree, gather(tree, MODULES.get), MODULES.get)
     except CompileError as error:
         return [refusal.reason for refusal in error.refusals]
     return []
