@@ -23,7 +23,9 @@ from pvm.errors import (
 from pvm.hashing import keccak256
 from pvm.host import MUTATING, Host, address_of
 from pvm.interpreter import execute, find_handler
+from pvm.ledger import Block
 from pvm.meter import CYCLES_LIMIT_MAX, Meter
+from pvm.report import Handler, Report, Room, report_on
 from pvm.storage import STORAGE_PREFIX, storage_key
 from pvm.types import (
     Address,
@@ -45,6 +47,7 @@ __all__ = [
     "STORAGE_PREFIX",
     "ActorCode",
     "Address",
+    "Block",
     "Cells",
     "CodeCache",
     "CompileError",
@@ -54,6 +57,7 @@ __all__ = [
     "Failure",
     "Frame",
     "Halt",
+    "Handler",
     "Host",
     "HostError",
     "HostErrorCode",
@@ -67,8 +71,10 @@ __all__ = [
     "Outcome",
     "ReadOnlyViolation",
     "Refusal",
+    "Report",
     "RevertError",
     "Reverted",
+    "Room",
     "TooDeepRecursion",
     "Worker",
     "address_of",
@@ -78,5 +84,6 @@ __all__ = [
     "execute",
     "find_handler",
     "keccak256",
+    "report_on",
     "storage_key",
 ]
