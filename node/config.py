@@ -148,6 +148,8 @@ class NodeConfig:
     mining: MiningMode = MiningMode.INTERVAL
     pace_ms: int | None = None
     """Wall time between blocks in mode `interval`; None: the genesis interval."""
+    is_auto_timers: bool = False
+    """Whether it advances to the next timer by itself when nothing is pending."""
     is_dev_served: bool = True
     """Whether a development chain serves `DevService` and impersonates senders."""
     is_verified: bool = False

@@ -41,7 +41,6 @@ def status(connection: Connection) -> None:
     if connection.output.is_json:
         connection.output.message(answer)
         return
-    mode = messages.MiningMode.Name(answer.mining_mode).removeprefix("MINING_MODE_")
     supply = answer.supply
     connection.output.fields(
         "",
@@ -50,7 +49,7 @@ def status(connection: Connection) -> None:
             "node": answer.node_version,
             "height": str(answer.head.height),
             "head": hexadecimal(answer.head.hash),
-            "mining": f"{mode.lower()}, pace {answer.pace_ms} ms",
+            "mining": _mining(answer),
             "pool": f"{answer.pool_transactions}, {answer.pool_queued} of them queued",
             "rules": answer.rules,
             "next basefee per cycle": amount(answer.next_basefee_cycle),
@@ -61,6 +60,16 @@ def status(connection: Connection) -> None:
             "+ held": amount(supply.held),
         },
     )
+
+
+def _mining(answer: messages.GetStatusResponse) -> str:
+    mode = messages.MiningMode.Name(answer.mining_mode).removeprefix("MINING_MODE_")
+    text = f"{mode.lower()}, pace {answer.pace_ms} ms"
+    if answer.auto_timers:
+        text += ", then to the next timer"
+    if answer.time_holds:
+        text += f"; time is held by {answer.time_holds}"
+    return text
 
 
 @click.command()

@@ -6,8 +6,10 @@ with their keys, which everybody knows.
 
 import json
 import sys
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
+from types import MappingProxyType
 
 from node import __version__
 from node.app import Ready
@@ -50,6 +52,7 @@ def _document(ready: Ready) -> dict[str, object]:
         "data_dir": str(ready.config.data_dir or ":memory:"),
         "mining": ready.status.mining_mode.value,
         "pace_ms": ready.status.pace_ms,
+        "auto_timers": ready.status.is_auto_timers,
         "accounts": _dev_accounts(genesis.dev_account_count),
     }
 
@@ -141,13 +144,17 @@ def _accounts(ready: Ready) -> list[str]:
 
 
 def _mining(status: NodeStatus) -> str:
-    match status.mining_mode:
-        case MiningMode.INTERVAL:
-            return f"a block every {status.pace_ms / 1000:g} s"
-        case MiningMode.INSTANT:
-            return "a block for each transaction"
-        case MiningMode.MANUAL:
-            return "only on request (`cowboy-devnet mine`)"
+    text = _MODES[status.mining_mode].format(seconds=status.pace_ms / 1_000)
+    return f"{text}, then to the next timer" if status.is_auto_timers else text
+
+
+_MODES: Mapping[MiningMode, str] = MappingProxyType(
+    {
+        MiningMode.INTERVAL: "a block every {seconds:g} s",
+        MiningMode.INSTANT: "a block for each transaction",
+        MiningMode.MANUAL: "only on request (`cowboy-devnet mine`)",
+    }
+)
 
 
 def _is_loopback(host: str) -> bool:

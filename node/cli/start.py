@@ -30,6 +30,7 @@ class _Flags(TypedDict):
     mining: str
     pace: str | None
     block_time: str | None
+    auto_timers: bool
     no_dev: bool
     accounts: int | None
     account_balance: str | None
@@ -80,6 +81,11 @@ class _Flags(TypedDict):
     "--block-time",
     metavar="DURATION",
     help="Virtual time between blocks of a fresh chain.  [default: of the genesis]",
+)
+@click.option(
+    "--auto-timers",
+    is_flag=True,
+    help="Once nothing is pending, advance to the next timer, one a --pace.",
 )
 @click.option(
     "--no-dev",
@@ -205,6 +211,7 @@ def _config(flags: _Flags) -> "NodeConfig":
         http_listen=None if is_http_off else parse_listen(flags["http_listen"]),
         access=parse_access(flags["tls_cert"], flags["tls_key"], flags["token_file"]),
         mining=MiningMode(flags["mining"]),
+        is_auto_timers=flags["auto_timers"],
         is_dev_served=not flags["no_dev"],
         pace_ms=None if flags["pace"] is None else parse_duration_ms(flags["pace"]),
         is_verified=flags["verify"],

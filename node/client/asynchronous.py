@@ -7,6 +7,7 @@ refuses is a `NodeError` with its stable reason; a node that does not answer is
 """
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -400,6 +401,17 @@ class AsyncClient:
             with errors_told(self.url):
                 async for response in call:
                     yield response
+        finally:
+            call.cancel()
+
+    @asynccontextmanager
+    async def hold_time(self) -> AsyncIterator[types_pb2.Header]:
+        """Time stands still while the context is open; where it does."""
+        call = self._dev.HoldTime(dev_pb2.HoldTimeRequest())
+        try:
+            with errors_told(self.url):
+                head = (await anext(aiter(call))).head
+            yield head
         finally:
             call.cancel()
 

@@ -7,6 +7,7 @@ refuses is a `NodeError` with its stable reason; a node that does not answer is
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -380,6 +381,17 @@ class Client:
         try:
             with errors_told(self.url):
                 yield from call
+        finally:
+            call.cancel()
+
+    @contextmanager
+    def hold_time(self) -> Iterator[types_pb2.Header]:
+        """Time stands still while the context is open; where it does."""
+        call = self._dev.HoldTime(dev_pb2.HoldTimeRequest())
+        try:
+            with errors_told(self.url):
+                head = next(call).head
+            yield head
         finally:
             call.cancel()
 

@@ -105,6 +105,20 @@ class Development(DevServiceServicer):
         return pb.SetBalanceResponse(committed=convert.show_committed(committed))
 
     @override
+    @streams
+    async def HoldTime(
+        self,
+        request: pb.HoldTimeRequest,
+        context: Context[pb.HoldTimeRequest, pb.HoldTimeResponse],
+    ) -> AsyncGenerator[pb.HoldTimeResponse, None]:
+        """Time stands still while the call is open."""
+        async with self._backend.hold_time() as head:
+            yield pb.HoldTimeResponse(head=convert.show_header(head))
+            with self._backend.subscribe() as notices:  # which end when the node stops
+                async for _ in notices:
+                    pass
+
+    @override
     @tells
     async def Reset(
         self,

@@ -71,6 +71,8 @@ class Queries(QueryServiceServicer):
             dev=self._is_dev,
             mining_mode=convert.show_mining_mode(status.mining_mode),
             pace_ms=status.pace_ms,
+            auto_timers=status.is_auto_timers,
+            time_holds=status.time_holds,
             pool_transactions=status.pool_transactions,
             pool_queued=status.pool_queued,
             rules=chain.rules,

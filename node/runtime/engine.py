@@ -20,7 +20,9 @@ with the task the process.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeVar, cast
 
 from node.chain.block import Header
@@ -44,6 +46,7 @@ from node.runtime.feed import Feed, FeedSubscription
 from node.runtime.ledger import Ledger
 from node.runtime.orders import MineOrder, Order, Orders, StoreOrder
 from node.runtime.pacing import Pacer
+from node.runtime.passing import Passing
 from node.runtime.production import (
     EngineLog,
     EngineParts,
@@ -92,6 +95,7 @@ class Engine:
         self._mode = settings.mode
         self._is_dev_admitted = settings.is_dev_admitted
         self._pacer = Pacer(parts.clock, settings.pace_ms)
+        self._passing = Passing(self._pacer, is_auto=settings.is_auto_timers)
         self._pool = Pool(settings.pool)
         self._feed = Feed(settings.feed)
         self._ledger = Ledger()
@@ -121,6 +125,8 @@ class Engine:
             pool_queued=self._pool.count_gapped(),
             pool_bytes=self._pool.body_bytes,
             streams=len(self._feed),
+            is_auto_timers=self._passing.is_auto,
+            time_holds=self._passing.holds,
         )
 
     def subscribe(self) -> FeedSubscription:
@@ -199,10 +205,7 @@ class Engine:
     # --- orders ----------------------------------------------------------------------
 
     async def mine(self, blocks: int) -> Header:
-        """Make blocks now, one after another, in any mode; the new head's header.
-
-        Cancelling stops after the block in hand.
-        """
+        """Make blocks now, one after another, in any mode: see `Backend`."""
         assert blocks >= 1
         order = MineOrder(blocks, asyncio.get_running_loop().create_future())
         return (await self._order(order, order.done)).header
@@ -221,6 +224,17 @@ class Engine:
     async def reset(self) -> Header:
         """Go back to genesis: state, history and pool; genesis' header."""
         return await self._between_blocks(self._reset)
+
+    @asynccontextmanager
+    async def hold_time(self) -> AsyncIterator[Header]:
+        """Time stands still while the context is open: see `Backend`."""
+        in_turn = partial(asyncio.sleep, 0)  # once it is carried out, no block is made
+        try:
+            with self._passing.held():
+                await self._between_blocks(in_turn)
+                yield self._state.head
+        finally:
+            self._wake.set()
 
     async def create_snapshot(self, name: str) -> NamedSnapshot:
         """Name the head and the pool, to return to them; on disk on return.
@@ -327,7 +341,7 @@ class Engine:
             self._pacer.restart(None)
             while not self.is_stopping:
                 if not await self._step():
-                    await self._sleep()
+                    await self._passing.sleep(self._wake, self._mode)
         finally:
             self.is_stopping = True
             self._in_block = frozenset()
@@ -344,35 +358,23 @@ class Engine:
         self._reads.stop(stopping)
         self._feed.stop()
 
-    async def _sleep(self) -> None:
-        """Until something may have to be done."""
-        timer = None
-        if self._mode is MiningMode.INTERVAL:
-            timer = asyncio.get_running_loop().call_later(
-                self._pacer.seconds_left(), self._wake.set
-            )
-        await self._wake.wait()
-        self._wake.clear()
-        if timer is not None:
-            timer.cancel()
-
     async def _step(self) -> bool:
         """Do what is most urgent; False if nothing is to be done."""
         order = self._orders.next()
         if order is not None:
             await self._carry_out(order)
             return True
-        match self._mode:
-            case MiningMode.MANUAL:
-                return False
-            case MiningMode.INTERVAL:
-                if self._pacer.seconds_left() > 0:
-                    return False
-                self._pacer.begin()
-                await self._make_block(tuple(self._pool.select(self._state)))
-                return True
-            case MiningMode.INSTANT:
-                return await self._step_instant()
+        if self._mode is MiningMode.INSTANT and await self._step_instant():
+            self._pacer.restart(None)  # other time passes once this one is idle
+            return True
+        heights = self._passing.heights(self._state, self._mode, self._pool)
+        if not heights:
+            return False
+        is_paced = self._mode is MiningMode.INTERVAL
+        candidates = self._pool.select(self._state) if is_paced else ()
+        heights_max = self._pool.heights_to_pass(self._state, heights)
+        await self._make_block(tuple(candidates), heights_max=heights_max)
+        return True
 
     async def _step_instant(self) -> bool:
         """One transaction a block in order of admission, then pending messages."""
@@ -426,6 +428,7 @@ class Engine:
 
     def _go_back(self, rewound: Rewound, event: str) -> Header:
         """Show a chain that was rewound, with the pool it had; tell whom it undid."""
+        self._passing.forget()
         undone = {one.id: None for one in self._pool.clear()}
         undone |= dict.fromkeys(reversed(rewound.undone))  # the latest is kept longest
         self._state, self._chain = rewound.state, rewound.chain

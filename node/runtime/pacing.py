@@ -1,4 +1,4 @@
-"""When the next block is due in mode `interval`.
+"""When the next block is due in mode `interval`, or the next timer by itself.
 
 Wall time paces blocks and nothing else (D37). What was missed, while the machine
 slept or a block took long, is not caught up: at most one block is late.

@@ -8,6 +8,7 @@ Rules: everything here is called on the event loop's thread. What is visible in
 """
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
@@ -112,6 +113,10 @@ class NodeStatus:
     """Of the bodies that wait."""
     streams: int
     """Readers that follow the chain."""
+    is_auto_timers: bool = False
+    """Whether it advances to the next timer by itself when nothing is pending."""
+    time_holds: int = 0
+    """Callers for whom time stands still."""
 
 
 class CannotListen(Exception):  # noqa: N818 - a refusal, named like the others
@@ -231,6 +236,13 @@ class Backend(Protocol):
 
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
         """Change the mode; `pace_ms` None keeps the pace."""
+        ...
+
+    def hold_time(self) -> AbstractAsyncContextManager[Header]:
+        """Time stands still, at the header that is told, while the context is open.
+
+        No block is made that only lets time pass; orders and transactions go on.
+        """
         ...
 
     async def fund(self, to: Address, amount: Amount) -> Committed:

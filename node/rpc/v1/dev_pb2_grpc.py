@@ -61,6 +61,11 @@ class DevServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceResponse.FromString,
                 _registered_method=True)
+        self.HoldTime = channel.unary_stream(
+                '/cowboy.devnet.v1.DevService/HoldTime',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeResponse.FromString,
+                _registered_method=True)
         self.Reset = channel.unary_unary(
                 '/cowboy.devnet.v1.DevService/Reset',
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ResetRequest.SerializeToString,
@@ -123,6 +128,15 @@ class DevServiceServicer:
 
     def SetBalance(self, request, context):
         """Mints, or takes, what is missing to a balance; in a block when it answers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def HoldTime(self, request, context):
+        """Time stands still while any caller keeps one open: no block is made that only lets
+        time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
+        goes on. A caller that dies lets go.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -191,6 +205,11 @@ def add_DevServiceServicer_to_server(servicer, server):
                     servicer.SetBalance,
                     request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceResponse.SerializeToString,
+            ),
+            'HoldTime': grpc.unary_stream_rpc_method_handler(
+                    servicer.HoldTime,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeResponse.SerializeToString,
             ),
             'Reset': grpc.unary_unary_rpc_method_handler(
                     servicer.Reset,
@@ -355,6 +374,33 @@ class DevService:
             '/cowboy.devnet.v1.DevService/SetBalance',
             node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def HoldTime(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/HoldTime',
+            node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeResponse.FromString,
             options,
             channel_credentials,
             insecure,

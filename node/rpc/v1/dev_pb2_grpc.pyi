@@ -46,6 +46,11 @@ class DevServiceStub:
     """Mints to an account; in a block when it answers."""
     SetBalance: _grpc.UnaryUnaryMultiCallable[_dev_pb2.SetBalanceRequest, _dev_pb2.SetBalanceResponse]
     """Mints, or takes, what is missing to a balance; in a block when it answers."""
+    HoldTime: _grpc.UnaryStreamMultiCallable[_dev_pb2.HoldTimeRequest, _dev_pb2.HoldTimeResponse]
+    """Time stands still while any caller keeps one open: no block is made that only lets
+    time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
+    goes on. A caller that dies lets go.
+    """
     Reset: _grpc.UnaryUnaryMultiCallable[_dev_pb2.ResetRequest, _dev_pb2.ResetResponse]
     """Back to genesis: state, history and pool. Streams say `reverted`."""
     CreateSnapshot: _grpc.UnaryUnaryMultiCallable[_dev_pb2.CreateSnapshotRequest, _dev_pb2.CreateSnapshotResponse]
@@ -78,6 +83,11 @@ class DevServiceAsyncStub(DevServiceStub):
     """Mints to an account; in a block when it answers."""
     SetBalance: _aio.UnaryUnaryMultiCallable[_dev_pb2.SetBalanceRequest, _dev_pb2.SetBalanceResponse]  # type: ignore[assignment]
     """Mints, or takes, what is missing to a balance; in a block when it answers."""
+    HoldTime: _aio.UnaryStreamMultiCallable[_dev_pb2.HoldTimeRequest, _dev_pb2.HoldTimeResponse]  # type: ignore[assignment]
+    """Time stands still while any caller keeps one open: no block is made that only lets
+    time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
+    goes on. A caller that dies lets go.
+    """
     Reset: _aio.UnaryUnaryMultiCallable[_dev_pb2.ResetRequest, _dev_pb2.ResetResponse]  # type: ignore[assignment]
     """Back to genesis: state, history and pool. Streams say `reverted`."""
     CreateSnapshot: _aio.UnaryUnaryMultiCallable[_dev_pb2.CreateSnapshotRequest, _dev_pb2.CreateSnapshotResponse]  # type: ignore[assignment]
@@ -137,6 +147,17 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.SetBalanceResponse, _abc.Awaitable[_dev_pb2.SetBalanceResponse]]:
         """Mints, or takes, what is missing to a balance; in a block when it answers."""
+
+    @_abc_1.abstractmethod
+    def HoldTime(
+        self,
+        request: _dev_pb2.HoldTimeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_dev_pb2.HoldTimeResponse], _abc.AsyncIterator[_dev_pb2.HoldTimeResponse]]:
+        """Time stands still while any caller keeps one open: no block is made that only lets
+        time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
+        goes on. A caller that dies lets go.
+        """
 
     @_abc_1.abstractmethod
     def Reset(

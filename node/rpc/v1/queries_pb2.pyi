@@ -128,6 +128,8 @@ class GetStatusResponse(_message.Message):
     OLDEST_STATE_HEIGHT_FIELD_NUMBER: _builtins.int
     OLDEST_BLOCK_HEIGHT_FIELD_NUMBER: _builtins.int
     SUPPLY_FIELD_NUMBER: _builtins.int
+    AUTO_TIMERS_FIELD_NUMBER: _builtins.int
+    TIME_HOLDS_FIELD_NUMBER: _builtins.int
     chain_name: _builtins.str
     chain_id: _builtins.int
     node_version: _builtins.str
@@ -148,6 +150,10 @@ class GetStatusResponse(_message.Message):
     oldest_state_height: _builtins.int
     """The oldest height whose state can be asked for, and the oldest block."""
     oldest_block_height: _builtins.int
+    auto_timers: _builtins.bool
+    """Whether the node advances to the next timer by itself when nothing is pending."""
+    time_holds: _builtins.int
+    """Callers of HoldTime: while there are any, time stands still."""
     @_builtins.property
     def head(self) -> _types_pb2.Header: ...
     @_builtins.property
@@ -172,10 +178,12 @@ class GetStatusResponse(_message.Message):
         oldest_state_height: _builtins.int = ...,
         oldest_block_height: _builtins.int = ...,
         supply: Global___Supply | None = ...,
+        auto_timers: _builtins.bool = ...,
+        time_holds: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "supply", b"supply"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chain_id", b"chain_id", "chain_name", b"chain_name", "dev", b"dev", "genesis_hash", b"genesis_hash", "head", b"head", "mining_mode", b"mining_mode", "next_basefee_cell", b"next_basefee_cell", "next_basefee_cycle", b"next_basefee_cycle", "next_basefee_lane", b"next_basefee_lane", "node_version", b"node_version", "oldest_block_height", b"oldest_block_height", "oldest_state_height", b"oldest_state_height", "pace_ms", b"pace_ms", "pool_queued", b"pool_queued", "pool_transactions", b"pool_transactions", "rules", b"rules", "supply", b"supply"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_timers", b"auto_timers", "chain_id", b"chain_id", "chain_name", b"chain_name", "dev", b"dev", "genesis_hash", b"genesis_hash", "head", b"head", "mining_mode", b"mining_mode", "next_basefee_cell", b"next_basefee_cell", "next_basefee_cycle", b"next_basefee_cycle", "next_basefee_lane", b"next_basefee_lane", "node_version", b"node_version", "oldest_block_height", b"oldest_block_height", "oldest_state_height", b"oldest_state_height", "pace_ms", b"pace_ms", "pool_queued", b"pool_queued", "pool_transactions", b"pool_transactions", "rules", b"rules", "supply", b"supply", "time_holds", b"time_holds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

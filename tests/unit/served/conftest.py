@@ -25,7 +25,6 @@ from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer
 from node.runtime.clock import SystemClock
 from node.runtime.engine import Engine, EngineParts, EngineSettings
-from node.runtime.feed import FeedLimits
 from node.runtime.shared import SharedStore
 from node.runtime.startup import open_chain
 from node.runtime.types import MiningMode
@@ -158,10 +157,10 @@ def run_node():
         *,
         mode=MiningMode.INSTANT,
         is_dev=True,
-        feed=None,
         limits=None,
         access=None,
         is_dev_genesis=True,
+        **settings,
     ):
         genesis = override(load_genesis("devnet"), dev=is_dev_genesis)
         store = SharedStore()
@@ -169,7 +168,7 @@ def run_node():
             opened = worker.run(lambda: open_chain(store, lambda _: genesis))
             parts = EngineParts(store, worker, SystemClock(), SilentLog())
             settings = EngineSettings(
-                mode, 1_000, is_dev_admitted=is_dev, feed=feed or FeedLimits()
+                mode, is_dev_admitted=is_dev, **{"pace_ms": 1_000} | settings
             )
             engine = Engine(parts, opened.genesis, opened.state, settings)
             task = asyncio.create_task(engine.run())
