@@ -1,4 +1,4 @@
-"""Commands on a chain's folder while no node runs on it: `replay`.
+"""Commands on a chain's folder while no node runs on it: `replay`, state files.
 
 Rules: exit code 0 when all is as it should be, 1 when the chain is not, 2 when the
 command cannot be carried out as it was given.
@@ -15,22 +15,37 @@ import click
 
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
+from node.history import load_header
 from node.runtime.clock import SystemClock
-from node.runtime.folder import Folder, NoChain, open_folder
-from node.runtime.replay import Differs, Replay, Replayed, begin_at_genesis
+from node.runtime.folder import Folder, NoChain, open_folder, state_at
+from node.runtime.importing import import_folder, load_state
+from node.runtime.replay import (
+    Differs,
+    NotReplayable,
+    Replay,
+    Replayed,
+    begin_at_genesis,
+    require_replayable,
+)
 from node.runtime.startup import DamagedChain
+from node.runtime.statefile import (
+    StateFile,
+    StateFileRefused,
+    check_state_file,
+    write_state_file,
+)
 from node.state.errors import StoreCorrupt, StoreError
 from node.state.leveldb import LevelStore
 from pvm import Worker
 
-__all__ = ["data_dir_option", "folder_at", "replay"]
+__all__ = ["export_state", "import_state", "replay"]
 
 _STEP_HEADERS = 20
 """Between two looks at the progress: some milliseconds when they are small."""
 
 _HEIGHT = click.IntRange(0, 2**63 - 1)
 
-data_dir_option = click.option(
+_data_dir = click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
     default=Path("./devnet-data"),
@@ -39,7 +54,7 @@ data_dir_option = click.option(
 
 
 @contextmanager
-def folder_at(path: Path, output: Output) -> Iterator[Folder]:
+def _folder_at(path: Path, output: Output) -> Iterator[Folder]:
     """A chain's folder; what keeps the command from its work ends it."""
     try:
         with open_folder(path) as folder:
@@ -47,18 +62,25 @@ def folder_at(path: Path, output: Output) -> Iterator[Folder]:
     except (DamagedChain, StoreCorrupt) as error:
         output.error(str(error))
         raise click.exceptions.Exit(EXIT_REFUSED) from error
-    except (NoChain, StoreError) as error:
+    except (NoChain, NotReplayable, StoreError) as error:
         raise click.UsageError(str(error)) from error
 
 
 @click.command()
-@data_dir_option
+@_data_dir
+@click.option(
+    "--from-snapshot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Begin at this state file's height.  [default: at genesis]",
+)
 @click.option(
     "--until", type=_HEIGHT, metavar="H", help="Stop there.  [default: the head]"
 )
 @click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
 def replay(
     data_dir: Path,
+    from_snapshot: Path | None,
     until: int | None,
     is_json: bool,  # noqa: FBT001 - a flag
 ) -> None:
@@ -71,24 +93,34 @@ def replay(
     output = Output(is_json=is_json)
     clock = SystemClock()
     began = clock.monotonic()
-    with folder_at(data_dir, output) as folder:
+    with _folder_at(data_dir, output) as folder:
         last = folder.head.height if until is None else min(until, folder.head.height)
         try:
-            done = _replay(folder, last, output)
+            done = _replay(folder, from_snapshot, last, output)
+        except StateFileRefused as refusal:
+            raise click.UsageError(str(refusal)) from refusal
         except Differs as difference:
             _tell_difference(difference, output)
             raise click.exceptions.Exit(EXIT_REFUSED) from difference
     _tell(done, clock.monotonic() - began, output)
 
 
-def _replay(folder: Folder, last: int, output: Output) -> Replayed:
+def _replay(
+    folder: Folder, from_snapshot: Path | None, last: int, output: Output
+) -> Replayed:
+    file = None if from_snapshot is None else _file_of(folder, from_snapshot)
+    require_replayable(folder.snapshot, 0 if file is None else file.head.height)
     with (
         tempfile.TemporaryDirectory(prefix="cowboy-replay-") as scratch,
         LevelStore(Path(scratch)) as store,
         Worker() as worker,
     ):
         state = worker.run(
-            lambda: begin_at_genesis(folder.snapshot, folder.genesis, store)
+            lambda: (
+                begin_at_genesis(folder.snapshot, folder.genesis, store)
+                if file is None
+                else load_state(file, store)
+            )
         )
         begun = state.head.height
         run = Replay(folder.snapshot, store, state, last)
@@ -97,6 +129,18 @@ def _replay(folder: Folder, last: int, output: Output) -> Replayed:
                 show(run.done.height - begun)
         worker.run(run.require_same_state)
         return run.done
+
+
+def _file_of(folder: Folder, path: Path) -> StateFile:
+    """A state file of the folder's own chain."""
+    file = check_state_file(path)
+    held = load_header(folder.snapshot, file.head.height)
+    if file.genesis.encode() != folder.genesis.encode() or held != file.head:
+        raise StateFileRefused(
+            f"{path} is of another chain than the folder, or of a height that it does "
+            "not hold"
+        )
+    return file
 
 
 def _tell_difference(difference: Differs, output: Output) -> None:
@@ -123,3 +167,27 @@ def _tell(done: Replayed, seconds: float, output: Output) -> None:
         output.line(json.dumps(found))
         return
     output.fields("", {name: f"{value}" for name, value in found.items()})
+
+
+def export_state(file: Path, data_dir: Path, height: int | None) -> None:
+    """Write a chain's state at a height into a file; `snapshot export`."""
+    output = Output(is_json=False)
+    with _folder_at(data_dir, output) as folder:
+        try:
+            head, snapshot = state_at(folder, height)
+            count = write_state_file(file, folder.genesis, head, snapshot)
+        except (LookupError, StateFileRefused) as refusal:
+            raise click.UsageError(str(refusal)) from refusal
+    output.line(f"{count} records of height {head.height} are in {file}")
+
+
+def import_state(file: Path, data_dir: Path) -> None:
+    """Make a chain's folder of a state file; `snapshot import`."""
+    output = Output(is_json=False)
+    try:
+        found = check_state_file(file)
+        with output.progress("importing", found.records) as show, Worker() as worker:
+            worker.run(lambda: import_folder(found, data_dir, show))
+    except (StateFileRefused, StoreError) as refusal:
+        raise click.UsageError(str(refusal)) from refusal
+    output.line(f"{data_dir} holds the chain from height {found.head.height} on")

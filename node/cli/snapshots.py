@@ -1,4 +1,9 @@
-"""`cowboy-devnet snapshot`: heights to which the chain shall be able to return."""
+"""`cowboy-devnet snapshot`: heights to which the chain shall be able to return.
+
+The node names heights of its chain; a state file holds one, and needs no node.
+"""
+
+from pathlib import Path
 
 import click
 
@@ -11,9 +16,17 @@ from node.rpc.v1.dev_pb2_grpc import DevServiceStub
 __all__ = ["snapshot"]
 
 
+_data_dir = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    default=Path("./devnet-data"),
+    help="Folder of the chain; no node may have it open.",
+)
+
+
 @click.group()
 def snapshot() -> None:
-    """Name the head and the pool; go back to them."""
+    """Name the head and the pool, go back to them; state files."""
 
 
 @snapshot.command()
@@ -73,6 +86,38 @@ def delete(connection: Connection, name: str) -> None:
         connection.output.message(answer)
     else:
         connection.output.line(f"{name} is forgotten")
+
+
+@snapshot.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@_data_dir
+@click.option(
+    "--height",
+    type=click.IntRange(0, 2**63 - 1),
+    metavar="H",
+    help="Whose state.  [default: the head's]",
+)
+def export(file: Path, data_dir: Path, height: int | None) -> None:
+    """Write a chain's whole state at a height into FILE, without a node.
+
+    The height is the head's, one of the latest 64, or one that a named snapshot holds.
+    """
+    from node.cli.offline import export_state  # noqa: PLC0415 - no client needs it
+
+    export_state(file, data_dir, height)
+
+
+@snapshot.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@_data_dir
+def import_(file: Path, data_dir: Path) -> None:
+    """Make a chain's folder of FILE: its state, at its height; no earlier blocks.
+
+    Nothing is written unless FILE is whole; the state root is computed anew.
+    """
+    from node.cli.offline import import_state  # noqa: PLC0415 - no client needs it
+
+    import_state(file, data_dir)
 
 
 def _fields(one: messages.NamedSnapshot) -> dict[str, str]:

@@ -23,8 +23,9 @@ from node.history import (
 )
 from node.primitives import codec
 from node.primitives.types import Hash32, Height
-from node.query.errors import HeightNotReached, Missing, NotFound
+from node.query.errors import HeightNotReached, HistoryNotKept, Missing, NotFound
 from node.query.pages import Budget
+from node.state.oldest import load_oldest
 from node.state.store import Snapshot
 
 _RESULT_COST = 1 << 10
@@ -62,8 +63,10 @@ def block_at(state: State, height: int) -> BlockView:
 
     Raises:
         HeightNotReached: It is above the head.
+        HistoryNotKept: It is not kept any more.
     """
     if height <= state.head.height:
+        require_contents(state.snapshot, height)
         header = load_header_over(state.snapshot, height)
         if header is not None and header.span > 1:
             return _within_run(state, header, Height(height))
@@ -113,9 +116,23 @@ def find_block(
     block = load_block(snapshot, height)
     if block is None:
         return None
+    require_contents(snapshot, height)
     receipts, events = load_results(snapshot, height)
     trace = load_trace(snapshot, height) if is_trace_wanted else ()
     return BlockView(block, block.header.hash(), receipts, events, trace=trace)
+
+
+def require_contents(snapshot: Snapshot, height: int) -> None:
+    """Refuse a block whose transactions, receipts and decisions are not kept.
+
+    Genesis has none that could be missing.
+
+    Raises:
+        HistoryNotKept: It lies below those that are kept.
+    """
+    oldest = load_oldest(snapshot).contents
+    if 0 < height < oldest:
+        raise HistoryNotKept(height, oldest, "what happened in")
 
 
 def is_in_chain(snapshot: Snapshot, height: int, block_hash: bytes) -> bool:
@@ -141,6 +158,9 @@ def blocks_page(
     """Blocks from a height on, and the height of the next page, None at the end.
 
     A run is one entry, at its last height.
+
+    Raises:
+        HistoryNotKept: The first of them is not kept.
     """
     views: list[BlockView] = []
     budget = Budget(count)
@@ -148,17 +168,30 @@ def blocks_page(
     while 0 <= height <= state.head.height:
         if budget.is_spent:
             return tuple(views), Height(height)
-        header = load_header_over(state.snapshot, height)
-        assert header is not None, "every height up to the head has a header"
-        if is_header_wanted_only:
-            view = BlockView(Block(header, ()), header.hash())
-        else:
-            view = block_at(state, header.height)
+        try:
+            view = _listed(state, height, is_header_wanted_only=is_header_wanted_only)
+        except HistoryNotKept:
+            if views:  # whoever asks for the next page is told
+                return tuple(views), Height(height)
+            raise
+        header = view.block.header
         budget.examine(_RESULT_COST * (len(view.receipts) + len(view.events)))
         budget.take()
         views.append(view)
         height = header.height - header.span if is_descending else header.height + 1
     return tuple(views), None
+
+
+def _listed(state: State, height: int, *, is_header_wanted_only: bool) -> BlockView:
+    """The block of the header that stands for a height."""
+    oldest = load_oldest(state.snapshot).header
+    if 0 < height < oldest:
+        raise HistoryNotKept(height, oldest, "the header of")
+    header = load_header_over(state.snapshot, height)
+    assert header is not None, "every height up to the head has a header"
+    if is_header_wanted_only:
+        return BlockView(Block(header, ()), header.hash())
+    return block_at(state, header.height)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ from node.primitives.types import Height
 
 
 class HistoryNotKept(Exception):  # noqa: N818 - a refusal, named like the others
-    """The state after a block is asked for that is no longer kept."""
+    """A block, or the state after one, is asked for that is not kept."""
 
-    def __init__(self, height: int, oldest_height: Height) -> None:
+    def __init__(
+        self, height: int, oldest_height: Height, what: str = "the state after"
+    ) -> None:
         super().__init__(
-            f"the state after block {height} is not kept: the oldest is {oldest_height}"
+            f"{what} block {height} is not kept: the oldest is {oldest_height}"
         )
         self.height = height
         self.oldest_height = oldest_height

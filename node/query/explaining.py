@@ -23,6 +23,7 @@ from node.history import (
     load_trace,
 )
 from node.primitives.types import Address, Height, TimerId
+from node.query.blocks import require_contents
 from node.query.errors import HeightNotReached, Missing, NotFound
 from node.query.timers import LiveTimer, placed
 
@@ -173,9 +174,11 @@ def explain_block(state: State, height: int) -> BlockExplanation:
 
     Raises:
         HeightNotReached: It is above the head.
+        HistoryNotKept: It is not kept any more.
     """
     if height > state.head.height:
         raise HeightNotReached(height, state.head.height)
+    require_contents(state.snapshot, height)
     return explain_trace(Height(height), load_trace(state.snapshot, Height(height)))
 
 

@@ -22,6 +22,7 @@ from node.history import (
 from node.primitives.crypto import blake2b256
 from node.primitives.merkle import ProofTooLarge, Tree
 from node.primitives.types import Address, Hash32
+from node.query.blocks import require_contents
 from node.query.errors import HeightNotReached, Missing, NotFound
 from node.query.pages import PAGE_BYTES_MAX
 from node.state import keys
@@ -123,10 +124,12 @@ def prove_receipt(state: State, height: int, index: int) -> Proof:
 
     Raises:
         HeightNotReached: There is no such block yet.
+        HistoryNotKept: It is not kept any more.
     """
     header = load_header_over(state.snapshot, height)
     if header is None:
         raise HeightNotReached(height, state.head.height)
+    require_contents(state.snapshot, header.height)
     encoded = load_encoded_receipts(state.snapshot, header.height)
     leaves = [
         (at.to_bytes(_INDEX_BYTES, "big"), blake2b256(receipt))

@@ -155,7 +155,8 @@ _OTHERS: dict[str, _Row] = {
         _Code.INVALID_ARGUMENT, "begin again without a token, or repeat the question"
     ),
     "HISTORY_NOT_KEPT": _Row(
-        _Code.FAILED_PRECONDITION, "leave at_height out to read at the head"
+        _Code.FAILED_PRECONDITION,
+        "ask from oldest_height on; leave at_height out to read at the head",
     ),
     "HEIGHT_NOT_REACHED": _Row(_Code.OUT_OF_RANGE, "ask again when it is reached"),
     "PROOF_TOO_LARGE": _Row(

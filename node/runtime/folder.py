@@ -15,12 +15,17 @@ from pathlib import Path
 from node import history
 from node.chain.block import Header
 from node.chain.genesis import Genesis
+from node.primitives.types import Height
 from node.runtime.startup import DamagedChain, load_genesis
 from node.state import keys
 from node.state.leveldb import FORMAT_FILE, LevelStore
+from node.state.past import past_snapshot
 from node.state.store import Snapshot
 
-__all__ = ["Folder", "NoChain", "open_folder"]
+__all__ = ["Folder", "NoChain", "open_folder", "state_at"]
+
+PAST_BYTES_MAX = 256 << 20
+"""Of undo records that are read to see a past state, and held while it is read."""
 
 
 class NoChain(Exception):
@@ -65,3 +70,18 @@ def open_folder(path: Path) -> Iterator[Folder]:
         head = history.load_head(snapshot)
         assert head is not None, "its height was just read"
         yield Folder(store, snapshot, genesis, head)
+
+
+def state_at(folder: Folder, height: int | None) -> tuple[Header, Snapshot]:
+    """The header at a height and the state after it; None is the head.
+
+    Raises:
+        LookupError: No block ends at this height, or its state is not kept.
+    """
+    if height is None:
+        return folder.head, folder.snapshot
+    header = history.load_header(folder.snapshot, Height(height))
+    if header is None:
+        raise LookupError(f"no block ends at height {height}")
+    head = folder.head.height
+    return header, past_snapshot(folder.snapshot, head, height, PAST_BYTES_MAX)

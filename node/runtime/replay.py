@@ -41,10 +41,18 @@ from node.runtime.explaining import (
 )
 from node.state import keys
 from node.state.commitment import TreeCaches
+from node.state.oldest import load_oldest
 from node.state.past import ChangedSnapshot, past_snapshot
 from node.state.store import Snapshot, Store
 
-__all__ = ["Differs", "Replay", "Replayed", "begin_at_genesis"]
+__all__ = [
+    "Differs",
+    "NotReplayable",
+    "Replay",
+    "Replayed",
+    "begin_at_genesis",
+    "require_replayable",
+]
 
 PAST_BYTES_MAX = 256 << 20
 """Of undo records that are read to show the state at a difference."""
@@ -65,6 +73,10 @@ class Differs(Exception):
         self.lines = tuple(lines)
 
 
+class NotReplayable(Exception):
+    """The folder does not hold the blocks that would have to be executed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """What was executed again so far, and found right."""
@@ -74,6 +86,20 @@ class Replayed:
     transactions: int = 0
     receipts: int = 0
     events: int = 0
+
+
+def require_replayable(snapshot: Snapshot, height: int) -> None:
+    """Refuse to begin below what a folder holds.
+
+    Raises:
+        NotReplayable: Blocks right above `height` are not kept.
+    """
+    oldest = load_oldest(snapshot).contents
+    if height + 1 < oldest:
+        raise NotReplayable(
+            f"blocks are kept from height {oldest} on: begin with a state file of "
+            f"height {oldest - 1} or above (--from-snapshot)"
+        )
 
 
 def begin_at_genesis(snapshot: Snapshot, genesis: Genesis, store: Store) -> State:

@@ -20,6 +20,7 @@ from node.primitives.types import Hash32
 from node.runtime import chainstore
 from node.state import keys
 from node.state.commitment import TreeCaches, find_unproven, state_root_of_pages
+from node.state.oldest import load_oldest
 from node.state.store import Snapshot, Store, WriteSet
 
 __all__ = [
@@ -146,6 +147,7 @@ def _resume(genesis: Genesis, snapshot: Snapshot) -> State:
 
 def _tail(snapshot: Snapshot) -> Iterator[Header]:
     """The latest headers, newest first."""
+    oldest = load_oldest(snapshot).header
     height8 = snapshot.get(keys.HEAD)
     for _ in range(TAIL_HEADERS if height8 else 0):
         height = int.from_bytes(height8 or b"", "big")
@@ -154,7 +156,7 @@ def _tail(snapshot: Snapshot) -> Iterator[Header]:
             raise DamagedChain(f"the header of block {height} is missing")
         header = decode_header(record)
         yield header
-        if header.height == 0:
+        if header.height <= oldest:
             return
         height8 = keys.height8(header.height - header.span)
 

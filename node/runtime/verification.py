@@ -25,6 +25,7 @@ from node.primitives.types import Address, Height
 from node.runtime.startup import DamagedChain
 from node.state import keys
 from node.state.commitment import compare
+from node.state.oldest import load_oldest
 from node.state.store import Snapshot
 from node.state.undo import decode_record
 
@@ -154,11 +155,14 @@ def _verify_messages(snapshot: Snapshot) -> None:
 def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
     """Links, roots and indexes of all blocks; how many, and of transactions."""
     blocks = transactions = 0
+    oldest = load_oldest(snapshot)
     parent: Header | None = None
     for header in history.headers_after(snapshot, -1):
         at = f"block {header.height}"
         if parent is None:
             is_next = header.height == 0
+        elif parent.height == 0 and header.height == oldest.header:
+            is_next = True  # what lay between was never in this folder
         else:
             is_next = header.height - header.span == parent.height
             is_next = is_next and header.parent_hash == parent.hash()
@@ -169,7 +173,8 @@ def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
         )
         if header.span > 1 and snapshot.get(keys.run_config(header.height)) is None:
             raise DamagedChain(f"the run that ends at {at} has no fee configuration")
-        transactions += _verify_content(snapshot, header, at)
+        if header.height >= oldest.contents:
+            transactions += _verify_content(snapshot, header, at)
         blocks += 1
         parent = header
     if parent != head:

@@ -136,6 +136,10 @@ HEAD = b"hHEAD"
 """→ height8 of the latest block; GENESIS → the genesis document of the folder."""
 GENESIS = b"hgenesis"
 
+OLDEST = b"holdest"
+"""→ height8 of the oldest header beside genesis' ‖ height8 of the oldest block whose
+contents are kept; absent while everything is."""
+
 
 def header(height: int) -> bytes:
     """→ encoded header of the block at a height."""
