@@ -13,7 +13,6 @@ from node.chain.transition import State
 from node.history import (
     headers_after,
     load_block,
-    load_header,
     load_header_over,
     load_height_by_hash,
     load_results,
@@ -136,8 +135,8 @@ def require_contents(snapshot: Snapshot, height: int) -> None:
 
 
 def is_in_chain(snapshot: Snapshot, height: int, block_hash: bytes) -> bool:
-    """Whether the block at a height has this hash."""
-    header = load_header(snapshot, Height(height))
+    """Whether the block at a height, or the run that it lies in, has this hash."""
+    header = load_header_over(snapshot, height)
     return header is not None and header.hash() == block_hash
 
 

@@ -4,14 +4,16 @@
 decisions about timers in it, those that pass the caller's filters, each with the cursor
 that resumes after it.
 
-Rules: messages are made one at a time, as the caller takes them; a reader too slow for
-the engine's bounded buffer is refused with the block to resume after; the node never
-waits for it.
+Rules: messages are made one at a time, as the caller takes them, and those of the
+latest blocks once for all who follow; a reader too slow for the engine's bounded buffer
+is refused with the block to resume after; the node never waits for it.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar
 
 from typing_extensions import override
 
@@ -36,6 +38,11 @@ FILTER_ENTRIES_MAX = 256
 EARLIER_MAX = 64
 """Earlier blocks that a caller may name."""
 
+SHARED_BLOCKS = 4
+"""Latest blocks whose messages are kept for all who follow."""
+
+Response = TypeVar("Response")
+
 _BlockContext = Context[pb.StreamBlocksRequest, pb.StreamBlocksResponse]
 _EventContext = Context[pb.StreamEventsRequest, pb.StreamEventsResponse]
 _TimerContext = Context[pb.StreamTimersRequest, pb.StreamTimersResponse]
@@ -46,6 +53,9 @@ class Streams(StreamServiceServicer):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._blocks: _Shared[pb.StreamBlocksResponse] = _Shared(backend)
+        self._events: _Shared[pb.StreamEventsResponse] = _Shared(backend)
+        self._changes: _Shared[pb.StreamTimersResponse] = _Shared(backend)
 
     @override
     @streams
@@ -62,8 +72,10 @@ class Streams(StreamServiceServicer):
                 if isinstance(step, Place):
                     yield pb.StreamBlocksResponse(reverted=_show_place(step))
                 else:
-                    block = convert.show_block(step, request.view)
-                    yield pb.StreamBlocksResponse(block=block)
+                    detail = request.view
+                    yield self._blocks.get(
+                        step, detail, partial(_block_response, step, detail)
+                    )
 
     @override
     @streams
@@ -79,7 +91,7 @@ class Streams(StreamServiceServicer):
             start, seen = _resume(self._backend, start, cursor.block, index)
         async with aclosing(follow(self._backend, start)) as steps:
             async for step in steps:
-                for response in _event_responses(step, wanted, seen):
+                for response in _event_responses(step, wanted, seen, self._events):
                     yield response
                 seen = -1
 
@@ -98,7 +110,7 @@ class Streams(StreamServiceServicer):
         steps = follow(self._backend, start, is_trace_wanted=True)
         async with aclosing(steps):
             async for step in steps:
-                for response in _timer_responses(step, wanted, seen):
+                for response in _timer_responses(step, wanted, seen, self._changes):
                     yield response
                 seen = -1
 
@@ -194,6 +206,31 @@ def _read_wanted_timers(request: pb.StreamTimersRequest) -> _WantedTimers:
 # --- responses ---------------------------------------------------------------------
 
 
+class _Shared(Generic[Response]):
+    """Messages of the latest blocks, by a number that names one of its block."""
+
+    __slots__ = ("_backend", "_made")
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._made: dict[Hash32, dict[int, Response]] = {}
+
+    def get(self, view: BlockView, key: int, make: Callable[[], Response]) -> Response:
+        """The message that `make` makes, or made for another reader.
+
+        Nobody may change it. A block far below the head, which few read, is not kept.
+        """
+        if view.block.header.height + SHARED_BLOCKS <= self._backend.state.head.height:
+            return make()
+        made = self._made.setdefault(view.block_hash, {})
+        if len(self._made) > SHARED_BLOCKS:
+            del self._made[next(iter(self._made))]
+        response = made.get(key)
+        if response is None:
+            response = made[key] = make()
+        return response
+
+
 def _show_place(place: Place) -> types_pb2.BlockRef:
     return convert.show_ref(place.height, place.block_hash)
 
@@ -202,41 +239,65 @@ def _show_block_ref(view: BlockView) -> types_pb2.BlockRef:
     return convert.show_ref(view.block.header.height, view.block_hash)
 
 
+def _block_response(
+    view: BlockView, detail: "types_pb2.BlockView.ValueType"
+) -> pb.StreamBlocksResponse:
+    return pb.StreamBlocksResponse(block=convert.show_block(view, detail))
+
+
 def _event_responses(
-    step: Step, wanted: _WantedEvents, seen: int
+    step: Step,
+    wanted: _WantedEvents,
+    seen: int,
+    shared: "_Shared[pb.StreamEventsResponse]",
 ) -> Iterator[pb.StreamEventsResponse]:
     if isinstance(step, Place):
         place = _show_place(step)
         cursor = pb.EventCursor(block=place)
         yield pb.StreamEventsResponse(reverted=place, cursor=cursor)
         return
-    height, place = step.block.header.height, _show_block_ref(step)
     for index, event in enumerate(step.events):
         if index > seen and wanted.admits(event):
-            yield pb.StreamEventsResponse(
-                event=convert.show_event(event, height, index),
-                cursor=pb.EventCursor(block=place, event_index=index),
-            )
+            yield shared.get(step, index, partial(_event_response, step, event, index))
+
+
+def _event_response(
+    view: BlockView, event: Event, index: int
+) -> pb.StreamEventsResponse:
+    return pb.StreamEventsResponse(
+        event=convert.show_event(event, view.block.header.height, index),
+        cursor=pb.EventCursor(block=_show_block_ref(view), event_index=index),
+    )
 
 
 def _timer_responses(
-    step: Step, wanted: _WantedTimers, seen: int
+    step: Step,
+    wanted: _WantedTimers,
+    seen: int,
+    shared: "_Shared[pb.StreamTimersResponse]",
 ) -> Iterator[pb.StreamTimersResponse]:
     if isinstance(step, Place):
         place = _show_place(step)
         cursor = pb.TimerCursor(block=place)
         yield pb.StreamTimersResponse(reverted=place, cursor=cursor)
         return
-    height, place = step.block.header.height, _show_block_ref(step)
     for index, decision in enumerate(step.trace):
         if index > seen and wanted.admits(decision):
-            yield pb.StreamTimersResponse(
-                change=pb.TimerChange(
-                    timer_id=decision.timer_id,
-                    actor=decision.actor,
-                    fee_payer=decision.fee_payer,
-                    due_height=decision.due_height,
-                    decision=convert.show_decision(decision, height),
-                ),
-                cursor=pb.TimerCursor(block=place, decision_index=index),
+            yield shared.get(
+                step, index, partial(_timer_response, step, decision, index)
             )
+
+
+def _timer_response(
+    view: BlockView, decision: TimerDecision, index: int
+) -> pb.StreamTimersResponse:
+    return pb.StreamTimersResponse(
+        change=pb.TimerChange(
+            timer_id=decision.timer_id,
+            actor=decision.actor,
+            fee_payer=decision.fee_payer,
+            due_height=decision.due_height,
+            decision=convert.show_decision(decision, view.block.header.height),
+        ),
+        cursor=pb.TimerCursor(block=_show_block_ref(view), decision_index=index),
+    )

@@ -9,6 +9,7 @@ import pytest
 from node.chain.transaction import DeployActor, ExecuteActor
 from node.client import AsyncClient, EventFilter, NodeError, TimerFilter, Wallet
 from node.rpc import following
+from node.rpc.streams import SHARED_BLOCKS, Streams
 from node.rpc.v1 import streams_pb2, types_pb2
 from node.runtime.feed import FeedLimits
 from node.runtime.types import ReaderTooSlow
@@ -72,6 +73,85 @@ def test_a_stream_resumes_after_the_block_that_was_seen_last(run_node):
             place = place_of(answer.block.header)
             rest = await take(client.stream_blocks(place), 2)
             assert [a.block.header.height for a in rest] == [3, 4]
+
+    asyncio.run(scenario())
+
+
+def test_a_stream_resumes_after_a_height_inside_a_run(run_node, source):
+    """A run has one hash, and clients see each of its heights (D36)."""
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            await client.mine()
+            _ = [answer async for answer in client.advance(blocks=100)]
+            await client.mine()
+            inside = place_of((await client.block(50)).header)
+            whole, last = await take(client.stream_blocks(inside), 2)
+            assert (whole.block.header.height, whole.block.header.span) == (101, 100)
+            assert whole.block.header.hash == inside.hash
+            assert last.block.header.height == 102
+            cursor = streams_pb2.EventCursor(block=inside, event_index=0)
+            await speak(client, source, 1)
+            said = EventFilter(topics=("said",))
+            assert told(await take(client.stream_events(said, cursor), 1)) == [
+                (104, 0, "said")
+            ]
+
+    asyncio.run(scenario())
+
+
+def test_readers_of_one_block_get_each_what_they_asked_for(run_node, source):
+    """Messages are shared by readers, not their wishes."""
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            actor = await speak(client, source, 0)
+            views = types_pb2.BlockView.values()
+            blocks = [
+                asyncio.create_task(take(client.stream_blocks(view=view), 9))
+                for view in views * 2
+            ]
+            wishes = [EventFilter(topics=(topic,)) for topic in ("said", "again")]
+            events = [
+                asyncio.create_task(take(client.stream_events(wish), 9))
+                for wish in wishes * 2
+            ]
+            await node.until_readers(len(blocks) + len(events))
+            for number in range(9):
+                say = ExecuteActor(actor, "say", bytes([number]), 0)
+                await client.execute(ALICE, say)
+            first = place_of((await client.block(1)).header)
+            for view, told_blocks in zip(views * 2, blocks, strict=True):
+                alone = client.stream_blocks(first, view=view)
+                assert await told_blocks == await take(alone, 9)
+                parts = (await told_blocks)[0].block
+                is_full = view == types_pb2.BLOCK_VIEW_FULL
+                assert bool(parts.transactions) == is_full
+                is_header = view == types_pb2.BLOCK_VIEW_HEADER
+                assert bool(parts.transaction_ids) != is_header
+            for wish, told_events in zip(wishes * 2, events, strict=True):
+                answers = [answer.event for answer in await told_events]
+                assert {event.topic for event in answers} == set(wish.topics)
+                assert [event.height for event in answers] == list(range(2, 11))
+
+    asyncio.run(scenario())
+
+
+def test_messages_of_the_latest_blocks_only_are_kept_for_others(run_node):
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            for _ in range(20):
+                await node.engine.mine(1)
+            service = Streams(node.engine)
+            genesis = place_of((await client.block(0)).header)
+            request = streams_pb2.StreamBlocksRequest(resume_after=genesis)
+            one, other = [
+                await take(service.StreamBlocks(request, None), 20) for _ in range(2)
+            ]
+            assert one == other
+            shared = [a is b for a, b in zip(one, other, strict=True)]
+            assert shared == [False] * 16 + [True] * 4
+            assert len(service._blocks._made) == SHARED_BLOCKS
 
     asyncio.run(scenario())
 
@@ -405,6 +485,49 @@ def test_a_rewind_is_told_to_those_who_watch_timers(run_node, source):
 
 
 # --- rewinds -----------------------------------------------------------------------
+
+
+def test_a_revert_to_a_snapshot_is_told_to_all_streams(run_node, source):
+    """Each says after which block it goes on, and then tells what is new."""
+
+    async def scenario():
+        async with run_node() as node, AsyncClient(node.url) as client:
+            actor, _ = await live_through(client, source)
+            base = (await client.create_snapshot("base")).block
+            start = ExecuteActor(actor, "start", b"\x02", 0)
+            say = ExecuteActor(actor, "say", b"hi", 0)
+            reading = [
+                asyncio.create_task(take(client.stream_blocks(), 4)),
+                asyncio.create_task(take(client.stream_events(), 5)),
+                asyncio.create_task(take(client.stream_timers(), 3)),
+            ]
+            await node.until_readers(3)
+            undone = (await client.execute(ALICE, start)).receipt.scheduled_timer_ids
+            await client.execute(ALICE, say)
+            assert place_of(await client.revert_to_snapshot("base")) == base
+            await client.execute(ALICE, say)
+            made = (await client.execute(ALICE, start)).receipt.scheduled_timer_ids
+            blocks, events, timers = await asyncio.gather(*reading)
+            first, second = base.height + 1, base.height + 2
+            assert [answer.block.header.height for answer in blocks] == [
+                *(first, second, 0, first),
+            ]
+            assert blocks[2].reverted == base
+            assert blocks[3].block.header.parent_hash == base.hash
+            assert told(events) == [
+                (first, 0, "TimerScheduled"),
+                *((second, 0, "said"), (second, 1, "again")),
+                *((0, 0, ""), (first, 0, "said")),
+            ]
+            assert events[3].reverted == events[3].cursor.block == base
+            assert lives(timers) == [
+                (first, "scheduled", *undone),
+                (0, "", b""),
+                (second, "scheduled", *made),
+            ]
+            assert timers[1].reverted == timers[1].cursor.block == base
+
+    asyncio.run(scenario())
 
 
 def test_a_stream_goes_on_after_the_latest_block_that_both_know(run_node):
