@@ -4,7 +4,8 @@ This is its whole public surface; nobody imports past it.
 """
 
 from pvm import cbor, costs
-from pvm.compiler import ActorCode, CodeCache, compile_actor
+from pvm.codecache import CodeCache
+from pvm.compiler import ActorCode, compile_actor
 from pvm.errors import (
     CompileError,
     Halt,

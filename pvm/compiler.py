@@ -1,7 +1,6 @@
-"""Actors as they are kept: compiled, their handlers known, cached by code hash."""
+"""Actors as they run: compiled, their handlers known."""
 
 import ast
-from collections import OrderedDict
 from dataclasses import dataclass
 from types import CodeType
 
@@ -41,43 +40,6 @@ def compile_actor(source: bytes, ledger: Ledger | None = None) -> ActorCode:
             carries every refusal of the first step that refuses.
     """
     return _actor_code(compile_module(source, find_module, ledger=ledger))
-
-
-class CodeCache:
-    """The compiled actors that were used last, by code hash; owned by the caller."""
-
-    def __init__(self, entries_max: int) -> None:
-        """An empty cache of at most `entries_max` actors."""
-        assert entries_max > 0
-        self._entries_max = entries_max
-        self._entries: OrderedDict[bytes, ActorCode] = OrderedDict()
-
-    def find(self, code_hash: bytes) -> ActorCode | None:
-        """The compiled actor, if it is among those used last: no source is needed."""
-        code = self._entries.get(code_hash)
-        if code is not None:
-            self._entries.move_to_end(code_hash)
-        return code
-
-    def get(self, code_hash: bytes, source: bytes) -> ActorCode:
-        """The compiled source; `code_hash` must be a function of it.
-
-        Raises:
-            CompileError: as `compile_actor`; refusals are not remembered.
-        """
-        code = self._entries.get(code_hash)
-        if code is None:
-            code = compile_actor(source)
-            self._entries[code_hash] = code
-            if len(self._entries) > self._entries_max:
-                self._entries.popitem(last=False)
-        else:
-            self._entries.move_to_end(code_hash)
-        return code
-
-    def __len__(self) -> int:
-        """Number of compiled actors held."""
-        return len(self._entries)
 
 
 def _actor_code(compiled: Compiled) -> ActorCode:
@@ -146,4 +108,4 @@ def _methods(facts: Facts, actor_class: str | None) -> list[str]:
     return list(names)
 
 
-__all__ = ["ActorCode", "CodeCache", "CompileError", "compile_actor"]
+__all__ = ["ActorCode", "CompileError", "compile_actor"]

@@ -62,14 +62,12 @@ from node.state.journal import Journal
 from node.state.store import Snapshot, WriteSet
 from pvm import CodeCache, Environment
 
-CODE_CACHE_ENTRIES_MAX = 256
-
 
 @dataclass(slots=True)
 class Caches:
     """Memory that belongs to whoever drives the chain; nothing depends on it (D24)."""
 
-    code: CodeCache = field(default_factory=lambda: CodeCache(CODE_CACHE_ENTRIES_MAX))
+    code: CodeCache = field(default_factory=CodeCache)
     trees: TreeCaches | None = None
     """Pages of the two trees; of use over a store on disk."""
     known: "Known | None" = None

@@ -18,7 +18,7 @@ def main():
     parser.add_argument("--worlds", type=int, default=1)
     parser.add_argument("--quiet", action="store_true", help="only the last line")
     arguments = parser.parse_args()
-    code = CodeCache(16)
+    code = CodeCache()
     blocks = deaths = 0
     with Worker() as worker:
         for seed in range(arguments.seed, arguments.seed + arguments.worlds):

@@ -30,7 +30,7 @@ def worker():
 @pytest.fixture(scope="module")
 def code():
     """Compiled actors, which all worlds share."""
-    return CodeCache(16)
+    return CodeCache()
 
 
 def live(worker, world):

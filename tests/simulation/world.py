@@ -110,7 +110,7 @@ class World:
         self._random = Random(seed)
         self._die_at = die_at
         self._is_power_cut = is_power_cut
-        self._code = CodeCache(16) if code is None else code
+        self._code = CodeCache() if code is None else code
         self._digest = hashlib.blake2b(digest_size=16)
         self._points = 0
         self.deaths = 0

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from pvm import CodeCache, CompileError, compile_actor
+from pvm import CompileError, compile_actor
 from pvm.gate import restrict
 from pvm.parser import parse
 
@@ -55,24 +55,6 @@ def test_code_is_immutable():
     code = compile_actor(b"def f(): pass")
     with pytest.raises(AttributeError):
         code.handlers = ()
-
-
-def test_a_cache_compiles_once_and_forgets_what_was_used_first():
-    cache = CodeCache(2)
-    one = cache.get(b"1", b"x = 1")
-    cache.get(b"2", b"x = 2")
-    assert cache.get(b"1", b"x = 1") is one
-    cache.get(b"3", b"x = 3")
-    assert len(cache) == 2
-    assert cache.get(b"1", b"x = 1") is one
-
-
-def test_a_cache_does_not_remember_refusals():
-    cache = CodeCache(2)
-    for _ in range(2):
-        with pytest.raises(CompileError):
-            cache.get(b"1", b"x = 1.5")
-    assert len(cache) == 0
 
 
 @pytest.mark.parametrize(
