@@ -61,9 +61,13 @@ def simulate_transaction(state: State, transaction: Transaction) -> Simulated:
 
 def simulate_body(state: State, body: Body, sender: Address) -> Simulated:
     """The same for what is not signed yet, also where `dev` is off."""
-    raw = impersonate(body.encode(), sender)
+    return simulate_transaction(*unsigned(state, body, sender))
+
+
+def unsigned(state: State, body: Body, sender: Address) -> tuple[State, Transaction]:
+    """A state that takes a body for signed, and the transaction that it is there."""
     permissive = replace(state, params=replace(state.params, dev=True))
-    return simulate_transaction(permissive, decode_transaction(raw))
+    return permissive, decode_transaction(impersonate(body.encode(), sender))
 
 
 def estimate_limits(state: State, body: Body, sender: Address) -> tuple[int, int]:

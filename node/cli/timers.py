@@ -14,10 +14,11 @@ from node.cli.output import amount, bytes_text, hexadecimal
 from node.cli.proving import Prover, prove_option
 from node.client.proofs import DueProof, TimerProof
 from node.rpc.convert import show_record
-from node.rpc.v1 import streams_pb2
+from node.rpc.v1 import streams_pb2, transactions_pb2
 from node.rpc.v1 import timers_pb2 as messages
 from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
 from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
+from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
 from node.state import keys
 
 __all__ = ["change_row", "timers"]
@@ -237,6 +238,20 @@ def explain_timer(connection: Connection, timer_id: bytes) -> None:
         connection.output.message(answer)
     else:
         connection.output.line(answer.text)
+
+
+@timers.command("ahead")
+@click.argument("blocks", type=click.IntRange(min=1), default=100)
+@client_command
+def look_ahead(connection: Connection, blocks: int) -> None:
+    """Show what the next BLOCKS would bring: fires, costs, and who runs dry when."""
+    answer = TransactionServiceStub(connection.channel).Simulate(
+        transactions_pb2.SimulateRequest(blocks=blocks), timeout=connection.timeout
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    else:
+        connection.output.line(answer.outlook.text)
 
 
 @timers.command("quote")

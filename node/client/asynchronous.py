@@ -155,6 +155,13 @@ class AsyncClient:
         """The receipt that a transaction, or a draft, would get at the head."""
         return await self._call(self._transactions.Simulate, simulate_request(subject))
 
+    async def simulate_blocks(
+        self, blocks: int, subject: bytes | types_pb2.Draft | None = None
+    ) -> transactions_pb2.SimulateResponse:
+        """The same, if there is a subject, and what the next blocks would bring."""
+        request = simulate_request(subject, blocks)
+        return await self._call(self._transactions.Simulate, request)
+
     async def estimate_limits(
         self, wanted: types_pb2.Draft
     ) -> transactions_pb2.EstimateLimitsResponse:

@@ -139,12 +139,12 @@ def storage_request(actor: bytes, key: str | bytes) -> queries_pb2.GetStorageReq
 
 
 def simulate_request(
-    subject: bytes | types_pb2.Draft,
+    subject: bytes | types_pb2.Draft | None, blocks: int = 0
 ) -> transactions_pb2.SimulateRequest:
-    """A simulation of a signed transaction, or of a draft."""
+    """A simulation of a signed transaction or a draft, and of the next blocks."""
     if isinstance(subject, bytes):
-        return transactions_pb2.SimulateRequest(transaction=subject)
-    return transactions_pb2.SimulateRequest(draft=subject)
+        return transactions_pb2.SimulateRequest(transaction=subject, blocks=blocks)
+    return transactions_pb2.SimulateRequest(draft=subject, blocks=blocks)
 
 
 def sign_prepared(

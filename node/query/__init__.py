@@ -66,7 +66,13 @@ from node.query.proofs import (
     prove_transaction,
 )
 from node.query.quoting import InvalidQuote, Quote, Wanted, quote_timer
-from node.query.telling import tell_block, tell_decision, tell_quote, tell_timer
+from node.query.telling import (
+    tell_block,
+    tell_decision,
+    tell_outlook,
+    tell_quote,
+    tell_timer,
+)
 from node.query.timers import (
     EndedTimer,
     LiveTimer,
@@ -135,6 +141,7 @@ __all__ = [
     "storage_value",
     "tell_block",
     "tell_decision",
+    "tell_outlook",
     "tell_quote",
     "tell_timer",
     "timer",

@@ -10,13 +10,14 @@ from types import MappingProxyType
 
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.forecast import FireTerms, Forecast
+from node.chain.outlook import Outlook, PayerOutlook
 from node.chain.timers.timer import Decision, TimerDecision
 from node.primitives.amounts import cby_text
 from node.query.blocks import Warnings
 from node.query.explaining import BlockExplanation, Step, TimerExplanation
 from node.query.quoting import Quote
 
-__all__ = ["tell_block", "tell_decision", "tell_quote", "tell_timer"]
+__all__ = ["tell_block", "tell_decision", "tell_outlook", "tell_quote", "tell_timer"]
 
 
 def tell_timer(told: TimerExplanation) -> str:
@@ -281,7 +282,7 @@ def tell_block(told: BlockExplanation, first: int = 0, count: int | None = None)
 
 
 def _timers(number: int, which: str = "") -> str:
-    return f"{number:,} {which}timer{'' if number == 1 else 's'}"
+    return _counted(number, f"{which}timer")
 
 
 def _tell_of(decision: TimerDecision) -> str:
@@ -336,3 +337,38 @@ _WARNINGS: Mapping[Warnings, str] = MappingProxyType(
         ),
     }
 )
+
+
+def tell_outlook(seen: Outlook) -> str:
+    """What the next blocks would bring: fires, costs, and who runs dry when."""
+    passage = seen.passage
+    failed = f", of which {passage.fires_failed:,} fail" if passage.fires_failed else ""
+    fires = _counted(passage.fires, "fire")
+    head = (
+        f"Heights {seen.start.height + 1:,} to {seen.last_height:,}, if nobody sends "
+        f"anything: {fires} for {cby_text(passage.fire_fees)}{failed}; put off "
+        f"{passage.put_off:,} times, {passage.expired:,} expire, {passage.removed:,} "
+        "are removed since their payer cannot pay."
+    )
+    lines = [head]
+    if not seen.is_complete:
+        lines.append(
+            f"Height {seen.stop:,} was not reached: the rest is too much at once."
+        )
+    lines.extend(
+        f"0x{payer.hex()} pays {_tell_payer(one, seen.balance(payer))}."
+        for payer, one in seen.payers.items()
+    )
+    return "\n".join(lines)
+
+
+def _tell_payer(seen: PayerOutlook, balance: int) -> str:
+    text = f"{cby_text(seen.fees)} for {_counted(seen.fires, 'fire')}"
+    text += f" and has {cby_text(balance)} at the end"
+    if seen.dry_at is None:
+        return text
+    return f"{text}; at height {seen.dry_at:,} it cannot pay and loses a timer"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -111,15 +111,20 @@ def show_advance(
         head=show_header(head),
         stop_height=stop,
         heights=passage.heights[shown:],
-        summary=dev_pb2.AdvanceSummary(
-            fires=passage.fires,
-            fires_failed=passage.fires_failed,
-            put_off=passage.put_off,
-            expired=passage.expired,
-            removed_insufficient_funds=passage.removed,
-            fire_cycles=passage.fire_cycles,
-            fire_fees=str(passage.fire_fees),
-        ),
+        summary=show_summary(passage),
+    )
+
+
+def show_summary(passage: Passage) -> dev_pb2.AdvanceSummary:
+    """What happened while time passed."""
+    return dev_pb2.AdvanceSummary(
+        fires=passage.fires,
+        fires_failed=passage.fires_failed,
+        put_off=passage.put_off,
+        expired=passage.expired,
+        removed_insufficient_funds=passage.removed,
+        fire_cycles=passage.fire_cycles,
+        fire_fees=str(passage.fire_fees),
     )
 
 

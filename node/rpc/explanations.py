@@ -2,6 +2,7 @@
 
 from node.chain.block import Receipt
 from node.chain.forecast import Forecast
+from node.chain.outlook import Outlook
 from node.chain.timers.timer import TimerDecision
 from node.chain.transition import State
 from node.primitives.types import Height
@@ -14,14 +15,21 @@ from node.query import (
     TimerView,
     is_of_lane,
     tell_block,
+    tell_outlook,
     tell_quote,
     tell_timer,
 )
 from node.rpc import convert
 from node.rpc.v1 import timers_pb2 as pb
-from node.rpc.v1 import types_pb2
+from node.rpc.v1 import transactions_pb2, types_pb2
 
-__all__ = ["show_block_explanation", "show_explanation", "show_quote"]
+__all__ = [
+    "show_block_explanation",
+    "show_considered",
+    "show_explanation",
+    "show_outlook",
+    "show_quote",
+]
 
 
 def show_explanation(state: State, told: TimerExplanation) -> pb.ExplainTimerResponse:
@@ -90,7 +98,7 @@ def show_block_explanation(
     """What a block decided about timers: some of it, from an index on."""
     return pb.ExplainBlockResponse(
         timers=[
-            _show_considered(told.height, decision)
+            show_considered(told.height, decision)
             for decision in told.decisions[first : first + count]
         ],
         due_count=len(told.due),
@@ -99,7 +107,8 @@ def show_block_explanation(
     )
 
 
-def _show_considered(height: Height, decision: TimerDecision) -> pb.BlockTimer:
+def show_considered(height: Height, decision: TimerDecision) -> pb.BlockTimer:
+    """A decision of a block about a timer."""
     return pb.BlockTimer(
         timer_id=decision.timer_id,
         actor=decision.actor,
@@ -131,4 +140,32 @@ def show_quote(state: State, quote: Quote) -> pb.QuoteTimerResponse:
         warnings=map(convert.show_warning, quote.warnings),
         text=tell_quote(quote),
         head=_show_head(state),
+    )
+
+
+def show_outlook(outlook: Outlook) -> transactions_pb2.Outlook:
+    """What the next blocks would bring."""
+    return transactions_pb2.Outlook(
+        first_height=outlook.start.height + 1,
+        last_height=outlook.last_height,
+        is_complete=outlook.is_complete,
+        summary=convert.show_summary(outlook.passage),
+        fires=[
+            convert.show_receipt(fire.receipt, fire.height) for fire in outlook.fires
+        ],
+        removals=[
+            show_considered(removal.height, removal.decision)
+            for removal in outlook.removals
+        ],
+        payers=[
+            transactions_pb2.PayerOutlook(
+                payer=payer,
+                fires=seen.fires,
+                fees=str(seen.fees),
+                balance=str(outlook.balance(payer)),
+                dry_height=seen.dry_at,
+            )
+            for payer, seen in outlook.payers.items()
+        ],
+        text=tell_outlook(outlook),
     )

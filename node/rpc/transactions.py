@@ -1,21 +1,27 @@
 """TransactionService: from a wish to a committed receipt."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
 from node.chain.errors import InvalidTransaction, TransactionFault
-from node.chain.simulation import Simulated, simulate_body, simulate_transaction
-from node.chain.transaction import decode_transaction, impersonate, signing_hash
+from node.chain.simulation import Simulated, simulate_transaction, unsigned
+from node.chain.transaction import (
+    Transaction,
+    decode_transaction,
+    impersonate,
+    signing_hash,
+)
 from node.chain.transition import State
 from node.chain.validation import max_cost
 from node.query import require_head, warnings_of
-from node.rpc import convert, instructions, requests
+from node.rpc import convert, explanations, instructions, requests
 from node.rpc.drafts import MARGIN_PERMILLE, Completed, complete_draft
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, at_height, tells
 from node.rpc.v1 import transactions_pb2 as pb
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceServicer
+from node.runtime.outlook import look_ahead
 from node.runtime.types import Backend, Committed, Dropped, Reverted
 
 __all__ = ["Transactions"]
@@ -103,20 +109,37 @@ class Transactions(TransactionServiceServicer):
         context: Context[pb.SimulateRequest, pb.SimulateResponse],
     ) -> pb.SimulateResponse:
         """The receipt that a transaction would get alone in the next block."""
-        height = at_height(request)
+        height, backend = at_height(request), self._backend
         subject = request.WhichOneof("subject")
-        if subject is None:
+        if subject is None and not request.blocks:
             raise InvalidRequest("subject", "is a transaction or a draft: set one")
         if subject == "transaction":
             raw = request.transaction
-            state, simulated = await self._backend.run_read(
-                lambda state: _simulate_signed(state, raw, height)
+            wanted = await backend.run_read(lambda state: _signed(state, raw, height))
+        elif subject == "draft":
+            draft = requests.read_draft(request.draft)
+            wanted = await backend.run_read(
+                lambda state: _drafted(state, draft, height)
             )
         else:
-            draft = requests.read_draft(request.draft)
-            state, simulated = await self._backend.run_read(
-                lambda state: _simulate_draft(state, draft, height)
-            )
+            require_head(backend.state, height)
+            wanted = _Simulation(backend.state, None)
+        response = await self._simulated(wanted)
+        if request.blocks:
+            first = () if wanted.transaction is None else (wanted.transaction,)
+            outlook = await look_ahead(backend, wanted.state, request.blocks, first)
+            response.outlook.CopyFrom(explanations.show_outlook(outlook))
+        return response
+
+    async def _simulated(self, wanted: "_Simulation") -> pb.SimulateResponse:
+        """What the transaction, if there is one, would do alone in the next block."""
+        state, transaction = wanted.state, wanted.transaction
+        if transaction is None:
+            head = convert.show_ref(state.head.height, state.head.hash())
+            return pb.SimulateResponse(head=head)
+        simulated = await self._backend.run_read(
+            lambda _state: simulate_transaction(state, transaction)
+        )
         return _show_simulated(state, simulated)
 
     @override
@@ -147,18 +170,22 @@ def _complete_at(state: State, draft: requests.Draft, height: int | None) -> Com
     return complete_draft(state, draft)
 
 
-def _simulate_signed(
-    state: State, raw: bytes, height: int | None
-) -> tuple[State, Simulated]:
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """What is simulated, on which state."""
+
+    state: State
+    transaction: Transaction | None
+
+
+def _signed(state: State, raw: bytes, height: int | None) -> _Simulation:
     require_head(state, height)
-    return state, simulate_transaction(state, decode_transaction(raw))
+    return _Simulation(state, decode_transaction(raw))
 
 
-def _simulate_draft(
-    state: State, draft: requests.Draft, height: int | None
-) -> tuple[State, Simulated]:
+def _drafted(state: State, draft: requests.Draft, height: int | None) -> _Simulation:
     completed = _complete_at(state, draft, height)
-    return state, simulate_body(state, completed.body, draft.sender)
+    return _Simulation(*unsigned(state, completed.body, draft.sender))
 
 
 def _show_simulated(state: State, simulated: Simulated) -> pb.SimulateResponse:

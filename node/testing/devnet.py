@@ -8,10 +8,8 @@ the node, so results do not depend on the caller's stack.
 Failures are exceptions that show the actor's line.
 """
 
-import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -21,7 +19,7 @@ from node.chain.accounts import Account, load_account
 from node.chain.advance import Passage, Target, is_done, stop_height, target_of
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
-from node.chain.genesis import build_genesis, dev_account, parse_genesis
+from node.chain.genesis import build_genesis, dev_account
 from node.chain.params import ChainParams
 from node.chain.simulation import call_read_only, estimate_limits
 from node.chain.timers import calendar
@@ -45,7 +43,6 @@ from node.chain.transition import (
     next_state,
     open_state,
 )
-from node.config import genesis_folder
 from node.primitives.crypto import dev_private_key
 from node.primitives.types import Address, Amount, Hash32
 from node.query.chain import Supply, count_supply
@@ -58,24 +55,21 @@ from node.testing.failures import (
     TransactionFailed,
     TransactionRefused,
 )
+from node.testing.presets import preset
 from node.testing.snapshots import ChainSnapshot, Mark, undo_since
-from node.testing.stories import BlockStory, TimerStory, block_story, timer_story
+from node.testing.stories import (
+    BlockStory,
+    OutlookStory,
+    TimerStory,
+    block_story,
+    outlook_story,
+    timer_story,
+)
 from pvm import Worker
 
 FEE_HEADROOM = 16
 """Default maximum fee, in basefees: tests need not think of prices."""
 _T = TypeVar("_T")
-
-
-def _merge(base: dict[str, object], changes: Mapping[str, object]) -> dict[str, object]:
-    merged = dict(base)
-    for name, value in changes.items():
-        old = merged.get(name)
-        if isinstance(old, dict) and isinstance(value, Mapping):
-            merged[name] = _merge(old, value)
-        else:
-            merged[name] = value
-    return merged
 
 
 class Devnet:
@@ -98,9 +92,7 @@ class Devnet:
         Raises:
             InvalidGenesis: an override that cannot be.
         """
-        path = Path(genesis_folder()) / f"{genesis}.json"
-        document = _merge(json.loads(path.read_text()), overrides)
-        self.genesis = parse_genesis(document)
+        self.genesis = preset(genesis, overrides)
         self.accounts = tuple(
             DevAccount(i, dev_account(i), dev_private_key(i))
             for i in range(self.genesis.dev_account_count)
@@ -213,6 +205,10 @@ class Devnet:
     def explain_block(self, height: int) -> BlockStory:
         """What the block at a height decided about timers, in the order of looking."""
         return block_story(height, self.result_at(height))
+
+    def simulate(self, blocks: int) -> OutlookStory:
+        """What the next blocks would bring, with what is queued; nothing is kept."""
+        return self._on_worker(lambda: outlook_story(self.state, blocks, self._queue))
 
     def events(self, topic: str | None = None) -> list[Event]:
         """Events of all blocks in order, or those of one topic."""

@@ -1,4 +1,4 @@
-"""Explanations of timers and blocks as a test sees them: printing one tells it.
+"""Explanations of timers, blocks and what comes, as a test sees them: they print.
 
 A `Devnet` keeps every result, so nothing has to be looked for, and nothing is left out.
 """
@@ -8,6 +8,8 @@ from dataclasses import fields
 
 from typing_extensions import override
 
+from node.chain.outlook import Outlook, begin_outlook, look_further
+from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State
 from node.primitives.types import Height
 from node.query.errors import Missing, NotFound
@@ -18,9 +20,16 @@ from node.query.explaining import (
     explain,
     explain_trace,
 )
-from node.query.telling import tell_block, tell_timer
+from node.query.telling import tell_block, tell_outlook, tell_timer
 
-__all__ = ["BlockStory", "TimerStory", "block_story", "timer_story"]
+__all__ = [
+    "BlockStory",
+    "OutlookStory",
+    "TimerStory",
+    "block_story",
+    "outlook_story",
+    "timer_story",
+]
 
 
 class TimerStory(TimerExplanation):
@@ -41,6 +50,16 @@ class BlockStory(BlockExplanation):
     @override
     def __repr__(self) -> str:
         return tell_block(self)
+
+
+class OutlookStory(Outlook):
+    """What the next blocks would bring; prints as sentences."""
+
+    __slots__ = ()
+
+    @override
+    def __repr__(self) -> str:
+        return tell_outlook(self)
 
 
 def timer_story(
@@ -73,3 +92,20 @@ def block_story(height: int, result: BlockResult) -> BlockStory:
     """The story of a height; within a run nothing was decided."""
     told = explain_trace(Height(height), result.trace)
     return BlockStory(*(getattr(told, field.name) for field in fields(told)))
+
+
+def outlook_story(
+    state: State, blocks: int, candidates: Iterable[Transaction]
+) -> OutlookStory:
+    """A dry run of the next blocks, with `candidates` in the first.
+
+    Raises:
+        AdvanceRefused: no blocks, or more than there are heights.
+    """
+    begun = begin_outlook(state, blocks)
+    outlook = OutlookStory(begun.start, begun.stop, begun.state)
+    first = tuple(candidates)
+    while not outlook.is_over:
+        look_further(outlook, first)
+        first = ()
+    return outlook

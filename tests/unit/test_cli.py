@@ -147,6 +147,7 @@ def test_timers_are_listed_and_shown(run, actor: str) -> None:
     assert (shown["status"], shown["gas limit"]) == ("pending", "100,000 cycles")
     assert "as things stand: it is looked at" in run("timers", "why", name).stdout
     assert "pending timer" in run("timers", "quote", actor).stdout
+    assert "1 fire for " in run("timers", "ahead", "5").stdout
     run("mine", "2")
     told = run("timers", "why", name).stdout
     assert "handle_timer succeeded." in told.splitlines()[-1]

@@ -7,6 +7,8 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from node.rpc.v1 import dev_pb2 as _dev_pb2
+from node.rpc.v1 import timers_pb2 as _timers_pb2
 from node.rpc.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
@@ -177,9 +179,14 @@ class SimulateRequest(_message.Message):
     TRANSACTION_FIELD_NUMBER: _builtins.int
     DRAFT_FIELD_NUMBER: _builtins.int
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
+    BLOCKS_FIELD_NUMBER: _builtins.int
     transaction: _builtins.bytes
     """body || signature."""
     at_height: _builtins.int
+    blocks: _builtins.int
+    """Look at so many of the blocks that would follow, too; then there need be no
+    subject. With one, it is in the first of them.
+    """
     @_builtins.property
     def draft(self) -> _types_pb2.Draft:
         """Unsigned, as its sender."""
@@ -190,10 +197,11 @@ class SimulateRequest(_message.Message):
         transaction: _builtins.bytes = ...,
         draft: _types_pb2.Draft | None = ...,
         at_height: _builtins.int | None = ...,
+        blocks: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "draft", b"draft", "subject", b"subject", "transaction", b"transaction"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "draft", b"draft", "subject", b"subject", "transaction", b"transaction"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "blocks", b"blocks", "draft", b"draft", "subject", b"subject", "transaction", b"transaction"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_height: _TypeAlias = _typing.Literal["at_height"]  # noqa: Y015
     _WhichOneofArgType__at_height: _TypeAlias = _typing.Literal["_at_height", b"_at_height"]  # noqa: Y015
@@ -214,6 +222,7 @@ class SimulateResponse(_message.Message):
     RECEIPT_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
     EVENTS_FIELD_NUMBER: _builtins.int
+    OUTLOOK_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef:
         """Of the head on which it was executed."""
@@ -225,7 +234,13 @@ class SimulateResponse(_message.Message):
         """Why the next block would not take it."""
 
     @_builtins.property
-    def events(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Event]: ...
+    def events(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Event]:
+        """Of the transaction alone."""
+
+    @_builtins.property
+    def outlook(self) -> Global___Outlook:
+        """Where blocks were asked for."""
+
     def __init__(
         self,
         *,
@@ -233,16 +248,110 @@ class SimulateResponse(_message.Message):
         receipt: _types_pb2.Receipt | None = ...,
         refused: _types_pb2.DroppedTransaction | None = ...,
         events: _abc.Iterable[_types_pb2.Event] | None = ...,
+        outlook: Global___Outlook | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "outcome", b"outcome", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "outcome", b"outcome", "outlook", b"outlook", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "head", b"head", "outcome", b"outcome", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "head", b"head", "outcome", b"outcome", "outlook", b"outlook", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["receipt", "refused"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
 
 Global___SimulateResponse: _TypeAlias = SimulateResponse  # noqa: Y015
+
+@_typing.final
+class Outlook(_message.Message):
+    """What the next blocks would bring if nobody sent anything more; nothing is kept."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_HEIGHT_FIELD_NUMBER: _builtins.int
+    LAST_HEIGHT_FIELD_NUMBER: _builtins.int
+    IS_COMPLETE_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
+    FIRES_FIELD_NUMBER: _builtins.int
+    REMOVALS_FIELD_NUMBER: _builtins.int
+    PAYERS_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    first_height: _builtins.int
+    last_height: _builtins.int
+    """How far it came."""
+    is_complete: _builtins.bool
+    """Whether it came as far as was asked: 5,000 headers (a run of empty blocks is one),
+    100,000,000 cycles or 200,000 keys written end it.
+    """
+    text: _builtins.str
+    """The same in sentences."""
+    @_builtins.property
+    def summary(self) -> _dev_pb2.AdvanceSummary: ...
+    @_builtins.property
+    def fires(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Receipt]:
+        """The first 1,000, in order."""
+
+    @_builtins.property
+    def removals(self) -> _containers.RepeatedCompositeFieldContainer[_timers_pb2.BlockTimer]:
+        """Timers that would expire, or be removed for want of funds: the first 1,000."""
+
+    @_builtins.property
+    def payers(self) -> _containers.RepeatedCompositeFieldContainer[Global___PayerOutlook]:
+        """Who pays for fires, in order of the first: at most 1,000."""
+
+    def __init__(
+        self,
+        *,
+        first_height: _builtins.int = ...,
+        last_height: _builtins.int = ...,
+        is_complete: _builtins.bool = ...,
+        summary: _dev_pb2.AdvanceSummary | None = ...,
+        fires: _abc.Iterable[_types_pb2.Receipt] | None = ...,
+        removals: _abc.Iterable[_timers_pb2.BlockTimer] | None = ...,
+        payers: _abc.Iterable[Global___PayerOutlook] | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["summary", b"summary"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fires", b"fires", "first_height", b"first_height", "is_complete", b"is_complete", "last_height", b"last_height", "payers", b"payers", "removals", b"removals", "summary", b"summary", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Outlook: _TypeAlias = Outlook  # noqa: Y015
+
+@_typing.final
+class PayerOutlook(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAYER_FIELD_NUMBER: _builtins.int
+    FIRES_FIELD_NUMBER: _builtins.int
+    FEES_FIELD_NUMBER: _builtins.int
+    BALANCE_FIELD_NUMBER: _builtins.int
+    DRY_HEIGHT_FIELD_NUMBER: _builtins.int
+    payer: _builtins.bytes
+    fires: _builtins.int
+    fees: _builtins.str
+    """Base units, of these."""
+    balance: _builtins.str
+    """What it has at the end."""
+    dry_height: _builtins.int
+    """The first height at which a timer is removed since it cannot pay; absent if none."""
+    def __init__(
+        self,
+        *,
+        payer: _builtins.bytes = ...,
+        fires: _builtins.int = ...,
+        fees: _builtins.str = ...,
+        balance: _builtins.str = ...,
+        dry_height: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dry_height", b"_dry_height", "dry_height", b"dry_height"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dry_height", b"_dry_height", "balance", b"balance", "dry_height", b"dry_height", "fees", b"fees", "fires", b"fires", "payer", b"payer"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__dry_height: _TypeAlias = _typing.Literal["dry_height"]  # noqa: Y015
+    _WhichOneofArgType__dry_height: _TypeAlias = _typing.Literal["_dry_height", b"_dry_height"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dry_height) -> _WhichOneofReturnType__dry_height | None: ...
+
+Global___PayerOutlook: _TypeAlias = PayerOutlook  # noqa: Y015
 
 @_typing.final
 class EstimateLimitsRequest(_message.Message):

@@ -6,6 +6,7 @@ import pytest
 
 from node.chain.transaction import DeployActor, ExecuteActor
 from node.client import AsyncClient, Client, NodeError, Wallet
+from node.client.messages import draft
 from node.primitives.types import Address
 from node.rpc.v1 import queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import MiningMode
@@ -125,5 +126,70 @@ def test_a_timer_is_quoted(run_node, source):
                 "INVALID_ARGUMENT",
                 "gas_limit",
             )
+
+    asyncio.run(scenario())
+
+
+def test_the_next_blocks_are_simulated_and_nothing_is_kept(run_node, source):
+    async def scenario():
+        node = run_node(mode=MiningMode.INSTANT)
+        async with node as served, AsyncClient(served.url) as client:
+            actor, (timer_id,) = await start(client, source, (200,))
+            head = (await client.status()).head
+            seen = await client.simulate_blocks(500)
+            outlook = seen.outlook
+            assert seen.head.height == head.height
+            assert seen.WhichOneof("outcome") is None
+            assert outlook.first_height == head.height + 1
+            assert (outlook.last_height, outlook.is_complete) == (
+                head.height + 500,
+                True,
+            )
+            (fire,) = outlook.fires
+            assert (fire.id, fire.payer) == (timer_id, actor)
+            (payer,) = outlook.payers
+            assert (payer.fires, payer.fees) == (1, fire.fee)
+            assert not payer.HasField("dry_height")
+            assert (await client.status()).head == head, "nothing is kept"
+            await client.mine(500)
+            ended = (await client.timer(timer_id)).receipt
+            assert ended == fire
+            assert (await client.account(actor)).balance == payer.balance
+            with Client(served.url) as blocking:
+                again = await asyncio.to_thread(blocking.simulate_blocks, 10)
+            assert again.outlook.summary.fires == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_draft_goes_before_the_simulated_blocks(run_node, source):
+    async def scenario():
+        async with run_node() as served, AsyncClient(served.url) as client:
+            actor, _ = await start(client, source, ())
+            call = ExecuteActor(Address(actor), "start", bytes([50]), 0)
+            seen = await client.simulate_blocks(100, draft(ALICE.address, call))
+            (timer_id,) = seen.receipt.scheduled_timer_ids
+            (fire,) = seen.outlook.fires
+            assert (fire.id, fire.height) == (timer_id, seen.head.height + 51)
+            error = await refused(client.simulate_blocks(2**64 - 1))
+            assert error.reason == "HEIGHT_TOO_FAR"
+            error = await refused(client.simulate_blocks(0))
+            assert error.reason == "INVALID_ARGUMENT"
+
+    asyncio.run(scenario())
+
+
+def test_blocks_are_made_between_the_headers_of_a_simulation(run_node, source):
+    """It takes its turn with what else there is to do."""
+
+    async def scenario():
+        async with run_node() as served, AsyncClient(served.url) as client:
+            await start(client, source, range(30, 230, 10))
+            height = served.engine.state.head.height
+            simulated = asyncio.create_task(client.simulate_blocks(400))
+            while not simulated.done():
+                await client.mine(1)
+            assert served.engine.state.head.height > height + 1
+            assert (await simulated).outlook.summary.fires == 20
 
     asyncio.run(scenario())

@@ -1,0 +1,172 @@
+"""Outlook: a dry run of the blocks that would follow a state; nothing of it is kept.
+
+It builds them as `Advance` does, over an overlay that is thrown away: what fires, what
+it costs, who runs dry and when, if nobody sends anything more. Whoever drives it takes
+one header at a time, so that other work can go between.
+
+Rules: work is bounded by headers, cycles and keys written, whichever ends first; then
+it says how far it came. The state it starts from does not change.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from node.chain.accounts import load_account
+from node.chain.advance import Blocks, Passage, stop_height
+from node.chain.block import Header, Receipt, ReceiptKind
+from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.transaction import Transaction
+from node.chain.transition import BlockResult, Caches, State, build_next, next_state
+from node.primitives.types import NOTHING, Address, Amount, Height
+from node.state.journal import Journal
+
+HEADERS_MAX = 5_000
+"""Blocks and runs of a dry run: of small fires, some five seconds."""
+
+CYCLES_MAX = 100_000_000
+"""Of all its executions: some seconds."""
+
+WRITES_MAX = 200_000
+"""Keys that it holds in memory, at most."""
+
+ENTRIES_MAX = 1_000
+"""Fires, removals and payers that are told one by one; the others are counted."""
+
+
+@dataclass(slots=True)
+class PayerOutlook:
+    """What an account pays for fires, and when it can no longer."""
+
+    fires: int = 0
+    fees: Amount = NOTHING
+    dry_at: Height | None = None
+    """The first height at which a timer is removed since it cannot pay."""
+
+
+@dataclass(frozen=True, slots=True)
+class FutureFire:
+    """A fire, and what would come of it."""
+
+    height: Height
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class FutureRemoval:
+    """A timer that would expire, or be removed for want of funds."""
+
+    height: Height
+    decision: TimerDecision
+
+
+@dataclass(slots=True)
+class Outlook:
+    """What the next blocks would bring, as far as it was looked at."""
+
+    start: Header
+    """The head that they follow."""
+    stop: Height
+    """Where it ends unless the work is too much."""
+    state: State = field(repr=False)
+    """After the blocks looked at; of the dry run alone."""
+    passage: Passage = field(default_factory=Passage)
+    fires: list[FutureFire] = field(default_factory=list)
+    removals: list[FutureRemoval] = field(default_factory=list)
+    payers: dict[Address, PayerOutlook] = field(default_factory=dict)
+    headers: int = 0
+    cycles: int = 0
+    writes: int = 0
+
+    @property
+    def last_height(self) -> Height:
+        """How far it came."""
+        return self.state.head.height
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it came to where it was to go."""
+        return self.last_height >= self.stop
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more is looked at."""
+        return (
+            self.is_complete
+            or self.headers >= HEADERS_MAX
+            or self.cycles >= CYCLES_MAX
+            or self.writes >= WRITES_MAX
+        )
+
+    def balance(self, payer: Address) -> Amount:
+        """What an account has left at the end."""
+        return load_account(self.state.snapshot, payer).balance
+
+
+def begin_outlook(state: State, blocks: int) -> Outlook:
+    """A dry run of the next blocks, none of them looked at yet.
+
+    Raises:
+        AdvanceRefused: no blocks, or more than there are heights.
+    """
+    stop = stop_height(state, Blocks(blocks))
+    caches = Caches(code=state.caches.code)
+    overlay = Journal(state.snapshot)
+    dry = State(state.params, state.head, overlay, caches)
+    return Outlook(state.head, stop, dry)
+
+
+def look_further(outlook: Outlook, candidates: Sequence[Transaction] = ()) -> None:
+    """Look at the next header: a block, or a run in which nothing happens."""
+    state = outlook.state
+    result = build_next(state, candidates, outlook.stop - state.head.height)
+    overlay = state.snapshot
+    assert isinstance(overlay, Journal), "a dry run stands on an overlay of its own"
+    checkpoint = overlay.checkpoint()
+    for key, value in result.writes.changes.items():
+        if value is None:
+            overlay.delete(key)
+        else:
+            overlay.put(key, value)
+    overlay.commit(checkpoint)
+    outlook.state = next_state(state, result, overlay)
+    _note(outlook, result)
+
+
+def _note(outlook: Outlook, result: BlockResult) -> None:
+    outlook.headers += 1
+    outlook.cycles += result.header.cycles_used
+    outlook.writes += len(result.writes.changes)
+    outlook.passage.note(result)
+    height = result.header.height
+    for receipt in result.receipts:
+        if receipt.kind is ReceiptKind.FIRE:
+            _note_fire(outlook, height, receipt)
+    for decision in result.trace:
+        if decision.decision in _REMOVALS:
+            _note_removal(outlook, height, decision)
+
+
+_REMOVALS = (Decision.EXPIRED, Decision.REMOVED_INSUFFICIENT_FUNDS)
+
+
+def _note_fire(outlook: Outlook, height: Height, receipt: Receipt) -> None:
+    payer = _payer(outlook, receipt.payer)
+    payer.fires += 1
+    payer.fees = Amount(payer.fees + receipt.fee)
+    if len(outlook.fires) < ENTRIES_MAX:
+        outlook.fires.append(FutureFire(height, receipt))
+
+
+def _note_removal(outlook: Outlook, height: Height, decision: TimerDecision) -> None:
+    payer = _payer(outlook, decision.fee_payer)
+    if decision.decision is not Decision.EXPIRED and payer.dry_at is None:
+        payer.dry_at = height
+    if len(outlook.removals) < ENTRIES_MAX:
+        outlook.removals.append(FutureRemoval(height, decision))
+
+
+def _payer(outlook: Outlook, address: Address) -> PayerOutlook:
+    """The account's entry; those beyond the bound are counted in the sums alone."""
+    if address not in outlook.payers and len(outlook.payers) >= ENTRIES_MAX:
+        return PayerOutlook()
+    return outlook.payers.setdefault(address, PayerOutlook())

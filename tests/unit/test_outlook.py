@@ -1,0 +1,139 @@
+"""A dry run of the next blocks tells what they bring, and keeps nothing."""
+
+import pytest
+
+from node.chain import outlook
+from node.chain.advance import AdvanceRefused
+from node.chain.block import ReceiptKind
+from node.chain.outlook import begin_outlook, look_further
+from node.chain.transaction import Transfer
+from node.testing import Devnet
+from tests.spec.puppets import SCHEDULER, schedule, schedule_all
+
+BEAT = """
+class Beat:
+    def start(self):
+        self.handle_timer(b"")
+
+    def handle_timer(self, payload):
+        self.storage["beats"] = self.storage.get("beats", 0) + 1
+        pvm_host.schedule_timer(pvm_host.block_height() + 10, b"", None, 100_000)
+"""
+
+
+@pytest.fixture
+def chain():
+    with Devnet(basefee_config={"min_basefee": 1_000}) as chain:
+        yield chain
+
+
+def test_what_it_says_comes_true_to_the_unit(chain):
+    """Root, fires, fees and balances: the function is that which makes blocks."""
+    actor = chain.deploy(BEAT, value="2 CBY")
+    actor.call("start")
+    seen = chain.simulate(1_000)
+    passage = chain.advance(blocks=1_000)
+    assert seen.state.head == chain.head
+    assert seen.passage == passage
+    assert passage.fires == 100
+    fires = chain.receipts(ReceiptKind.FIRE)
+    assert [fire.receipt for fire in seen.fires] == fires
+    payer = seen.payers[actor.address]
+    assert (payer.fires, payer.fees) == (100, sum(f.fee for f in fires))
+    assert seen.balance(actor.address) == actor.balance
+
+
+def test_nothing_is_kept(chain):
+    actor = chain.deploy(BEAT, value="2 CBY")
+    actor.call("start")
+    state, known = chain.state, chain.state.caches.known
+    root = chain.head.state_root
+    pairs = list(state.snapshot.range(b"", b"\xff"))
+    chain.simulate(100)
+    assert chain.state is state
+    assert chain.state.caches.known is known
+    assert (chain.head.state_root, actor.storage["beats"]) == (root, 1)
+    assert list(state.snapshot.range(b"", b"\xff")) == pairs
+
+
+def test_who_runs_dry_and_when(chain):
+    """D26: one reserve of max_cost for each pending timer."""
+    actor = chain.deploy(BEAT, value="0.66 CBY")
+    actor.call("start")
+    seen = chain.simulate(10_000)
+    dry_at = seen.payers[actor.address].dry_at
+    assert dry_at is not None
+    chain.mine_until(dry_at)
+    assert chain.last.trace[0].decision == "removed_insufficient_funds"
+    assert seen.removals[-1].decision == chain.last.trace[0]
+    assert f"at height {dry_at:,} it cannot pay and loses a timer" in repr(seen)
+
+
+def test_put_offs_and_expiries_are_counted(chain):
+    actor = chain.deploy(SCHEDULER, value="20 CBY")
+    schedule_all(actor, *[(20, b"", {}) for _ in range(5)])
+    schedule(actor, 21, b"", expires_at=10)
+    seen = chain.simulate(30)
+    assert (seen.passage.put_off, seen.passage.expired) == (2, 1)
+    assert [(r.height, r.decision.decision) for r in seen.removals] == [(21, "expired")]
+
+
+def test_what_is_queued_is_in_the_first_block(chain):
+    bob = chain.accounts[1]
+    chain.submit(Transfer(bob.address, 7))
+    before = chain.balance(bob)
+    seen = chain.simulate(2)
+    assert seen.balance(bob.address) == before + 7
+    assert chain.balance(bob) == before
+
+
+def test_empty_heights_cost_nothing(chain):
+    seen = chain.simulate(10**9)
+    assert (seen.headers, seen.last_height, seen.is_complete) == (1, 10**9, True)
+    assert repr(seen).startswith("Heights 1 to 1,000,000,000, if nobody sends anything")
+
+
+@pytest.mark.parametrize(
+    ("bound", "value"), [("HEADERS_MAX", 6), ("CYCLES_MAX", 5_000), ("WRITES_MAX", 40)]
+)
+def test_its_work_is_bounded_and_it_says_how_far_it_came(
+    chain, monkeypatch, bound, value
+):
+    actor = chain.deploy(BEAT, value="2 CBY")
+    actor.call("start")
+    monkeypatch.setattr(outlook, bound, value)
+    seen = chain.simulate(1_000)
+    assert seen.is_over
+    assert not seen.is_complete
+    assert chain.height < seen.last_height < 100
+    assert "Height 1,002 was not reached" in repr(seen)
+
+
+def test_entries_are_bounded_and_sums_are_not(chain, monkeypatch):
+    monkeypatch.setattr(outlook, "ENTRIES_MAX", 1)
+    poor = chain.deploy(SCHEDULER, value="1.2 CBY")
+    rich = chain.deploy(BEAT, value="20 CBY")
+    schedule_all(poor, (20, b"", {}), (20, b"", {}), (20, b"", {}))
+    rich.call("start")
+    seen = chain.simulate(100)
+    assert (len(seen.fires), len(seen.removals), len(seen.payers)) == (1, 1, 1)
+    assert seen.passage.fires > 5
+    assert seen.passage.removed == 2
+
+
+@pytest.mark.parametrize("blocks", [0, -1, 2**64])
+def test_impossible_numbers_of_blocks_are_refused(chain, blocks):
+    with pytest.raises(AdvanceRefused):
+        chain.simulate(blocks)
+
+
+def test_the_chain_may_go_on_between_two_headers(chain):
+    """A dry run stands on the state that it began with."""
+    actor = chain.deploy(BEAT, value="2 CBY")
+    actor.call("start")
+    seen = begin_outlook(chain.state, 50)
+    wanted = chain.simulate(50)
+    while not seen.is_over:
+        chain._on_worker(lambda: look_further(seen))
+        chain.transfer(chain.accounts[1].address, 1)
+    assert seen.state.head == wanted.state.head
