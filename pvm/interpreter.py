@@ -8,6 +8,7 @@ nothing but a bug of ours leaves `execute` as an exception.
 import inspect
 from types import FunctionType
 
+from pvm.cbor import decode
 from pvm.compiler import ActorCode
 from pvm.errors import Halt
 from pvm.execution import ACTOR_MODULE, Execution
@@ -18,7 +19,7 @@ from pvm.machines import give_back, take
 from pvm.meter import Meter
 from pvm.storage import StorageView
 from pvm.types import Entry, Message, Outcome
-from pvm.values import encode_return
+from pvm.values import encode_return, to_cbor
 
 _CONSTRUCTORS = frozenset({"deploy", "init"})
 _PAYLOAD_ONLY = 1
@@ -71,8 +72,9 @@ def find_handler(code: ActorCode, message: Message) -> str | None:
 def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
     failed: BaseException | None = None
     value = b""
+    encode = to_cbor if vm.context.message.is_structured else encode_return
     try:
-        value = encode_return(_run(code, vm, handler), vm.meter)
+        value = encode(_run(code, vm, handler), vm.meter)
     except Halt as error:
         failed = error
     except Exception as error:  # noqa: BLE001 - whatever the actor raised
@@ -117,7 +119,8 @@ def _call(vm: Execution, function: object) -> object:
     A parameter that has a default is not asked for, unless it is the first.
     """
     assert callable(function)
-    payload = vm.context.message.payload
+    message = vm.context.message
+    payload = decode(message.payload) if message.is_structured else message.payload
     bound = getattr(function, "__func__", function)
     own = 0 if bound is function else 1
     if not isinstance(bound, FunctionType):

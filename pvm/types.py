@@ -70,6 +70,9 @@ class Message:
     """32 bytes, made for who asks."""
     nonce: int = 0
     """The signer's nonce in a transaction, else 0."""
+    is_structured: bool = False
+    """Whether the payload is the canonical CBOR of what the handler gets, and the
+    answer is encoded so whatever its type: questions of the chain's own (D34)."""
 
 
 @dataclass(frozen=True, slots=True)

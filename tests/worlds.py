@@ -4,6 +4,8 @@ A world draws from a function `pick(n)`, 0 ≤ answer < n, so that Hypothesis, o
 fixed sequence, decides what happens; all else is the chain's.
 """
 
+from dataclasses import replace
+
 from node import history
 from node.chain.accounts import decode_account, load_account
 from node.chain.errors import InvalidTransaction
@@ -125,12 +127,15 @@ NOBODY = b"\x77" * 20
 class Crowd:
     """Accounts and actors, and what they send; the driver shows it the state."""
 
+    source = PUPPET
+    document = GENESIS
+
     def __init__(self, genesis, pick):
         self.genesis = genesis
         self.pick = pick
         self.state = None
         self.accounts = [dev_account(i) for i in range(5)]
-        code_hash = keccak256(PUPPET)
+        code_hash = keccak256(self.source)
         self.actors = [
             derive_actor_address(self.accounts[0], bytes([i]) * 32, code_hash)
             for i in range(ACTORS)
@@ -149,7 +154,7 @@ class Crowd:
         self._nonces = {}
         raws = []
         for i, actor in enumerate(self.actors):
-            instruction = DeployActor(bytes([i]) * 32, PUPPET, b"", 0)
+            instruction = DeployActor(bytes([i]) * 32, self.source, b"", 0)
             raws.append(self._raw(0, instruction, cycles=600_000, cells=1_000_000))
             raws.append(self._raw(0, Fund(actor, (i + 1) * 10**9)))
         return raws
@@ -279,7 +284,7 @@ class World(Crowd):
     """A chain over a store, and a crowd that acts on it."""
 
     def __init__(self, store, pick, worker):
-        super().__init__(parse_genesis(GENESIS), pick)
+        super().__init__(parse_genesis(self.document), pick)
         self.store = store
         self.worker = worker
         self.blocks = []
@@ -346,6 +351,117 @@ class KeptWorld(World):
         """Caches stay as they are: they must know by themselves what is void."""
         snapshot, self.undone = self.chain.rewind(self.state.head.height, header.height)
         self.state = open_state(self.genesis.params, header, snapshot, self.caches)
+
+
+# --- under the rules `auction` --------------------------------------------------------
+
+_EXPIRY = b"None if rest[4] is None else pvm_host.block_height() + rest[4],"
+_TERMS = b'**({"gba": self.address} if rest[5] == "gba" else rest[5]),'
+
+BIDDER = (
+    PUPPET.replace(_EXPIRY, _EXPIRY + b"\n" + 16 * b" " + _TERMS)
+    + b"""
+    def get_gas_bid(self, context):
+        basefee = context["basefee_lane_timer"]
+        mood = self.storage.get("a", 0)
+        if mood == 1:
+            return {"max_fee_per_cycle": basefee, "max_priority_fee_per_cycle": 2}
+        if mood == 2:
+            return [basefee // 2, 1]
+        if mood == 3:
+            self.storage["a"] = 0
+        if mood == 4:
+            return [-1, True]
+        if mood == 5:
+            while True:
+                pass
+        return [3 * basefee, context["current_block_height"] % 9]
+"""
+)
+"""A puppet that states fees, and is an agent of many moods."""
+assert BIDDER.count(b"rest[5]") == 2
+
+AUCTION = GENESIS | {
+    "auction_tie_break": "fair",
+    "timer_config": GENESIS["timer_config"]
+    | {"fairness_window_blocks": 3, "lane_gba_cycles": 70_000, "max_ttl_blocks": 12},
+    "activations": [{"height": 1, "rules": "auction"}],
+}
+
+
+class Bidders(Crowd):
+    """A crowd that states fees, names agents, and changes rules and caps."""
+
+    source = BIDDER
+    document = AUCTION
+
+    def _transaction(self):
+        kind = self.pick(12)
+        if kind < 8:
+            return self._raw(self.pick(len(self.accounts)), self._call(), 400_000)
+        if kind == 8:
+            return self._raw(0, self._governance())
+        return super()._transaction()
+
+    def _call(self):
+        told = [self._timer(self._told()) for _ in range(1 + self.pick(5))]
+        mood = ["set", "a", self.pick(7)]
+        return ExecuteActor(
+            self.choose(self.actors), "do", codec.encode([mood, *told]), 10**8
+        )
+
+    def _told(self):
+        """What a fire does: something small, or heavy."""
+        return codec.encode(
+            self.choose(
+                [
+                    [],
+                    [["set", "b", self.pick(9)]],
+                    [["cancel", self.pick(4)]],
+                    [["extend", self.pick(20)]],
+                    [["draw", b"d"]] * 12,
+                    [["burn"]],
+                ]
+            )
+        )
+
+    def _timer(self, told):
+        lane = max(1, load_globals(self.state.snapshot).basefee_lane)
+        terms = self.choose(
+            [
+                {},
+                {},
+                "gba",
+                {"max_fee_per_cycle": lane + self.pick(lane)},
+                {"max_fee_per_cycle": lane, "max_priority_fee_per_cycle": 3},
+                {"max_fee_per_cycle": 2 * lane, "max_priority_fee_per_cycle": lane},
+                {"max_priority_fee_per_cycle": self.pick(9)},
+                {"priority_tier_hint": self.choose(["urgent", "economy", "none"])},
+                {"max_fee_per_cycle": self.pick(4), "bid": self.choose([None, 1])},
+            ]
+        )
+        return [*super()._timer(told), terms]
+
+    def _governance(self):
+        kind = self.pick(8)
+        height = self.state.head.height
+        if kind < 3:
+            rules = self.choose(["fifo", "auction", "auction"])
+            return ScheduleActivation(height + self.pick(6), rules)
+        if kind < 6:
+            config = self.genesis.params.timer_config
+            return UpdateTimerConfig(
+                replace(
+                    config,
+                    max_cycles_per_fire_auction=self.choose([30_000, 50_000]),
+                    fairness_window_blocks=self.choose([1, 3, 5]),
+                )
+            )
+        return super()._governance()
+
+
+class AuctionWorld(Bidders, World):
+    """A world whose timers compete."""
 
 
 def fixed_pick(seed):

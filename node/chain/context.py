@@ -65,6 +65,10 @@ class BlockContext:
     timer_cycles: int = 0
     deferred_cycles: int = 0
     gc_cycles: int = 0
+    agent_cycles: int = 0
+    """Of Gas Bidding Agents (D34)."""
+    due_indexed_to: int = -1
+    """Timers due at most then stand in `due_index`, under `auction`."""
     cells: int = 0
     writes: int = 0
     """Distinct keys changed, summed over executions (D43)."""
@@ -103,8 +107,13 @@ class BlockContext:
 
     @property
     def cycles(self) -> int:
-        """Used by transactions, fires and messages: what basefees look at (D8)."""
-        return self.user_cycles + self.timer_cycles + self.deferred_cycles
+        """Used by all that executes: what basefees look at (D8)."""
+        return (
+            self.user_cycles
+            + self.timer_cycles
+            + self.agent_cycles
+            + self.deferred_cycles
+        )
 
     def emit(self, topic: str, **numbers: codec.Value) -> None:
         """Record a system event outside of any execution (D17)."""

@@ -82,3 +82,36 @@ def idle_basefee(
             break
         basefee = following
     return Amount(basefee)
+
+
+LANE_STEP_DIVISOR = 8  # of the lane basefee: ±12.5 % a block (CIP-1 §5)
+LANE_BASEFEE_MIN = 1
+
+
+def next_lane_basefee(basefee: int, used: int, lane: int) -> Amount:
+    """The timer lane's basefee of the next block under `auction` (CIP-1 §5, D30).
+
+    delta = basefee · (2 · used - lane) / lane rounded toward zero, at least 1 unless
+    just half of the lane was used, at most an eighth; never below 1.
+    """
+    distance = 2 * used - lane
+    if distance == 0:
+        return Amount(max(LANE_BASEFEE_MIN, basefee))
+    delta = max(1, basefee * abs(distance) // lane)
+    delta = min(delta, max(1, basefee // LANE_STEP_DIVISOR))
+    following = basefee + delta if distance > 0 else basefee - delta
+    return Amount(max(LANE_BASEFEE_MIN, following))
+
+
+def idle_lane_basefee(basefee: int, blocks: int) -> Amount:
+    """The lane basefee after `blocks` empty blocks, whatever the lane's size (D36).
+
+    It falls until it repeats: 328 steps from 2⁶⁴ at the most. 0, where the lane has
+    none, stays.
+    """
+    for _ in range(blocks if basefee else 0):
+        following = next_lane_basefee(basefee, 0, 1)
+        if following == basefee:
+            break
+        basefee = following
+    return Amount(basefee)

@@ -13,7 +13,7 @@ from node.chain.block import Price
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
 from node.chain.timers.timer import Timer
-from node.chain.transition import State, begin_block
+from node.chain.transition import State, begin_block, examined_at
 from node.primitives.types import Address, Amount, Height
 
 BEFORE_MAX = 1_000
@@ -97,7 +97,7 @@ def fire_terms(state: State, gas_limit: int | None) -> FireTerms:
 
 def forecast(state: State, timer: Timer) -> Forecast:
     """What awaits a live timer, as things stand."""
-    height = begin_block(state).rule_set.examined_at(timer, state.head.height)
+    height = examined_at(state, timer)
     terms = terms_of(state, timer)
     return Forecast(
         height,

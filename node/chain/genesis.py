@@ -12,7 +12,12 @@ from typing import TypeVar
 from node.chain.accounts import Account, save_account
 from node.chain.block import Block, Header, encode_results
 from node.chain.errors import InvalidGenesis
-from node.chain.globals import Globals, save_activation, save_globals
+from node.chain.globals import (
+    RULES_AT_GENESIS,
+    Globals,
+    save_activation,
+    save_globals,
+)
 from node.chain.params import (
     CELLS_KEPT_FROM_TRANSACTIONS,
     MESSAGE_LANE_FRACTION,
@@ -163,12 +168,14 @@ def build_genesis(genesis: Genesis) -> BlockResult:
     for height, rules in genesis.activations.items():
         save_activation(journal, height, rules)
     zero = Amount(0)
+    at_start = RULE_SETS[genesis.activations.get(Height(0), RULES_AT_GENESIS)]
+    basefee_lane = at_start.first_lane_basefee(params.basefee_cycle)
     globals_ = Globals(
         height=Height(0),
         timestamp_ms=params.genesis_timestamp_ms,
         basefee_cycle=Amount(params.basefee_cycle),
         basefee_cell=Amount(params.basefee_cell),
-        basefee_lane=zero,
+        basefee_lane=basefee_lane,
         last_cycles_used=0,
         p50_priority=zero,
         minted=Amount(sum(genesis.balances.values())),
@@ -187,7 +194,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
         proposer=params.proposer,
         basefee_cycle=globals_.basefee_cycle,
         basefee_cell=globals_.basefee_cell,
-        basefee_lane=zero,
+        basefee_lane=basefee_lane,
         cycles_used=0,
         cells_used=0,
         transactions_root=Hash32(EMPTY_ROOT),

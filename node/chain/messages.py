@@ -36,6 +36,8 @@ class Call:
     payload: bytes
     value: int = 0
     entry: Entry = Entry.CALL
+    is_structured: bool = False
+    """Whether payload and answer are canonical CBOR of values (pvm.Message)."""
 
 
 def load_actor(block: BlockContext, account: Account) -> ActorCode:
@@ -65,6 +67,7 @@ def process_message(
         sender=call.sender,
         handlers=call.handlers,
         payload=call.payload,
+        is_structured=call.is_structured,
         value=call.value,
         origin=execution.origin,
         msg_id=execution.msg_id,

@@ -58,7 +58,8 @@ ADDRESS_BYTES = 20
 ZERO_ADDRESS = Address(bytes(20))  # burn; what is sent there stays a balance
 SYSTEM_ADDRESS_LAST = 0x0F  # 0x01..0x0f are reserved for system actors
 BASEFEE_DIVISOR_MAX = 1_000  # alpha, denom (D7)
-FIRE_BASE_CYCLES_MAX = 50_000  # D25: an agent's limit, far below a message's
+AGENT_CYCLES = 50_000  # a Gas Bidding Agent may use so many for a bid (D34)
+FIRE_BASE_CYCLES_MAX = AGENT_CYCLES  # D25: far below a message's
 
 
 class TieBreak(Enum):

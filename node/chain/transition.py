@@ -50,9 +50,9 @@ from node.chain.globals import (
 from node.chain.mailbox import decode_message
 from node.chain.params import BasefeeConfig, ChainParams
 from node.chain.timers.rules import RULE_SETS
-from node.chain.timers.ruleset import RuleSet
+from node.chain.timers.ruleset import Outlook, RuleSet
 from node.chain.timers.runs import next_work_height
-from node.chain.timers.timer import TimerDecision
+from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.validation import require_same_header, validate_header
 from node.primitives.types import Amount, Hash32, Height
@@ -110,6 +110,7 @@ class LaneUse:
     cycles: int
     cells: int
     writes: int
+    agent_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,9 @@ def build_run(state: State, span: int) -> BlockResult:
 
     Only time passes in it, so nothing may be due before its end: see `work_height`.
     """
-    return _seal(state, begin_block(state, span), [], [])
+    block = begin_block(state, span)
+    block.rule_set.pass_time(block)
+    return _seal(state, block, [], [])
 
 
 def build_next(
@@ -203,20 +206,35 @@ def work_height(state: State) -> Height | None:
 
     Transactions aside, of which the state knows nothing (D36).
     """
-    head, known = state.head.height, _known_of(state)
-    rules = _rules_after(state, known)
-    return next_work_height(state.snapshot, head, rules, known.floor)
+    return next_work_height(*outlook(state))
 
 
 def next_timer_height(state: State) -> Height | None:
     """The least height above the head at which a timer is examined, if there is one."""
-    head, known = state.head.height, _known_of(state)
-    return _rules_after(state, known).wake_height(state.snapshot, head, known.floor)
+    view, rules = outlook(state)
+    return rules.wake_height(view)
 
 
-def _rules_after(state: State, known: Known) -> RuleSet:
+def examined_at(state: State, timer: Timer) -> Height:
+    """The least height above the head whose block looks at a live timer."""
+    view, rules = outlook(state)
+    return rules.examined_at(timer, view)
+
+
+def outlook(state: State) -> tuple[Outlook, RuleSet]:
+    """What is known of the heights above the head, and the rules in force there."""
+    known, head = _known_of(state), state.head.height
     governed = known.governed or load_governed(state.snapshot, state.params)
-    return RULE_SETS[governed.rules_at(state.head.height + 1)]
+    names = governed.rules_at(head), governed.rules_at(head + 1)
+    view = Outlook(
+        state.snapshot,
+        head,
+        known.globals,
+        governed.timer_config,
+        known.floor,
+        is_entering=len(set(names)) > 1,
+    )
+    return view, RULE_SETS[names[1]]
 
 
 def head_globals(state: State) -> Globals:
@@ -331,24 +349,30 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         timestamp_ms=params.timestamp_ms(height),
         beacon=partial(derive_beacon, params.chain_id, height),
     )
-    return BlockContext(
+    rules, rules_before = (governed.rules_at(h) for h in (height, before.height))
+    block = BlockContext(
         params=params,
         journal=journal,
         environment=environment,
         before=before,
-        rule_set=RULE_SETS[governed.rules_at(height)],
+        rule_set=RULE_SETS[rules],
         known_rules=frozenset(RULE_SETS),
         governed=governed,
         code_cache=state.caches.code,
         timer_sequence=before.timer_sequence,
         floor=keys.TIMERS_STOP if is_calendar_empty(state.snapshot) else known.floor,
     )
+    if rules != rules_before:
+        RULE_SETS[rules_before].leave(block)
+    block.rule_set.enter(block, is_first=rules != rules_before)
+    return block
 
 
 def _advance_globals(block: BlockContext) -> Globals:
     """Height, time, next basefees, totals (D7, D10)."""
     before, config = block.before, block.basefee_config
     idle = block.span - 1  # heights of a run, of which nothing was used
+    basefee_lane, p50_priority = block.rule_set.advance(block)
     return Globals(
         height=Height(block.height),
         timestamp_ms=block.environment.timestamp_ms,
@@ -364,9 +388,9 @@ def _advance_globals(block: BlockContext) -> Globals:
             config.target_cells,
             config,
         ),
-        basefee_lane=before.basefee_lane,
+        basefee_lane=basefee_lane,
         last_cycles_used=block.cycles,
-        p50_priority=before.p50_priority,
+        p50_priority=p50_priority,
         minted=Amount(before.minted + block.minted),
         burned_cycle=Amount(before.burned_cycle + block.burned_cycle),
         burned_cell=Amount(before.burned_cell + block.burned_cell),
@@ -435,6 +459,7 @@ def _use(block: BlockContext) -> LaneUse:
         cycles=block.cycles,
         cells=block.cells,
         writes=block.writes,
+        agent_cycles=block.agent_cycles,
     )
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import cast
 
 from node.chain.block import Block, Event, Header, Receipt
-from node.chain.fees import idle_basefee
+from node.chain.fees import idle_basefee, idle_lane_basefee
 from node.chain.timers.timer import TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.transition import State
@@ -89,6 +89,7 @@ def _within_run(state: State, header: Header, height: Height) -> BlockView:
         basefee_cell=idle_basefee(
             header.basefee_cell, config.target_cells, config, passed
         ),
+        basefee_lane=idle_lane_basefee(header.basefee_lane, passed),
         state_root=header.state_root if height == header.height else Hash32(b""),
     )
     return BlockView(

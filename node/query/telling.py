@@ -124,6 +124,18 @@ def _tell_extended(decision: TimerDecision, receipt: Receipt | None) -> str:
 def _tell_put_off(decision: TimerDecision, _receipt: Receipt | None) -> str:
     numbers = {name: f"{number:,}" for name, number in decision.numbers.items()}
     match decision.reason:
+        case "lane" if "rank" in numbers:
+            why = (
+                "the timer lane had no room: {used} of its {lane} cycles were used by "
+                "timers of a higher priority, and it may use {limit}"
+            )
+        case "cap":
+            why = "it may use {limit} cycles, and {cap} are the most in force"
+        case "lane_basefee":
+            why = (
+                "its agent offered at most {max_fee} a cycle, and the lane's basefee "
+                "was {basefee_lane}"
+            )
         case "lane":
             why = (
                 "the timer lane had no room: {reserved} of its {lane} cycles were "
@@ -189,12 +201,35 @@ def _tell_removed(decision: TimerDecision, _receipt: Receipt | None) -> str:
     )
 
 
+def _tell_sleep(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    if decision.reason == "cap":
+        return (
+            f"sleeps: it may use {_number(decision, 'limit')} cycles, and "
+            f"{_number(decision, 'cap')} are the most in force"
+        )
+    return (
+        f"sleeps: the lane's basefee rises to {_number(decision, 'basefee_lane')}, "
+        f"above its maximum fee of {_number(decision, 'max_fee')}"
+    )
+
+
+def _tell_woken(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    reasons = {
+        "cap": "its limit fits the cap in force",
+        "expired": "its expiry passed",
+        "lane_basefee": "its maximum fee reaches the lane's basefee",
+    }
+    return f"woke: {reasons[decision.reason]}"
+
+
 _TELLERS: Mapping[Decision, Callable[[TimerDecision, Receipt | None], str]] = (
     MappingProxyType(
         {
             Decision.SCHEDULED: _tell_scheduled,
             Decision.EXTENDED: _tell_extended,
             Decision.PUT_OFF: _tell_put_off,
+            Decision.SLEPT: _tell_sleep,
+            Decision.WOKE: _tell_woken,
             Decision.FIRED: _tell_fired,
             Decision.EXPIRED: _tell_expired,
             Decision.CANCELLED: _tell_cancelled,

@@ -6,7 +6,7 @@ timers and messages, every header, body and receipt, and the way back. The first
 difference ends it with a sentence that names the key or the block.
 
 Rules: reads only; memory is bounded, whatever the size of the chain, but for counts
-of messages that wait, of which there are few (D14).
+of messages that wait, of which there are few (D14), and of actors that fired of late.
 """
 
 from collections import Counter
@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from node import history
 from node.chain.accounts import decode_account
 from node.chain.block import Header, list_root
-from node.chain.globals import load_globals
+from node.chain.globals import load_globals, load_governed
 from node.chain.mailbox import count_changes, pending_messages
+from node.chain.timers import due_index, fairness
+from node.chain.timers.rules.auction import Auction
 from node.chain.timers.timer import decode_timer
 from node.chain.transition import State
 from node.primitives.pages import BrokenTree
@@ -60,6 +62,7 @@ def verify(state: State) -> Verified:
     accounts = _verify_supply(snapshot)
     timers = _verify_timers(snapshot)
     _verify_messages(snapshot)
+    _verify_auction(state)
     blocks, transactions = _verify_history(snapshot, state.head)
     _verify_way_back(snapshot, state.head)
     return Verified(blocks, transactions, accounts, timers)
@@ -147,6 +150,29 @@ def _verify_messages(snapshot: Snapshot) -> None:
                 )
     if counts:
         raise DamagedChain(f"the index under {min(counts).hex()} is missing")
+
+
+def _verify_auction(state: State) -> None:
+    """The sums of fires (D32), and the orders in which due timers wait."""
+    snapshot, height = state.snapshot, state.head.height
+    sums = fairness.expected_sums(snapshot)
+    for key, value in sums.items():
+        _require(snapshot, key, value, "the fires of late")
+    if len(fairness.found_sums(snapshot)) != len(sums):
+        raise DamagedChain("there are more sums of fires than fires")
+    rules = load_governed(snapshot, state.params).rules_at(height)
+    left = due_index.found(snapshot)
+    if rules == Auction.name:
+        for wanted in due_index.expected(snapshot, height):
+            if due_index.as_found(*wanted) != due_index.as_found(
+                wanted[0], snapshot.get(wanted[0]) or b""
+            ):
+                raise DamagedChain(
+                    f"the index under {wanted[0].hex()} is not that of a due timer"
+                )
+            next(left, None)
+    if next(left, None) is not None:
+        raise DamagedChain("more timers are said to wait than do")
 
 
 # --- history -------------------------------------------------------------------------

@@ -77,6 +77,14 @@ def activation(height: int) -> bytes:
     return ACTIVATION_PREFIX + height8(height)
 
 
+FAIRNESS_PREFIX = b"sf"
+
+
+def fairness(height: int, actor: Address) -> bytes:
+    """→ how many timers of an actor fired at a height under `auction` (D32)."""
+    return FAIRNESS_PREFIX + height8(height) + actor
+
+
 # --- the calendar ----------------------------------------------------------------
 
 
@@ -128,6 +136,27 @@ def pending_pair(target: Address, sender: Address) -> bytes:
 def pending_count(target: Address) -> bytes:
     """→ count of pending messages to a target, both kinds (D14: at most 1,000)."""
     return b"im" + target
+
+
+RECENT_PREFIX = b"iu"
+HISTOGRAM_PREFIX = b"ih"
+RECENT_ACTORS = b"ig"
+"""→ how many actors fired within the fairness window."""
+
+
+def recent_fires(actor: Address) -> bytes:
+    """→ how often an actor fired within the fairness window; absent when never."""
+    return RECENT_PREFIX + actor
+
+
+def actors_with(fires: int) -> bytes:
+    """→ how many actors fired so often within the window; ascending by `fires`."""
+    return HISTOGRAM_PREFIX + height8(fires)
+
+
+DUE_PREFIX = b"iw"
+"""Timers that were due already when the latest block was made, under `auction`, in the
+orders in which they are looked for: the families are named in `timers.due_index`."""
 
 
 # --- history ---------------------------------------------------------------------

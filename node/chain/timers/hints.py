@@ -17,12 +17,10 @@ def unfunded(block: BlockContext, scheduled: Iterable[Timer]) -> str:
     """
     config = block.timer_config
     cap = block.rule_set.cycles_cap(config)
+    price = block.rule_set.price(block.before)
     for timer in scheduled:
         cycles = timer.limit_under(cap)
-        required = (
-            cycles * block.before.basefee_cycle
-            + config.max_cells_per_fire * block.before.basefee_cell
-        )
+        required = price.cost(cycles, config.max_cells_per_fire)
         available = load_account(block.journal, timer.fee_payer).balance
         if available < required:
             return (

@@ -114,6 +114,8 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
 
 def _validate_terms(execution: Execution, request: ScheduleRequest) -> FeeTerms:
     """Types of the fee arguments, then what the rules in force say of them."""
+    rules = execution.block.rule_set
+    rules.validate_bid(is_stated=request.bid is not None)
     hint = request.priority_tier_hint
     terms = FeeTerms(
         expect_optional_amount(request.max_fee_per_cycle, "max_fee_per_cycle"),
@@ -125,7 +127,7 @@ def _validate_terms(execution: Execution, request: ScheduleRequest) -> FeeTerms:
         else expect_text(hint, "priority_tier_hint", TIER_HINT_BYTES_MAX),
         request.bid is not None,
     )
-    return execution.block.rule_set.validate_terms(execution, terms)
+    return rules.validate_terms(execution, terms)
 
 
 def _validate_timer(
@@ -238,6 +240,7 @@ def extend(execution: Execution, timer: Timer, expires_at: int) -> Timer:
     latest = block.height + block.timer_config.max_ttl_blocks
     extended = replace(timer, expires_at=Height(min(expires_at, latest, U64_MAX)))
     calendar.replace(block.journal, extended)
+    block.rule_set.amend(block, timer, extended)
     execution.extended.append(extended)
     _record(execution, extended, Decision.EXTENDED, "", expires_at=extended.expires_at)
     return extended
@@ -266,6 +269,7 @@ def cancel_timer(host: "ActorHost", timer_id: object) -> None:
 def cancel(execution: Execution, timer: Timer, by: str) -> None:
     """Take a live timer out of the calendar (CIP-5 §5.4 path 4)."""
     calendar.remove(execution.block.journal, timer)
+    execution.block.rule_set.forget(execution.block, timer)
     execution.cancelled.append(timer)
     _record(execution, timer, Decision.CANCELLED, by)
 

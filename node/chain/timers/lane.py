@@ -95,6 +95,7 @@ def _collect(
         return False
     block.gc_cycles += GC_CYCLES_PER_REMOVAL
     calendar.remove(block.journal, timer)
+    block.rule_set.forget(block, timer)
     record(block, timer, decision, numbers=numbers)
     return True
 
@@ -122,6 +123,7 @@ def pre_charge(
     cells = block.timer_config.max_cells_per_fire
     debit(block.journal, timer.fee_payer, queued.max_cost(cells))
     calendar.remove(block.journal, timer)
+    block.rule_set.forget(block, timer)
     block.queue[timer.timer_id] = queued
 
 
@@ -139,23 +141,31 @@ def give_back(block: BlockContext, queued: QueuedFire) -> None:
     cells = block.timer_config.max_cells_per_fire
     credit(block.journal, timer.fee_payer, queued.max_cost(cells))
     calendar.insert(block.journal, timer)
+    put_off_for_room(block, timer)
+
+
+def put_off_for_room(block: BlockContext, timer: Timer) -> None:
+    """Note which gate at the fire itself has no room: see `has_room`."""
     if block.writes >= WRITES_BEFORE_DEFERRED_STOP:
         limit = WRITES_BEFORE_DEFERRED_STOP
         put_off(block, timer, "writes", {"writes": block.writes, "limit": limit})
     else:
         numbers = {
             "cells_used": block.cells,
-            "cells_cap": cells,
+            "cells_cap": block.timer_config.max_cells_per_fire,
             "cells_limit": block.params.block_cells,
         }
         put_off(block, timer, "cells", numbers)
 
 
-def fire(block: BlockContext, queued: QueuedFire) -> None:
+def fire(
+    block: BlockContext, queued: QueuedFire, story: dict[str, int] | None = None
+) -> None:
     """Execute a pre-charged fire under its budget and settle it (CIP-5 §5.2, §6.3).
 
     The handler runs as the actor itself, in a fresh transaction context with no
     parent; effects are kept on success and discarded on failure, charged either way.
+    `story` are more numbers for the timer trace.
     """
     timer = queued.timer
     execution = Execution(
@@ -183,6 +193,7 @@ def fire(block: BlockContext, queued: QueuedFire) -> None:
         "lane": block.timer_config.lane_timer_cycles,
         "cycles_used": meter.cycles_used,
         "cells_used": meter.cells_used,
+        **(story or {}),
     }
     record(
         block,

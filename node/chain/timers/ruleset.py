@@ -27,6 +27,23 @@ class FeeTerms:
     max_priority_fee_per_cycle: Amount | None
     priority_tier_hint: str | None
     is_bid_stated: bool
+    clamped_from: Amount | None = None
+    """The priority that was stated, where a lower one is recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is known of the next heights while nothing happens in them (D36)."""
+
+    reader: Reader
+    head: int
+    globals: Globals
+    """As the head left them."""
+    config: TimerConfig
+    floor: bytes
+    """A key of the calendar below which no timer lives."""
+    is_entering: bool
+    """Whether the next block is the first under its rules."""
 
 
 class RuleSet(Protocol):
@@ -37,8 +54,24 @@ class RuleSet(Protocol):
         """As activations call it."""
         ...
 
+    def enter(self, block: "BlockContext", *, is_first: bool) -> None:
+        """Begin a block under these rules, or a run; the first after others did."""
+        ...
+
+    def leave(self, block: "BlockContext") -> None:
+        """Begin the first block under other rules: nothing of these stays (D29)."""
+        ...
+
+    def first_lane_basefee(self, basefee_cycle: int) -> Amount:
+        """Of the first block under these rules: 0 where there is none (D29)."""
+        ...
+
     def cycles_cap(self, config: TimerConfig) -> int:
         """The most cycles a fire may have, and what a defaulted limit means (D23)."""
+        ...
+
+    def validate_bid(self, *, is_stated: bool) -> None:
+        """The withdrawn `bid`, before all else, or `HostError` (D35)."""
         ...
 
     def validate_terms(self, execution: "Execution", terms: FeeTerms) -> FeeTerms:
@@ -55,17 +88,33 @@ class RuleSet(Protocol):
         """What a fire without stated terms pays per unit."""
         ...
 
-    def wake_height(self, reader: Reader, head: int, floor: bytes) -> Height | None:
-        """The least height above `head` at which a timer has to be examined (D36).
+    def wake_height(self, outlook: Outlook) -> Height | None:
+        """The least height above the head at which a timer has to be examined (D36).
 
-        None when there is no timer. `floor` is a key below which none lives.
+        None when there is no such height.
         """
         ...
 
-    def examined_at(self, timer: "Timer", head: int) -> Height:
-        """The least height above `head` whose block looks at a live timer."""
+    def examined_at(self, timer: "Timer", outlook: Outlook) -> Height:
+        """The least height above the head whose block looks at a live timer."""
+        ...
+
+    def forget(self, block: "BlockContext", timer: "Timer") -> None:
+        """A live timer left the calendar: take it out of what is derived."""
+        ...
+
+    def amend(self, block: "BlockContext", old: "Timer", new: "Timer") -> None:
+        """A live timer's record was written anew."""
+        ...
+
+    def pass_time(self, block: "BlockContext") -> None:
+        """What a run of empty blocks does to these rules' own state (D36)."""
         ...
 
     def run_lane(self, block: "BlockContext") -> None:
         """Decide about every due timer of the block and fire those admitted."""
+        ...
+
+    def advance(self, block: "BlockContext") -> tuple[Amount, Amount]:
+        """The next block's lane basefee and p50 priority (D30, D32)."""
         ...

@@ -142,6 +142,8 @@ class Decision(StrEnum):
     SCHEDULED = "scheduled"
     EXTENDED = "extended"
     PUT_OFF = "put_off"
+    SLEPT = "slept"
+    WOKE = "woke"
     FIRED = "fired"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
@@ -158,7 +160,8 @@ class TimerDecision:
     due_height: Height
     decision: Decision
     reason: str = ""
-    """Of a put-off: `lane`, `cells`, `writes` or `gc`; of a cancel: by whom."""
+    """Of a put-off: `lane`, `cells`, `writes`, `gc`, `cap` or `lane_basefee`; of a
+    sleep: `cap` or `lane_basefee`, of its end also `expired`; of a cancel: by whom."""
     numbers: dict[str, int] = field(default_factory=dict)
     """What was compared, by name."""
     receipt_index: int | None = None

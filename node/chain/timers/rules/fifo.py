@@ -10,7 +10,6 @@ from node.chain.block import Price
 from node.chain.context import BlockContext, Execution
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
-from node.chain.reading import Reader
 from node.chain.timers import calendar
 from node.chain.timers.lane import (
     available_funds,
@@ -25,7 +24,7 @@ from node.chain.timers.lane import (
     put_off,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import FeeTerms
+from node.chain.timers.ruleset import FeeTerms, Outlook
 from node.chain.timers.timer import Timer
 from node.primitives.types import Amount, Height
 
@@ -35,9 +34,23 @@ class Fifo:
 
     name = "fifo"
 
+    def enter(self, block: BlockContext, *, is_first: bool) -> None:
+        """Nothing is to be prepared."""
+
+    def leave(self, block: BlockContext) -> None:
+        """Nothing is left behind."""
+
+    def first_lane_basefee(self, basefee_cycle: int) -> Amount:
+        """There is none (D27)."""
+        del basefee_cycle
+        return Amount(0)
+
     def cycles_cap(self, config: TimerConfig) -> int:
         """`max_cycles_per_fire` (CIP-5 §6.2)."""
         return config.max_cycles_per_fire
+
+    def validate_bid(self, *, is_stated: bool) -> None:
+        """It is accepted and ignored (D35)."""
 
     def validate_terms(self, execution: Execution, terms: FeeTerms) -> FeeTerms:
         """Fee arguments are recorded as they are; nothing is asked of them (D31)."""
@@ -56,19 +69,32 @@ class Fifo:
         none = Amount(0)
         return Price(globals_.basefee_cycle, none, globals_.basefee_cell, none)
 
-    def wake_height(self, reader: Reader, head: int, floor: bytes) -> Height | None:
+    def wake_height(self, outlook: Outlook) -> Height | None:
         """The due height of the first timer; an overdue one is looked at next (D36)."""
-        first = calendar.first(reader, floor)
-        return None if first is None else Height(max(first, head + 1))
+        first = calendar.first(outlook.reader, outlook.floor)
+        return None if first is None else Height(max(first, outlook.head + 1))
 
-    def examined_at(self, timer: Timer, head: int) -> Height:
+    def examined_at(self, timer: Timer, outlook: Outlook) -> Height:
         """Its due height; overdue, in every block."""
-        return Height(max(timer.height, head + 1))
+        return Height(max(timer.height, outlook.head + 1))
+
+    def forget(self, block: BlockContext, timer: Timer) -> None:
+        """Nothing is derived but the calendar's own."""
+
+    def amend(self, block: BlockContext, old: Timer, new: Timer) -> None:
+        """Nothing is derived but the calendar's own."""
+
+    def pass_time(self, block: BlockContext) -> None:
+        """Nothing but time passes."""
 
     def run_lane(self, block: BlockContext) -> None:
         """CIP-5 §5.1 steps 2 to 5."""
         _classify(block, due_timers(block), self.price(block.before))
         _run_queue(block)
+
+    def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
+        """As they were: neither exists under `fifo` (D27)."""
+        return block.before.basefee_lane, block.before.p50_priority
 
 
 def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:

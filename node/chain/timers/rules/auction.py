@@ -1,0 +1,409 @@
+"""Rules `auction`: CIP-1 version 3, as D28 to D35 decide it.
+
+The timer lane has a basefee of its own, burned, that follows the lane's use, and a
+priority tip above it. Each block looks at the due timers that are awake, asks what
+they offer, sorts them by priority times the fairness weight of their actors, and takes
+one after the other: gates, pre-charge, fire, refund. So the lane is filled by what is
+really used. Who does not fit waits, and so does who offers less than the lane basefee.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from node.chain.block import Price, ReceiptKind
+from node.chain.context import BlockContext, Execution
+from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basefee
+from node.chain.globals import Globals
+from node.chain.params import TieBreak, TimerConfig
+from node.chain.timers import calendar, due_index, fairness
+from node.chain.timers.due_index import Decline, LaneView
+from node.chain.timers.gba import HEADROOM, bid_of
+from node.chain.timers.lane import (
+    available_funds,
+    expire,
+    fire,
+    fire_limit,
+    has_room,
+    is_expired,
+    pre_charge,
+    put_off,
+    put_off_for_room,
+    record,
+    remove_unfunded,
+)
+from node.chain.timers.ruleset import FeeTerms, Outlook
+from node.chain.timers.timer import Decision, Timer, decode_timer
+from node.primitives.types import NOTHING, Amount, Height
+from node.state import keys
+from pvm import HostError, HostErrorCode
+
+TIERS = ("economy", "standard", "fast", "urgent")
+"""Of `priority_tier_hint`, in the order of `tier_multipliers_permille`."""
+PERMILLE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A due timer that may fire, with what decides its place."""
+
+    timer: Timer
+    limit: int
+    price: Price
+    weight: int
+    """W of its actor, in parts per million."""
+    record: bytes
+    """The timer's, as it was judged."""
+
+    @property
+    def effective(self) -> int:
+        """Priority times weight, in parts per million of a base unit a cycle."""
+        return self.price.cycle_tip * self.weight
+
+
+class Auction:
+    """The lane goes to the highest effective priority."""
+
+    name = "auction"
+
+    # --- coming and going ------------------------------------------------------------
+
+    def enter(self, block: BlockContext, *, is_first: bool) -> None:
+        """In the first block the lane basefee is the cycle basefee (D29)."""
+        if not is_first:
+            block.due_indexed_to = block.before.height
+            return
+        lane = self.first_lane_basefee(block.before.basefee_cycle)
+        block.before = replace(block.before, basefee_lane=lane, p50_priority=NOTHING)
+
+    def leave(self, block: BlockContext) -> None:
+        """Fairness, lane basefee and p50 end with the rules (D29)."""
+        fairness.clear(block.journal)
+        due_index.clear(block.journal)
+        block.before = replace(block.before, basefee_lane=NOTHING, p50_priority=NOTHING)
+
+    def first_lane_basefee(self, basefee_cycle: int) -> Amount:
+        """The cycle basefee, of the same block (D29)."""
+        return Amount(max(LANE_BASEFEE_MIN, basefee_cycle))
+
+    # --- scheduling ------------------------------------------------------------------
+
+    def cycles_cap(self, config: TimerConfig) -> int:
+        """The lesser of both caps (CIP-1 §10, D23)."""
+        return min(config.max_cycles_per_fire, config.max_cycles_per_fire_auction)
+
+    def validate_bid(self, *, is_stated: bool) -> None:
+        """It is withdrawn (CIP-1 §6, D35)."""
+        if is_stated:
+            raise HostError(
+                HostErrorCode.TimerArgDeprecated,
+                "bid: withdrawn; max_fee_per_cycle and max_priority_fee_per_cycle are "
+                "what can be stated",
+            )
+
+    def validate_terms(self, execution: Execution, terms: FeeTerms) -> FeeTerms:
+        """Refuse a fee below the lane basefee; expand the hint; clamp (D31, D34)."""
+        block = execution.block
+        lane, fee = block.before.basefee_lane, terms.max_fee_per_cycle
+        priority = terms.max_priority_fee_per_cycle
+        if terms.priority_tier_hint is not None:
+            priority = _expand(block, terms)
+        if fee is not None and fee < lane:
+            raise HostError(
+                HostErrorCode.TimerRejectedBelowBasefee,
+                f"max_fee_per_cycle: {fee} is below the lane basefee of {lane}",
+            )
+        stated = replace(terms, max_priority_fee_per_cycle=priority)
+        if fee is None or priority is None or priority <= fee - lane:
+            return stated
+        clamped = Amount(fee - lane)
+        return replace(
+            stated, max_priority_fee_per_cycle=clamped, clamped_from=priority
+        )
+
+    def announce_terms(
+        self, execution: Execution, timer: Timer, terms: FeeTerms
+    ) -> None:
+        """Say that a priority was lowered (CIP-1 §6)."""
+        if terms.clamped_from is not None:
+            execution.emit_system(
+                "TimerPriorityClampedAtSchedule",
+                timer_id=timer.timer_id,
+                stated=terms.clamped_from,
+                clamped=timer.max_priority_fee_per_cycle,
+            )
+
+    def price(self, globals_: Globals) -> Price:
+        """With the default agent's bid (CIP-1 §7.1)."""
+        lane = globals_.basefee_lane
+        tip = Amount(min(globals_.p50_priority, (HEADROOM - 1) * lane))
+        return _price(globals_, tip)
+
+    # --- who is looked at, and when --------------------------------------------------
+
+    def wake_height(self, outlook: Outlook) -> Height | None:
+        """The first height at which somebody is due and awake (D36)."""
+        view, decline = self._foresee(outlook)
+        best: int | None = None
+        start = 0
+        if not outlook.is_entering:
+            best = due_index.wake_height(outlook.reader, view, decline, None)
+            start = view.height
+        if best == view.height or outlook.floor >= keys.TIMERS_STOP:
+            return None if best is None else Height(best)
+        first = max(start, keys.timer_height(max(outlook.floor, keys.timer(0, 0))))
+        for timer in calendar.timers_between(outlook.reader, first, 2**64 - 1):
+            if best is not None and max(timer.height, view.height) >= best:
+                break
+            wakes = decline.wakes(timer, view)
+            best = wakes if best is None else min(best, wakes)
+        return None if best is None else Height(best)
+
+    def examined_at(self, timer: Timer, outlook: Outlook) -> Height:
+        """When it is due and awake, if nothing happens until then."""
+        view, decline = self._foresee(outlook)
+        return Height(decline.wakes(timer, view))
+
+    def _foresee(self, outlook: Outlook) -> tuple[LaneView, Decline]:
+        """The lane at the next height, and its basefee after that."""
+        globals_ = outlook.globals
+        lane, p50 = globals_.basefee_lane, globals_.p50_priority
+        if outlook.is_entering:
+            lane, p50 = self.first_lane_basefee(globals_.basefee_cycle), NOTHING
+        first = outlook.head + 1
+        view = LaneView(first, lane, self.cycles_cap(outlook.config), p50)
+        return view, Decline(first, lane)
+
+    def forget(self, block: BlockContext, timer: Timer) -> None:
+        """It may stand in the orders of those that wait."""
+        if timer.height <= block.due_indexed_to:
+            due_index.forget(block.journal, timer)
+
+    def amend(self, block: BlockContext, old: Timer, new: Timer) -> None:
+        """It may stand in the orders of those that wait."""
+        if old.height <= block.due_indexed_to:
+            due_index.amend(block.journal, old, new)
+
+    # --- the lane --------------------------------------------------------------------
+
+    def run_lane(self, block: BlockContext) -> None:
+        """CIP-1 §3 steps 4 to 10."""
+        self._forget_old_fires(block)
+        view, fresh = self._view(block), self._index_fresh(block)
+        if not block.is_any_due:
+            return
+        count_max = block.timer_config.max_due_examined
+        timers = due_index.select(block.journal, fresh, view, count_max)
+        for timer in timers:
+            if due_index.was_asleep(block.journal, timer):
+                _note_turn(block, view, timer, Decision.WOKE)
+        weights = fairness.Weights(block.journal)
+        contenders = [
+            contender
+            for timer in timers
+            if (contender := _classify(block, view, timer, weights)) is not None
+        ]
+        for rank, contender in enumerate(_ranked(block, contenders)):
+            _take(block, contender, rank)
+        fires = Counter(r.actor for r in block.receipts if r.kind is ReceiptKind.FIRE)
+        fairness.note(block.journal, block.height, fires)
+        self._note_sleepers(block, timers)
+
+    def pass_time(self, block: BlockContext) -> None:
+        """Prune fairness; those that became due within the run all sleep (D36)."""
+        self._forget_old_fires(block)
+        self._index_fresh(block)
+
+    def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
+        """Both follow from the fires; without any, the median tip is 0 (D30, D32)."""
+        idle = idle_lane_basefee(block.before.basefee_lane, block.span - 1)
+        lane = block.timer_config.lane_timer_cycles
+        tips = sorted(
+            r.price.cycle_tip for r in block.receipts if r.kind is ReceiptKind.FIRE
+        )
+        p50 = 0
+        if tips:
+            p50 = (tips[(len(tips) - 1) // 2] + tips[len(tips) // 2]) // 2
+        return next_lane_basefee(idle, block.timer_cycles, lane), Amount(p50)
+
+    def _view(self, block: BlockContext) -> LaneView:
+        cap = self.cycles_cap(block.timer_config)
+        before = block.before
+        return LaneView(block.height, before.basefee_lane, cap, before.p50_priority)
+
+    def _forget_old_fires(self, block: BlockContext) -> None:
+        window = block.timer_config.fairness_window_blocks
+        fairness.prune(block.journal, block.height, window)
+
+    def _index_fresh(self, block: BlockContext) -> list[Timer]:
+        """Those that became due since the latest block join those that wait.
+
+        Returned are those that are awake.
+        """
+        awake: list[Timer] = []
+        view = self._view(block)
+        first = block.due_indexed_to + 1
+        if first == 0:
+            first = keys.timer_height(max(block.floor, keys.timer(0, 0)))
+        if block.floor < keys.timer(block.height + 1, 0):
+            due = calendar.timers_between(block.journal, first, block.height)
+            for timer in due:
+                # Within a run nobody can have been awake at its height.
+                is_asleep = block.span > 1 or view.is_dormant(timer)
+                due_index.add(block.journal, timer, is_asleep=is_asleep)
+                if not is_asleep:
+                    awake.append(timer)
+        block.due_indexed_to = block.height
+        block.is_any_due = due_index.is_any(block.journal)
+        return awake
+
+    def _note_sleepers(self, block: BlockContext, examined: list[Timer]) -> None:
+        """Who was looked at, and will not be from the next height on."""
+        basefee, _ = self.advance(block)
+        view = replace(self._view(block), height=block.height + 1, basefee=basefee)
+        for timer in examined:
+            if due_index.can_sleep(timer) or view.is_over_cap(timer):
+                left = calendar.load_timer(block.journal, timer.timer_id)
+                if left is not None and view.is_dormant(left):
+                    _note_turn(block, view, left, Decision.SLEPT)
+
+
+def _price(globals_: Globals, tip: Amount) -> Price:
+    """All that a fire pays per unit; the lane basefee is burned, too (D29)."""
+    return Price(
+        globals_.basefee_cycle,
+        tip,
+        globals_.basefee_cell,
+        NOTHING,
+        globals_.basefee_lane,
+    )
+
+
+def _expand(block: BlockContext, terms: FeeTerms) -> Amount:
+    """The priority that a hint stands for, at the price of now (CIP-1 §7.3, D34)."""
+    if terms.max_priority_fee_per_cycle is not None:
+        raise HostError(
+            HostErrorCode.InvalidInput,
+            "priority_tier_hint: it states a priority; no other may stand beside it",
+        )
+    if terms.priority_tier_hint not in TIERS:
+        raise HostError(
+            HostErrorCode.InvalidInput,
+            f"priority_tier_hint: one of {', '.join(TIERS)} is wanted",
+        )
+    multipliers = block.timer_config.tier_multipliers_permille
+    permille = multipliers[TIERS.index(terms.priority_tier_hint)]
+    return Amount(block.before.p50_priority * permille // PERMILLE)
+
+
+def _classify(
+    block: BlockContext, view: LaneView, timer: Timer, weights: fairness.Weights
+) -> Contender | None:
+    """Expired → over cap → bid → below lane basefee → unfunded (D28)."""
+    if is_expired(block, timer):
+        expire(block, timer)
+        return None
+    if view.is_over_cap(timer):
+        _hold_over_cap(block, view, timer)
+        return None
+    bid, is_own = bid_of(block, timer)
+    if is_own and timer.last_bid != (bid.max_fee, bid.max_priority):
+        timer = _rewrite(
+            block, timer, replace(timer, last_bid=(bid.max_fee, bid.max_priority))
+        )
+    if bid.max_fee < view.basefee:
+        numbers = {"max_fee": int(bid.max_fee), "basefee_lane": int(view.basefee)}
+        put_off(block, timer, "lane_basefee", numbers)
+        return None
+    limit = fire_limit(block, timer)
+    price = _price(block.before, bid.priority(view.basefee))
+    required = price.cost(limit, block.timer_config.max_cells_per_fire)
+    available = available_funds(block, timer)
+    if available < required:
+        remove_unfunded(block, timer, required, available)
+        return None
+    record_ = block.journal.get(keys.timer(timer.height, timer.sequence))
+    assert record_ is not None, "a timer that may fire is in the calendar"
+    return Contender(timer, limit, price, weights.of(timer.actor), record_)
+
+
+def _hold_over_cap(block: BlockContext, view: LaneView, timer: Timer) -> None:
+    """It waits without an attempt (CIP-1 §3 step 7), and is told of it once (D17)."""
+    numbers = {"limit": timer.gas_limit, "cap": view.cap}
+    put_off(block, timer, "cap", numbers)
+    if not timer.is_over_cap_noted:
+        _rewrite(block, timer, replace(timer, is_over_cap_noted=True))
+        block.emit("TimerDeferredOverCap", timer_id=timer.timer_id, **numbers)
+
+
+def _rewrite(block: BlockContext, old: Timer, new: Timer) -> Timer:
+    """A note in the record: its place stays (D22)."""
+    calendar.replace(block.journal, new)
+    block.rule_set.amend(block, old, new)
+    return new
+
+
+def _ranked(block: BlockContext, contenders: list[Contender]) -> list[Contender]:
+    """By effective priority; ties as the genesis chose (CIP-1 §3 step 7, D33)."""
+    if block.params.auction_tie_break is TieBreak.CIP:
+        return sorted(
+            contenders,
+            key=lambda c: (-c.effective, c.timer.timer_id, c.timer.scheduled_at),
+        )
+    # Those given are in order of due height and sequence; sorting keeps it.
+    return sorted(contenders, key=lambda c: (-c.effective, -c.weight))
+
+
+def _take(block: BlockContext, contender: Contender, rank: int) -> None:
+    """Gates, pre-charge, fire, refund, for one after the other (D28)."""
+    timer = _present(block, contender)
+    if timer is None:
+        return  # one that fired before it cancelled it
+    limit, price = contender.limit, contender.price
+    lane, used = block.timer_config.lane_timer_cycles, block.timer_cycles
+    story = {
+        "priority": price.cycle_tip,
+        "weight_ppm": contender.weight,
+        "effective_priority": contender.effective,
+        "rank": rank,
+    }
+    required = price.cost(limit, block.timer_config.max_cells_per_fire)
+    available = available_funds(block, timer)
+    if used + limit > lane:
+        numbers = {"limit": limit, "used": used, "lane": lane, **story}
+        put_off(block, timer, "lane", numbers)
+    elif available < required:
+        remove_unfunded(block, timer, required, available)
+    elif not has_room(block):
+        put_off_for_room(block, timer)
+    else:
+        pre_charge(block, timer, limit, price, used)
+        fire(block, block.queue.pop(timer.timer_id), story)
+
+
+def _present(block: BlockContext, contender: Contender) -> Timer | None:
+    """The timer as those that fired before it left it: cancelled, extended."""
+    timer = contender.timer
+    key = keys.timer(timer.height, timer.sequence)
+    left = block.journal.get(key)
+    if left is None or left == contender.record:
+        return None if left is None else timer
+    return decode_timer(key, left)
+
+
+def _note_turn(
+    block: BlockContext, view: LaneView, timer: Timer, decision: Decision
+) -> None:
+    """That a timer falls asleep, or woke: why, and what was compared (D36)."""
+    if view.height > timer.expires_at:
+        reason, numbers = "expired", {"expires_at": int(timer.expires_at)}
+    elif timer.is_over_cap_noted:
+        reason, numbers = "cap", {"limit": timer.gas_limit, "cap": view.cap}
+    else:
+        reason = "lane_basefee"
+        numbers = {
+            "max_fee": timer.max_fee_per_cycle or 0,
+            "basefee_lane": view.basefee,
+        }
+    record(block, timer, decision, reason, numbers)
+    is_asleep = decision is Decision.SLEPT
+    due_index.add(block.journal, timer, is_asleep=is_asleep)
