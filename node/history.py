@@ -5,8 +5,8 @@ a block adds, the readers answer from a snapshot. Both are pure.
 
 Rules: an empty block costs three small keys. What a decision about a timer adds of
 its own is bounded too: a put-off, of which one block can have 10,000, is only in the
-block's trace, every other decision is also found under its timer. A failure's text,
-line, hint and call stack are kept here, and only here.
+block's trace (`timers/trace.py`), every other decision is also found under its timer.
+A failure's text, line, hint and call stack are kept here, and only here.
 """
 
 from collections import deque
@@ -27,7 +27,13 @@ from node.chain.block import (
 )
 from node.chain.globals import decode_basefee_config, encode_config
 from node.chain.params import BasefeeConfig
-from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.timers.timer import TimerDecision
+from node.chain.timers.trace import (
+    decode_decision,
+    decode_trace,
+    encode_trace,
+    find_put_offs,
+)
 from node.chain.transaction import (
     IMPERSONATION_PREFIX,
     SIGNATURE_BYTES,
@@ -37,7 +43,7 @@ from node.chain.transaction import (
 from node.chain.transition import BlockResult
 from node.primitives import codec
 from node.primitives.crypto import keccak256
-from node.primitives.types import Address, Amount, Hash32, Height, TimerId
+from node.primitives.types import Address, Amount, Hash32, Height
 from node.state import keys
 from node.state.store import Snapshot, WriteSet
 from pvm import Failure, Frame
@@ -74,9 +80,6 @@ _StoredFailure: TypeAlias = tuple[str, str, str, int | None, str, list[_StoredFr
 _StoredReceipt: TypeAlias = tuple[bytes, _StoredFailure | None, str]
 _StoredResults: TypeAlias = tuple[list[_StoredReceipt], list[bytes]]
 _StoredEvent: TypeAlias = tuple[Address, str, bytes, int | None]
-_StoredDecision: TypeAlias = tuple[
-    TimerId, Address, Address, Height, str, str, dict[str, int], int | None, Hash32
-]
 _ReceiptFields: TypeAlias = tuple[
     int,
     bytes,
@@ -180,27 +183,10 @@ def _record_trace(
     height: Height,
     trace: tuple[TimerDecision, ...],
 ) -> None:
-    entries = [_encode_decision(decision) for decision in trace]
-    changes[keys.timer_trace(height)] = codec.encode(entries)
-    for index, (decision, entry) in enumerate(zip(trace, entries, strict=True)):
-        if decision.decision is not Decision.PUT_OFF:
-            changes[keys.timer_history(decision.timer_id, height, index)] = entry
-
-
-def _encode_decision(decision: TimerDecision) -> bytes:
-    return codec.encode(
-        [
-            decision.timer_id,
-            decision.actor,
-            decision.fee_payer,
-            decision.due_height,
-            decision.decision.value,
-            decision.reason,
-            decision.numbers,
-            decision.receipt_index,
-            decision.origin,
-        ]
-    )
+    data, entries = encode_trace(trace)
+    changes[keys.timer_trace(height)] = data
+    for index, decision, entry in entries:
+        changes[keys.timer_history(decision.timer_id, height, index)] = entry
 
 
 # --- blocks ------------------------------------------------------------------------
@@ -407,7 +393,7 @@ def load_timer_life(
         PlacedDecision(
             Height(int.from_bytes(place[: keys.HEIGHT_BYTES], "big")),
             int.from_bytes(place[keys.HEIGHT_BYTES :], "big"),
-            _decode_decision(entry),
+            decode_decision(entry),
         )
         for place, entry in kept
     ]
@@ -425,17 +411,9 @@ def load_put_offs(
     for height in range(last, first - 1, -1):
         data = snapshot.get(keys.timer_trace(height)) or b""
         found = None
-        if timer_id in data:  # far cheaper than to decode thousands of others
-            for index, entry in enumerate(cast("list[bytes]", codec.decode(data))):
-                if timer_id in entry:
-                    decision = _decode_decision(entry)
-                    if _is_put_off(decision, timer_id):
-                        found = PlacedDecision(Height(height), index, decision)
+        for index, decision in find_put_offs(data, timer_id) if data else ():
+            found = PlacedDecision(Height(height), index, decision)
         yield Height(height), len(data), found
-
-
-def _is_put_off(decision: TimerDecision, timer_id: bytes) -> bool:
-    return decision.timer_id == timer_id and decision.decision is Decision.PUT_OFF
 
 
 def load_trace(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
@@ -454,24 +432,6 @@ def decisions_between(
     stop = keys.timer_trace(min(last, _HEIGHT_MAX)) + b"\0"
     for key, data in snapshot.range(keys.timer_trace(first), stop):
         height = Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big"))
-        entries = cast("list[bytes]", codec.decode(data))
         begin = skipped if height == first else 0
-        for index in range(begin, len(entries)):
-            yield height, index, _decode_decision(entries[index])
-
-
-def _decode_decision(entry: bytes) -> TimerDecision:
-    timer_id, actor, payer, due, decision, reason, numbers, receipt_index, origin = (
-        cast("_StoredDecision", codec.decode(entry))
-    )
-    return TimerDecision(
-        timer_id,
-        actor,
-        payer,
-        due,
-        Decision(decision),
-        reason,
-        numbers,
-        receipt_index,
-        origin,
-    )
+        for index, decision in decode_trace(data, begin):
+            yield height, index, decision

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from node.chain.block import Event, Price, Receipt, ReceiptKind
 from node.chain.globals import Globals, Governed
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
+from node.chain.timers.calendar import DueQueue
 from node.chain.timers.ruleset import RuleSet
 from node.chain.timers.timer import Timer, TimerDecision
 from node.primitives import codec
@@ -54,6 +55,7 @@ class BlockContext:
     """Names that an activation may give (D1)."""
     governed: Governed
     code_cache: CodeCache
+    due_queue: DueQueue
     timer_sequence: int
     floor: bytes
     """A key of the calendar below which nothing lives: where looking begins."""

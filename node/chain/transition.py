@@ -49,6 +49,7 @@ from node.chain.globals import (
 )
 from node.chain.mailbox import decode_message
 from node.chain.params import BasefeeConfig, ChainParams
+from node.chain.timers.calendar import DueQueue
 from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.ruleset import Outlook, RuleSet
 from node.chain.timers.runs import next_work_height
@@ -70,6 +71,7 @@ class Caches:
     code: CodeCache = field(default_factory=CodeCache)
     trees: TreeCaches | None = None
     """Pages of the two trees; of use over a store on disk."""
+    due: DueQueue = field(default_factory=DueQueue)
     known: "Known | None" = None
 
 
@@ -359,6 +361,7 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         known_rules=frozenset(RULE_SETS),
         governed=governed,
         code_cache=state.caches.code,
+        due_queue=state.caches.due,
         timer_sequence=before.timer_sequence,
         floor=keys.TIMERS_STOP if is_calendar_empty(state.snapshot) else known.floor,
     )

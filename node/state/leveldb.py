@@ -212,6 +212,11 @@ class LevelStore:
             self._watermark.move_to(head)
         self._is_unsynced = not sync
 
+    def levels(self) -> str:
+        """LevelDB's own table of its levels: at rest it does not change."""
+        with _errors_explained(self._folder):
+            return bytes(self._database.get_property(b"leveldb.stats")).decode()
+
     def close(self) -> None:
         """Release the database; further calls raise `StoreClosed`."""
         if not self._database.closed:

@@ -9,7 +9,7 @@ overflow; no outcome depends on them.
 Beside the record stand three derived entries: by id, by actor, and the actor's count.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from node.chain.params import U64_MAX
@@ -100,19 +100,60 @@ def due_bounds(first_height: int, last_height: int) -> tuple[bytes, bytes]:
     return keys.timer(first_height, 0), _stop_after(last_height)
 
 
+QUEUED_RECORD_BYTES_MAX = 1_024
+"""Larger records are not kept between blocks: 10,000 of these take some 20 MiB."""
+
+
+class DueQueue:
+    """Timers that a block found due and left, decoded: the next one meets them again.
+
+    It remembers what a key and a record decode to, and nothing of any state: whatever
+    became of the chain meanwhile, it can only save work. It holds what the latest
+    block put off, so at most `max_due_examined` timers.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[bytes, Timer]] = {}
+
+    def __len__(self) -> int:
+        """How many timers it remembers."""
+        return len(self._known)
+
+    def decode(self, pairs: Iterable[tuple[bytes, bytes]]) -> list[Timer]:
+        """The timers under these keys; from now on these are remembered."""
+        before, timers = self._known, []
+        known: dict[bytes, tuple[bytes, Timer]] = {}
+        for key, record in pairs:
+            entry = before.get(key)
+            if entry is None or entry[0] != record:
+                entry = (record, decode_timer(key, record))
+            if len(record) <= QUEUED_RECORD_BYTES_MAX:
+                known[key] = entry
+            timers.append(entry[1])
+        self._known = known
+        return timers
+
+
 def due(
-    reader: Reader, height: int, count_max: int, floor: bytes = keys.TIMER_PREFIX
+    reader: Reader,
+    height: int,
+    count_max: int,
+    floor: bytes = keys.TIMER_PREFIX,
+    queue: DueQueue | None = None,
 ) -> list[Timer]:
     """Timers that are due: height at most `height`, by height, then sequence (D22).
 
     At most `count_max` of them, the first (D8). `floor` is a key below which nothing
-    lives: where to start, so that removed timers are not walked over again.
+    lives: where to start, so that removed timers are not walked over again. `queue`
+    may know them from the block before.
     """
     stop = _stop_after(height)
     if floor >= stop:
         return []
     pairs = reader.range(max(floor, keys.timer(0, 0)), stop)
-    return [decode_timer(key, record) for key, record in islice(pairs, count_max)]
+    return (DueQueue() if queue is None else queue).decode(islice(pairs, count_max))
 
 
 def first(reader: Reader, floor: bytes = keys.TIMER_PREFIX) -> Height | None:

@@ -24,7 +24,11 @@ DEFAULT_HANDLERS = ("handle_timer", "on_timer")
 def due_timers(block: BlockContext) -> list[Timer]:
     """Those the block looks at: the first that are due (D8, D22)."""
     timers = calendar.due(
-        block.journal, block.height, block.timer_config.max_due_examined, block.floor
+        block.journal,
+        block.height,
+        block.timer_config.max_due_examined,
+        block.floor,
+        block.due_queue,
     )
     block.is_any_due = bool(timers)
     return timers

@@ -132,6 +132,36 @@ def test_put_offs_are_in_the_trace_alone(chain):
     assert history.load_timer_decisions(snapshot, gone.timer_id) == [(1, gone)]
 
 
+def test_put_offs_are_packed_and_come_back_in_their_places(chain):
+    """A drain of 100,000 timers puts 9,000 off in each of a hundred blocks."""
+
+    def put_off(number, limit):
+        return replace(
+            make_decision(number.to_bytes(32, "big"), Decision.PUT_OFF),
+            actor=Address(bytes([number % 7]) * 20),
+            due_height=Height(2**64 - 1 - number),
+            reason="lane" if number % 5 else "cells",
+            numbers={"sequence": number, "limit": limit, "reserved": 2**63},
+        )
+
+    decisions = [put_off(number, 1_000 + number % 3) for number in range(500)]
+    for place in (0, 1, 250, 499):
+        gone = make_decision(place.to_bytes(32, "little"), Decision.EXPIRED)
+        decisions[place] = gone
+    writes = record_trace(chain, *decisions)
+    snapshot = chain.store.snapshot()
+    assert history.load_trace(snapshot, Height(1)) == tuple(decisions)
+    for first in (0, 1, 2, 3, 249, 250, 251, 499, 500):
+        read = [
+            (index, found)
+            for _, index, found in history.decisions_between(snapshot, 1, 1, first)
+        ]
+        assert read == list(enumerate(decisions))[first:]
+    (gone,) = history.load_timer_decisions(snapshot, decisions[250].timer_id)
+    assert gone == (1, decisions[250])
+    assert len(writes.changes[keys.timer_trace(1)]) < 500 * 66
+
+
 def test_an_id_that_begins_another_has_a_life_of_its_own(chain):
     """Ids may have any length up to 256 (CIP-5 §3.1)."""
     short = make_decision(b"\x01" * 20, Decision.EXPIRED)
@@ -158,7 +188,7 @@ def make_decision(timer_id, decision):
         decision,
         "lane",
         {"available": 1, "required": 2**70},
-        3,
+        None if decision is Decision.PUT_OFF else 3,  # what waits has no receipt
     )
 
 

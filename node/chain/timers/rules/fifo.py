@@ -26,7 +26,7 @@ from node.chain.timers.lane import (
 )
 from node.chain.timers.ruleset import FeeTerms, Outlook
 from node.chain.timers.timer import Timer
-from node.primitives.types import Amount, Height
+from node.primitives.types import Address, Amount, Height
 
 
 class Fifo:
@@ -102,13 +102,16 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
     lane = block.timer_config.lane_timer_cycles
     cells_max = block.timer_config.max_cells_per_fire
     reserved = 0
+    funds: dict[Address, Amount] = {}  # until a pre-charge changes them
     for timer in timers:
         if is_expired(block, timer):
             expire(block, timer)
             continue
         limit = fire_limit(block, timer)
         required = price.cost(limit, cells_max)
-        available = available_funds(block, timer)
+        available = funds.get(timer.fee_payer)
+        if available is None:
+            available = funds[timer.fee_payer] = available_funds(block, timer)
         if available < required:
             remove_unfunded(block, timer, required, available)
         elif reserved + limit > lane:
@@ -117,6 +120,7 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
         else:
             pre_charge(block, timer, limit, price, reserved)
             reserved += limit
+            del funds[timer.fee_payer]
 
 
 def _run_queue(block: BlockContext) -> None:
