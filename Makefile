@@ -69,6 +69,7 @@ check: $(STAMP) ## everything static, under a minute
 	"$(BIN)/mypy"
 	"$(BIN)/lint-imports" --no-logo
 	"$(BIN)/python" scripts/genproto.py --check
+	"$(BIN)/python" scripts/gensync.py --check
 
 .PHONY: test
 test: $(STAMP) ## what a person runs, under three minutes
@@ -99,6 +100,10 @@ simulate: $(STAMP) ## small worlds that crash, checked after each block (SEED=7 
 .PHONY: bench
 bench: $(STAMP) ## measure, and write docs/performance.md
 	@"$(BIN)/python" scripts/bench.py $(ARGS)
+
+.PHONY: sync
+sync: $(STAMP) ## write the clients without an event loop from those with one
+	@"$(BIN)/python" scripts/gensync.py
 
 .PHONY: proto
 proto: $(STAMP) ## generate node/rpc/v1 from proto/

@@ -20,9 +20,8 @@ import node
 from node.chain.errors import InvalidGenesis
 from node.chain.genesis import ACCOUNTS_MAX, Genesis, parse_genesis
 from node.chain.genesis import override as override_genesis
-from node.chain.params import U128_MAX
 from node.mempool import PoolLimits
-from node.primitives.amounts import BASE_UNITS_PER_CBY, CBY_DECIMALS, cby_text
+from node.primitives import amounts
 from node.primitives.types import Amount
 from node.rpc.access import Access, AccessError, read_certificate, read_token
 from node.rpc.limits import RpcLimits
@@ -36,7 +35,6 @@ __all__ = [
     "LogFormat",
     "LogLevel",
     "NodeConfig",
-    "format_amount",
     "genesis_folder",
     "load_genesis",
     "parse_access",
@@ -181,41 +179,20 @@ class NodeConfig:
 
 # --- texts → values ------------------------------------------------------------------
 
-_AMOUNT = re.compile(r"(\d[\d_,]*)(?:\.(\d+))?\s*(cby)?", re.IGNORECASE | re.ASCII)
 _DURATION = re.compile(r"(\d+)(?:\.(\d{1,3}))?\s*(ms|s|m|h)", re.ASCII)
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
 def parse_amount(text: str) -> Amount:
-    """Base units of `5 CBY`, `0.25CBY` or, without the unit, of base units.
+    """Base units of an amount as `amounts.parse_amount` reads it.
 
     Raises:
-        ConfigError: Something else, more than nine decimals, or above u128.
+        ConfigError: it is none; the message says what to write.
     """
-    match = _AMOUNT.fullmatch(text.strip())
-    if match is None:
-        raise ConfigError(
-            f"{text!r} is no amount: write `5 CBY`, `0.25 CBY`, or base units (`1000`)"
-        )
-    whole, decimals, unit = match.groups()
-    units = int(re.sub("[_,]", "", whole))
-    if unit is None and decimals is not None:
-        raise ConfigError(f"{text!r}: base units are whole; write `{text.strip()} CBY`")
-    if decimals is not None and len(decimals) > CBY_DECIMALS:
-        raise ConfigError(f"{text!r}: CBY has {CBY_DECIMALS} decimals")
-    if unit is not None:
-        fraction = int((decimals or "").ljust(CBY_DECIMALS, "0"))
-        units = units * BASE_UNITS_PER_CBY + fraction
-    if units > U128_MAX:
-        raise ConfigError(
-            f"{text!r} is more than an amount can hold (2^128 base units)"
-        )
-    return Amount(units)
-
-
-def format_amount(amount: int) -> str:
-    """`1.5 CBY (1,500,000,000 base units)`."""
-    return f"{cby_text(amount)} ({amount:,} base units)"
+    try:
+        return amounts.parse_amount(text)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def parse_duration_ms(text: str) -> int:

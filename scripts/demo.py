@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 
 from node.chain.transaction import DeployActor
-from node.client import Client, NodeError, NodeUnreachable, Wallet
+from node.client import Api, NodeError, NodeUnreachable, Wallet
 from node.config import genesis_folder
 from node.primitives.types import Amount
 from node.rpc.v1 import types_pb2
@@ -139,7 +139,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def deploy(client: Client) -> types_pb2.Receipt:
+def deploy(client: Api) -> types_pb2.Receipt:
     """The heartbeat, deployed by development account 0; its receipt."""
     wallet = Wallet.dev(0)
     instruction = DeployActor(bytes(32), ACTOR_FILE.read_bytes(), b"", FUNDS)
@@ -154,7 +154,7 @@ def deploy(client: Client) -> types_pb2.Receipt:
     return receipt
 
 
-def mine(client: Client, actor: bytes, blocks: int) -> list[types_pb2.Receipt]:
+def mine(client: Api, actor: bytes, blocks: int) -> list[types_pb2.Receipt]:
     """Blocks one by one; each fire printed when it has happened."""
     say(FIRE_COLUMNS.format("height", "cycles", "cells", "fee", "paid by"))
     fires: list[types_pb2.Receipt] = []
@@ -184,7 +184,7 @@ def account_name(address: bytes, actor: bytes) -> str:
     return "the actor" if address == actor else f"0x{address.hex()}"
 
 
-def show_timers(client: Client, actor: bytes) -> None:
+def show_timers(client: Api, actor: bytes) -> None:
     """What is pending."""
     say(TIMER_COLUMNS.format("id", "due at", "limit", "paid by"))
     for timer in client.timers():
@@ -193,7 +193,7 @@ def show_timers(client: Client, actor: bytes) -> None:
         say(TIMER_COLUMNS.format(f"0x{timer.id.hex()}", timer.height, limit, payer))
 
 
-def check_money(client: Client, actor: bytes, fires: list[types_pb2.Receipt]) -> None:
+def check_money(client: Api, actor: bytes, fires: list[types_pb2.Receipt]) -> None:
     """The actor's balance and the supply equation (D10); raises if one is wrong."""
     paid = sum(int(receipt.fee) for receipt in fires)
     balance = int(client.account(actor).balance)
@@ -215,7 +215,7 @@ def show(node: Node, blocks: int) -> None:
     say(f"   chain     {node.chain}")
     say(f"   state     LevelDB in {node.folder}")
     say(f"   ready     after {node.seconds:.2f} s")
-    with Client(node.grpc) as client:
+    with Api(node.grpc) as client:
         say("\n2. The actor genesis/actors/heartbeat.py is deployed over gRPC.")
         actor = deploy(client).actor
         say(f"\n3. {blocks} blocks are mined; every tenth, the actor's timer fires.")

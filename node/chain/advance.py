@@ -6,98 +6,19 @@ once, makes headers of at most the heights left with `build_next`, and ends when
 happens in the heights that pass.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
-from types import MappingProxyType
-
-from node.chain.block import ReceiptKind
 from node.chain.mailbox import is_any_pending
-from node.chain.timers.timer import Decision
-from node.chain.transition import BlockResult, State, next_timer_height
-from node.primitives.types import NOTHING, Amount, Height
-
-
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """So many heights, at least 1."""
-
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToHeight:
-    """Up to a height above the head."""
-
-    height: int
-
-
-@dataclass(frozen=True, slots=True)
-class Duration:
-    """Until at least so much virtual time has passed, in milliseconds, above 0."""
-
-    milliseconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class NextTimer:
-    """Through the height at which the next timer is looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class UntilIdle:
-    """Until nothing waits that is due up to a height: the bound."""
-
-    height_max: int
-
-
-Target = Blocks | ToHeight | Duration | NextTimer | UntilIdle
-
-
-def target_of(head: int, wanted: Mapping[str, int | bool]) -> Target:
-    """The target that was named, as the programming interfaces name them.
-
-    Raises:
-        TypeError: not exactly one, or of another type.
-    """
-    if len(wanted) == 1:
-        ((name, value),) = wanted.items()
-        if name == "next_timer" and value is True:
-            return NextTimer()
-        if name in _BY_NUMBER and type(value) is int:
-            return _BY_NUMBER[name](head, value)
-    raise TypeError(
-        f"advance: exactly one of {', '.join(_BY_NUMBER)} as an int, or "
-        f"next_timer=True, not {dict(wanted)}"
-    )
-
-
-_BY_NUMBER: Mapping[str, Callable[[int, int], Target]] = MappingProxyType(
-    {
-        "blocks": lambda _head, count: Blocks(count),
-        "height": lambda _head, height: ToHeight(height),
-        "duration_ms": lambda _head, milliseconds: Duration(milliseconds),
-        "until_idle": lambda head, blocks: UntilIdle(head + blocks),
-    }
+from node.chain.passage import (
+    AdvanceFault,
+    AdvanceRefused,
+    Blocks,
+    Duration,
+    NextTimer,
+    Target,
+    ToHeight,
+    UntilIdle,
 )
-
-
-class AdvanceFault(Enum):
-    """Why time does not pass; the value is the stable name for programs."""
-
-    NO_TIME = "NO_TIME_TO_PASS"
-    HEIGHT_PASSED = "HEIGHT_PASSED"
-    HEIGHT_TOO_FAR = "HEIGHT_TOO_FAR"
-    NO_TIMER = "NO_TIMER_PENDING"
-
-
-class AdvanceRefused(Exception):  # noqa: N818 - a refusal, named like the others
-    """A target that the chain cannot advance to; nothing happened."""
-
-    def __init__(self, fault: AdvanceFault, message: str, **numbers: int) -> None:
-        super().__init__(message)
-        self.fault = fault
-        self.numbers = numbers
+from node.chain.transition import State, next_timer_height
+from node.primitives.types import Height
 
 
 def stop_height(state: State, target: Target) -> Height:
@@ -165,41 +86,3 @@ def is_done(
         return False
     timer = next_timer_height(state)
     return timer is None or timer > stop
-
-
-@dataclass(slots=True)
-class Passage:
-    """What happened while time passed, summed up header by header."""
-
-    heights: list[Height] = field(default_factory=list)
-    """At which anything happened, ascending."""
-    fires: int = 0
-    fires_failed: int = 0
-    put_off: int = 0
-    """Decisions to let a due timer wait, not timers."""
-    expired: int = 0
-    removed: int = 0
-    """For want of funds."""
-    fire_cycles: int = 0
-    fire_fees: Amount = NOTHING
-
-    def note(self, result: BlockResult) -> None:
-        """Add one header."""
-        if not result.is_empty:
-            self.heights.append(result.header.height)
-        for decision in result.trace:
-            match decision.decision:
-                case Decision.PUT_OFF:
-                    self.put_off += 1
-                case Decision.EXPIRED:
-                    self.expired += 1
-                case Decision.REMOVED_INSUFFICIENT_FUNDS:
-                    self.removed += 1
-                case _:
-                    pass
-        for receipt in result.receipts:
-            if receipt.kind is ReceiptKind.FIRE:
-                self.fires += 1
-                self.fires_failed += not receipt.is_success
-                self.fire_cycles += receipt.cycles_used
-                self.fire_fees = Amount(self.fire_fees + receipt.fee)

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from node.chain.accounts import load_account
-from node.chain.advance import Blocks, Passage, stop_height
+from node.chain.advance import stop_height
 from node.chain.block import Header, Receipt, ReceiptKind
+from node.chain.passage import Blocks, Passage
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, Caches, State, build_next, next_state

@@ -13,8 +13,8 @@ import click
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 
-from node.config import format_amount
 from node.primitives import codec
+from node.primitives.amounts import format_amount
 
 __all__ = [
     "Output",

@@ -13,7 +13,8 @@ from types import MappingProxyType
 
 from node import __version__
 from node.app import Ready
-from node.config import ConfigError, format_amount
+from node.config import ConfigError
+from node.primitives.amounts import format_amount
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.runtime.types import MiningMode, NodeStatus
 

@@ -1,6 +1,7 @@
-"""For users: a node's API in Python, and the keys to sign with.
+"""For users: a node's chain in Python, and the keys to sign with.
 
-`Client` and its twin `AsyncClient` speak gRPC; `Wallet` signs. Neither needs LevelDB
+`Client` and its twin `AsyncClient` speak gRPC, each over an `api` with one method a
+call; `Wallet` signs. Neither needs LevelDB
 or the engine. Names are imported when they are first used (PEP 562), so that who only
 signs does not load gRPC.
 """
@@ -9,9 +10,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from node.client.actor import Actor, Chain, Snapshot
+    from node.client.actor_async import AsyncActor, AsyncChain, AsyncSnapshot
+    from node.client.api import Api
+    from node.client.api_async import AsyncApi
     from node.client.asynchronous import AsyncClient
     from node.client.client import Client
-    from node.client.errors import NodeError, NodeUnreachable, TransactionDropped
+    from node.client.errors import (
+        NodeError,
+        NodeUnreachable,
+        OutcomeUnknown,
+        TransactionDropped,
+    )
+    from node.client.failures import (
+        ChainClosed,
+        InvalidArgument,
+        ReadFailed,
+        TransactionFailed,
+        TransactionRefused,
+    )
     from node.client.messages import EventFilter, TimerFilter, TimerQuery, draft
     from node.client.proofs import (
         AccountProof,
@@ -24,25 +41,41 @@ if TYPE_CHECKING:
         TransactionProof,
         check_proof,
     )
+    from node.client.values import DevAccount
     from node.client.wallet import Wallet, build_body
 
 __all__ = [
     "AccountProof",
+    "Actor",
+    "Api",
+    "AsyncActor",
+    "AsyncApi",
+    "AsyncChain",
     "AsyncClient",
+    "AsyncSnapshot",
     "BadProof",
+    "Chain",
+    "ChainClosed",
     "Client",
+    "DevAccount",
     "DueProof",
     "EventFilter",
+    "InvalidArgument",
     "NodeError",
     "NodeUnreachable",
+    "OutcomeUnknown",
     "Proven",
+    "ReadFailed",
     "ReceiptProof",
+    "Snapshot",
     "StorageProof",
     "TimerFilter",
     "TimerProof",
     "TimerQuery",
     "TransactionDropped",
+    "TransactionFailed",
     "TransactionProof",
+    "TransactionRefused",
     "Wallet",
     "build_body",
     "check_proof",
@@ -51,21 +84,36 @@ __all__ = [
 
 _HOMES = {
     "AccountProof": "proofs",
+    "Actor": "actor",
+    "Api": "api",
+    "AsyncActor": "actor_async",
+    "AsyncApi": "api_async",
+    "AsyncChain": "actor_async",
     "AsyncClient": "asynchronous",
+    "AsyncSnapshot": "actor_async",
     "BadProof": "proofs",
+    "Chain": "actor",
+    "ChainClosed": "failures",
     "Client": "client",
+    "DevAccount": "values",
     "DueProof": "proofs",
     "EventFilter": "messages",
+    "InvalidArgument": "failures",
     "NodeError": "errors",
     "NodeUnreachable": "errors",
+    "OutcomeUnknown": "errors",
     "Proven": "proofs",
+    "ReadFailed": "failures",
     "ReceiptProof": "proofs",
+    "Snapshot": "actor",
     "StorageProof": "proofs",
     "TimerFilter": "messages",
     "TimerProof": "proofs",
     "TimerQuery": "messages",
     "TransactionDropped": "errors",
+    "TransactionFailed": "failures",
     "TransactionProof": "proofs",
+    "TransactionRefused": "failures",
     "Wallet": "wallet",
     "build_body": "wallet",
     "check_proof": "proofs",

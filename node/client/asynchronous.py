@@ -1,61 +1,85 @@
-"""AsyncClient: a node's API for programs with an event loop.
+"""AsyncClient: a node's chain, for programs with an event loop.
 
-Each method is one call of the node's API and returns its answer, typed; amounts are
-decimal strings of base units, heights are integers, all else is bytes. What the node
-refuses is a `NodeError` with its stable reason; a node that does not answer is
-`NodeUnreachable`. Lists turn their pages by themselves.
+It satisfies `AsyncChain`: what `node.testing.Devnet` does in this process, it does over
+gRPC, with the same names, values and exceptions, so that a test of an actor runs on
+both. `api` is the connection below it, one method a call of the node's API.
+
+Rules: a sender with a key signs, any other is impersonated, which a development node
+admits. Senders may share a client, in tasks and threads: a nonce is taken and used up
+under a lock, and taken anew when another program was faster. What is repeated by
+itself is safe to repeat; who loses the connection while a transaction is on its way
+gets `OutcomeUnknown` with its id.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self
 
-from node.chain.transaction import Instruction
-from node.client.channels import Endpoint, open_async_channel
-from node.client.errors import errors_told
+from typing_extensions import override
+
+from node.chain.block import Header, Receipt
+from node.chain.params import U64_MAX
+from node.chain.passage import Passage
+from node.chain.transaction import (
+    DeployActor,
+    Fund,
+    Instruction,
+    SetBalance,
+    Transfer,
+    impersonate,
+)
+from node.client.actor_async import AsyncActor
+from node.client.api_async import AsyncApi
+from node.client.errors import NodeError, NodeUnreachable, OutcomeUnknown
+from node.client.failures import TransactionFailed
 from node.client.messages import (
     CALL_SECONDS,
-    EventFilter,
-    TimerFilter,
-    TimerQuery,
-    advance_request,
-    block_request,
+    checked_body,
     committed_of,
     draft,
-    sign_prepared,
-    simulate_request,
-    storage_request,
 )
-from node.client.proofs import Proven, Subject, check_proof
+from node.client.reading_async import AsyncReader
+from node.client.results import (
+    add_progress,
+    read_header,
+    read_receipt,
+    told_as_refusal,
+)
+from node.client.values import (
+    DevAccount,
+    Mined,
+    Sender,
+    Terms,
+    address_of,
+    amount_of,
+    check_bytes,
+    check_count,
+    check_id,
+    check_salt,
+    check_target,
+    check_text,
+    code_of,
+    dev_account,
+)
 from node.client.wallet import Wallet
-from node.rpc.v1 import (
-    dev_pb2,
-    dev_pb2_grpc,
-    queries_pb2,
-    queries_pb2_grpc,
-    streams_pb2,
-    streams_pb2_grpc,
-    timers_pb2,
-    timers_pb2_grpc,
-    transactions_pb2,
-    transactions_pb2_grpc,
-    types_pb2,
-)
-
-if TYPE_CHECKING:
-    import grpc
+from node.primitives.crypto import keccak256
+from node.primitives.types import Hash32
 
 __all__ = ["AsyncClient"]
 
-_Request = TypeVar("_Request")
-_Response = TypeVar("_Response")
+_LOCKS = 64
+"""Senders are spread over so many locks: a fixed number, whoever sends."""
+_NONCE_ATTEMPTS = 8
+_NONCE_TAKEN = ("NONCE_USED", "REPLACEMENT_UNDERPRICED")
+_UNHEARD = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
+_MINED_MAX = 10_000
 
-_PAGE_ENTRIES = 500
-_PAGE_BLOCKS = 100
 
-
-class AsyncClient:
+class AsyncClient(AsyncReader):
     """A connection to a node; close it, or leave it to `async with`."""
 
     def __init__(
@@ -65,408 +89,279 @@ class AsyncClient:
         timeout: float = CALL_SECONDS,
         tls_ca: bytes | None = None,
         token: str | None = None,
+        accounts: int = 10,
     ) -> None:
         """Connect lazily: nothing is sent before the first call.
 
-        `https://…` means TLS, and so do authorities to trust, as PEM.
-        """
-        endpoint = Endpoint(url, tls_ca, token)
-        self.url = endpoint.target
-        self.timeout = timeout
-        self._channel = open_async_channel(endpoint)
-        self._transactions = transactions_pb2_grpc.TransactionServiceStub(self._channel)
-        self._queries = queries_pb2_grpc.QueryServiceStub(self._channel)
-        self._timers = timers_pb2_grpc.TimerServiceStub(self._channel)
-        self._streams = streams_pb2_grpc.StreamServiceStub(self._channel)
-        self._dev = dev_pb2_grpc.DevServiceStub(self._channel)
+        Args:
+            url: `host:port`; `https://…` means TLS, and so do authorities to trust.
+            timeout: seconds that a call may take, unless it is given others.
+            tls_ca: authorities to trust, as PEM.
+            token: of the node, if it wants one.
+            accounts: how many development accounts the chain has.
 
-    async def close(self) -> None:
-        """Close the connection."""
-        await self._channel.close()
+        Raises:
+            InvalidArgument: no text, or no number.
+        """
+        check_text("url", url)
+        api = AsyncApi(url, timeout=timeout, tls_ca=tls_ca, token=token)
+        super().__init__(api)
+        self._account_count = check_count("accounts", accounts, 0)
+        self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
+
+    @cached_property
+    def accounts(self) -> Sequence[DevAccount]:
+        """Accounts with funds on a development chain, whose keys everybody knows."""
+        return tuple(map(dev_account, range(self._account_count)))
+
+    async def actor(self, address: Sender) -> AsyncActor:
+        """An actor that is there already."""
+        found = await self.api.actor(address_of(address))
+        source = found.source.decode("utf-8", "replace")
+        return AsyncActor(self, address_of(address), source)
+
+    # --- acting --------------------------------------------------------------------
+
+    async def mine(self, blocks: int = 1) -> Mined:
+        """Make blocks; the first takes what was submitted. The last."""
+        head = await self.api.mine(check_count("blocks", blocks, 1, _MINED_MAX))
+        return await self.block(head.height)
+
+    async def advance(self, **wanted: int | bool) -> Passage:
+        """Let time pass, at the cost of what happens; says what happened.
+
+        Args:
+            wanted: one of `blocks`, `height`, `duration_ms` (virtual time),
+                `next_timer=True`, or `until_idle` with the number of blocks that may
+                pass at the most.
+
+        Raises:
+            InvalidArgument: not exactly one target.
+            AdvanceRefused: the chain cannot advance to it; nothing happened.
+        """
+        check_target(wanted)
+        # What the wire cannot carry is refused by the node like the next that it can.
+        sent = {name: min(max(value, 0), U64_MAX) for name, value in wanted.items()}
+        passage = Passage()
+        try:
+            async for message in self.api.advance(**sent):
+                add_progress(passage, message)
+        except NodeError as error:
+            raise told_as_refusal(error) from None
+        return passage
+
+    async def submit(
+        self,
+        instruction: Instruction,
+        *,
+        sender: Sender | None = None,
+        cycles_limit: int | None = None,
+        cells_limit: int | None = None,
+        **fees: int,
+    ) -> Hash32:
+        """Send a transaction without waiting for it; its id, for `wait_for`.
+
+        Limits are estimated when not given. `fees` are fields of `Body`.
+
+        Raises:
+            TransactionRefused: the node does not admit it.
+            OutcomeUnknown: the connection was lost on the way.
+        """
+        terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
+        _, raw = await self._send(instruction, terms)
+        return Hash32(keccak256(raw))
+
+    async def execute(
+        self,
+        instruction: Instruction,
+        *,
+        sender: Sender | None = None,
+        cycles_limit: int | None = None,
+        cells_limit: int | None = None,
+        expect_failure: bool = False,
+        timeout: float | None = None,
+        **fees: int,
+    ) -> Receipt:
+        """Send a transaction and wait until it is in a block.
+
+        Raises:
+            TransactionRefused: the node does not admit it.
+            TransactionDropped: it left the pool without a block.
+            TransactionFailed: it failed, unless `expect_failure`; and an
+                AssertionError if it succeeded although a failure was expected.
+            OutcomeUnknown: the connection was lost, or the deadline passed.
+        """
+        terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
+        instruction, raw = await self._send(instruction, terms)
+        receipt = await self._wait(raw, timeout)
+        if not receipt.is_success and not expect_failure:
+            source = await self._source_of(receipt, instruction)
+            raise TransactionFailed(receipt, source)
+        assert receipt.is_success != expect_failure, "a failure was expected"
+        return receipt
+
+    async def wait_for(
+        self, transaction_id: bytes, *, timeout: float | None = None
+    ) -> Receipt:
+        """Wait until a transaction that the node knows is in a block.
+
+        Raises:
+            NodeError: NOT_FOUND, the node does not know it.
+            TransactionDropped: it left the pool, or was undone by a rewind.
+            OutcomeUnknown: the connection was lost, or the deadline passed.
+        """
+        found = await self.api.transaction(check_id("transaction_id", transaction_id))
+        if found.WhichOneof("outcome") == "pending":
+            return await self._wait(found.pending.raw, timeout)
+        return read_receipt(committed_of(found).receipt)
+
+    async def _wait(self, raw: bytes, timeout: float | None) -> Receipt:
+        try:
+            answer = await self.api.submit_and_wait(raw, timeout=timeout)
+        except NodeUnreachable as error:
+            raise OutcomeUnknown(keccak256(raw), error) from None
+        except NodeError as error:
+            if error.code in _UNHEARD:
+                raise OutcomeUnknown(keccak256(raw), error) from None
+            raise told_as_refusal(error) from None
+        return read_receipt(committed_of(answer).receipt)
+
+    async def _send(
+        self, instruction: Instruction, terms: Terms
+    ) -> tuple[Instruction, bytes]:
+        """Have a transaction admitted; what was asked, and its bytes."""
+        terms.check()
+        sender = address_of(terms.sender, "sender")
+        async with self._locks[sender[-1] % _LOCKS]:
+            for attempt in range(_NONCE_ATTEMPTS):
+                asked, raw = await self._sign(instruction, terms)
+                try:
+                    await self.api.submit(raw)
+                except NodeUnreachable as error:
+                    raise OutcomeUnknown(keccak256(raw), error) from None
+                except NodeError as error:
+                    is_last = attempt == _NONCE_ATTEMPTS - 1
+                    if error.reason in _NONCE_TAKEN and not is_last:
+                        continue
+                    if error.code in _UNHEARD:
+                        raise OutcomeUnknown(keccak256(raw), error) from None
+                    raise told_as_refusal(error) from None
+                return asked, raw
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _sign(
+        self, instruction: Instruction, terms: Terms
+    ) -> tuple[Instruction, bytes]:
+        """A transaction with the sender's next nonce."""
+        sender = address_of(terms.sender, "sender")
+        if isinstance(instruction, DeployActor) and not instruction.salt:
+            # The nonce as salt: a sender may deploy equal sources again and again.
+            account = await self.api.account(sender)
+            salt = account.next_nonce.to_bytes(32, "big")
+            instruction = replace(instruction, salt=salt)
+        wanted = draft(sender, instruction, terms)
+        try:
+            prepared = await self.api.prepare(wanted)
+        except NodeError as error:
+            raise told_as_refusal(error) from None
+        body = checked_body(prepared, instruction)
+        key = getattr(terms.sender, "private_key", None)
+        if isinstance(key, bytes):
+            return instruction, Wallet(key).sign_encoded(body)
+        return instruction, impersonate(body, sender)
+
+    def _sender(self, sender: Sender | None) -> Sender:
+        return self.accounts[0] if sender is None else sender
+
+    async def _source_of(
+        self, receipt: Receipt, instruction: Instruction
+    ) -> str | None:
+        if isinstance(instruction, DeployActor):
+            return instruction.code.decode("utf-8", "replace")
+        try:
+            found = await self.api.actor(receipt.actor)
+        except (NodeError, NodeUnreachable):
+            return None  # the failure itself matters more
+        return found.source.decode("utf-8", "replace")
+
+    async def deploy(
+        self,
+        source: str | bytes,
+        *,
+        sender: Sender | None = None,
+        value: int | str = 0,
+        payload: bytes = b"",
+        salt: bytes | None = None,
+        expect_failure: bool = False,
+        **limits: int,
+    ) -> AsyncActor:
+        """Deploy an actor and wait until it is there; its constructor ran.
+
+        The salt is the sender's nonce when not given, so equal sources can be deployed
+        twice.
+        """
+        code = code_of(source)
+        instruction = DeployActor(
+            b"" if salt is None else check_salt(salt),
+            code,
+            check_bytes("payload", payload),
+            amount_of(value, "value"),
+        )
+        receipt = await self.execute(
+            instruction, sender=sender, expect_failure=expect_failure, **limits
+        )
+        return AsyncActor(self, receipt.actor, code.decode("utf-8", "replace"), receipt)
+
+    async def transfer(
+        self, to: Sender, amount: int | str, *, sender: Sender | None = None
+    ) -> Receipt:
+        """Move base units, or an amount such as "5 CBY"."""
+        instruction = Transfer(address_of(to, "to"), amount_of(amount))
+        return await self.execute(instruction, sender=sender)
+
+    async def fund(self, to: Sender, amount: int | str) -> Receipt:
+        """Mint to an account (D41)."""
+        return await self.execute(Fund(address_of(to, "to"), amount_of(amount)))
+
+    async def set_balance(self, who: Sender, amount: int | str) -> Receipt:
+        """Mint, or take, what is missing to a balance (D41)."""
+        return await self.execute(SetBalance(address_of(who, "who"), amount_of(amount)))
+
+    async def snapshot(self) -> "_Snapshot":
+        """The present, to return to; leaving it as a context manager returns."""
+        name = f"client-{uuid.uuid4().hex}"
+        named = await self.api.create_snapshot(name)
+        header = await self.api.block(named.block.height)
+        return _Snapshot(self.api, name, read_header(header.header))
+
+
+class _Snapshot:
+    """A named snapshot of the node's that is forgotten when its `with` ends."""
+
+    def __init__(self, api: AsyncApi, name: str, head: Header) -> None:
+        self._api = api
+        self.name = name
+        self.head = head
+        """The block to which the chain returns."""
+
+    @override
+    def __repr__(self) -> str:
+        return f"<snapshot of height {self.head.height}>"
+
+    async def revert(self) -> None:
+        """Return to it: height, clock, pool, timers and fees."""
+        await self._api.revert_to_snapshot(self.name)
 
     async def __aenter__(self) -> Self:
-        """The client itself."""
+        """The snapshot itself."""
         return self
 
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        traceback: TracebackType | None,
+        trace: TracebackType | None,
     ) -> None:
-        """Close."""
-        await self.close()
-
-    async def _call(
-        self,
-        method: "grpc.aio.UnaryUnaryMultiCallable[_Request, _Response]",
-        request: _Request,
-        timeout: float | None = None,
-    ) -> _Response:
-        with errors_told(self.url):
-            return await method(request, timeout=timeout or self.timeout)
-
-    # --- transactions --------------------------------------------------------------
-
-    async def prepare(
-        self, wanted: types_pb2.Draft
-    ) -> transactions_pb2.PrepareResponse:
-        """A body, completed by the node, and what to sign."""
-        request = transactions_pb2.PrepareRequest(draft=wanted)
-        return await self._call(self._transactions.Prepare, request)
-
-    async def submit(
-        self, transaction: bytes, *, as_sender: bytes = b""
-    ) -> transactions_pb2.SubmitResponse:
-        """Admit body ‖ signature; with `as_sender` (dev), the body alone."""
-        request = transactions_pb2.SubmitRequest(
-            transaction=transaction, as_sender=as_sender
-        )
-        return await self._call(self._transactions.Submit, request)
-
-    async def submit_and_wait(
-        self,
-        transaction: bytes,
-        *,
-        as_sender: bytes = b"",
-        timeout: float | None = None,
-    ) -> transactions_pb2.SubmitAndWaitResponse:
-        """The same, and wait until it is in a block, or dropped."""
-        request = transactions_pb2.SubmitAndWaitRequest(
-            transaction=transaction, as_sender=as_sender
-        )
-        return await self._call(self._transactions.SubmitAndWait, request, timeout)
-
-    async def execute(
-        self, wallet: Wallet, instruction: Instruction, *, timeout: float | None = None
-    ) -> types_pb2.CommittedTransaction:
-        """Prepare, sign, submit and wait; a failed execution is an answer, too.
-
-        Raises:
-            TransactionDropped: It left the pool without a block.
-        """
-        prepared = await self.prepare(draft(wallet.address, instruction))
-        raw = sign_prepared(prepared, wallet, instruction)
-        return committed_of(await self.submit_and_wait(raw, timeout=timeout))
-
-    async def simulate(
-        self, subject: bytes | types_pb2.Draft
-    ) -> transactions_pb2.SimulateResponse:
-        """The receipt that a transaction, or a draft, would get at the head."""
-        return await self._call(self._transactions.Simulate, simulate_request(subject))
-
-    async def simulate_blocks(
-        self, blocks: int, subject: bytes | types_pb2.Draft | None = None
-    ) -> transactions_pb2.SimulateResponse:
-        """The same, if there is a subject, and what the next blocks would bring."""
-        request = simulate_request(subject, blocks)
-        return await self._call(self._transactions.Simulate, request)
-
-    async def estimate_limits(
-        self, wanted: types_pb2.Draft
-    ) -> transactions_pb2.EstimateLimitsResponse:
-        """Limits that suffice, found by execution."""
-        request = transactions_pb2.EstimateLimitsRequest(draft=wanted)
-        return await self._call(self._transactions.EstimateLimits, request)
-
-    # --- state ---------------------------------------------------------------------
-
-    async def status(
-        self, *, include_supply: bool = False
-    ) -> queries_pb2.GetStatusResponse:
-        """Where the chain stands and what the node is doing."""
-        request = queries_pb2.GetStatusRequest(include_supply=include_supply)
-        return await self._call(self._queries.GetStatus, request)
-
-    async def params(self) -> queries_pb2.GetParamsResponse:
-        """What genesis fixed, and what governance made of the rest."""
-        request = queries_pb2.GetParamsRequest()
-        return await self._call(self._queries.GetParams, request)
-
-    async def account(self, address: bytes) -> queries_pb2.GetAccountResponse:
-        """Balance and nonces of an address."""
-        request = queries_pb2.GetAccountRequest(address=address)
-        return await self._call(self._queries.GetAccount, request)
-
-    async def actor(self, address: bytes) -> queries_pb2.GetActorResponse:
-        """An actor's code, handlers, and what waits for it."""
-        request = queries_pb2.GetActorRequest(address=address)
-        return await self._call(self._queries.GetActor, request)
-
-    async def storage(self, actor: bytes, key: str | bytes) -> queries_pb2.StorageEntry:
-        """An entry, by its name in `self.storage` or by its raw key."""
-        request = storage_request(actor, key)
-        response = await self._call(self._queries.GetStorage, request)
-        return response.entry
-
-    async def list_storage(
-        self, actor: bytes, prefix: bytes = b""
-    ) -> AsyncIterator[queries_pb2.StorageEntry]:
-        """Entries of an actor, ascending by raw key."""
-        token = None
-        while token != "":
-            request = queries_pb2.ListStorageRequest(
-                actor=actor,
-                prefix=prefix,
-                page_size=_PAGE_ENTRIES,
-                page_token=token or "",
-            )
-            page = await self._call(self._queries.ListStorage, request)
-            for entry in page.entries:
-                yield entry
-            token = page.next_page_token
-
-    async def read(
-        self, actor: bytes, handler: str, payload: bytes = b"", *, sender: bytes = b""
-    ) -> queries_pb2.CallReadOnlyResponse:
-        """A handler's answer on a read view: nothing is charged or kept."""
-        request = queries_pb2.CallReadOnlyRequest(
-            actor=actor, handler=handler, payload=payload, sender=sender
-        )
-        return await self._call(self._queries.CallReadOnly, request)
-
-    async def prove(
-        self, subject: Subject, *, block_hash: bytes | None = None
-    ) -> Proven:
-        """What the head's hash proves about a subject, checked here.
-
-        Compare `block_hash` of the outcome with one that you trust, or give that one.
-
-        Raises:
-            BadProof: The node's answer does not prove it.
-        """
-        answer = await self._call(self._queries.GetProof, subject.request())
-        return check_proof(subject, answer, block_hash)
-
-    # --- what happened -------------------------------------------------------------
-
-    async def block(
-        self,
-        height: int | None = None,
-        *,
-        block_hash: bytes | None = None,
-        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
-    ) -> types_pb2.Block:
-        """A block by height or hash; the latest without either."""
-        request = block_request(height, block_hash, view)
-        response = await self._call(self._queries.GetBlock, request)
-        return response.block
-
-    async def blocks(
-        self,
-        from_height: int | None = None,
-        *,
-        is_descending: bool = False,
-        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
-    ) -> AsyncIterator[types_pb2.Block]:
-        """Blocks from a height on, to the head or to genesis."""
-        token = None
-        while token != "":
-            request = queries_pb2.ListBlocksRequest(
-                from_height=from_height,
-                descending=is_descending,
-                view=view,
-                page_size=_PAGE_BLOCKS,
-                page_token=token or "",
-            )
-            page = await self._call(self._queries.ListBlocks, request)
-            for block in page.blocks:
-                yield block
-            token = page.next_page_token
-
-    async def transaction(
-        self, transaction_id: bytes
-    ) -> queries_pb2.GetTransactionResponse:
-        """What became of a transaction."""
-        request = queries_pb2.GetTransactionRequest(id=transaction_id)
-        return await self._call(self._queries.GetTransaction, request)
-
-    async def timer(self, timer_id: bytes) -> timers_pb2.GetTimerResponse:
-        """A timer, pending or ended."""
-        request = timers_pb2.GetTimerRequest(timer_id=timer_id)
-        return await self._call(self._timers.GetTimer, request)
-
-    async def timers(
-        self, wanted: TimerQuery | None = None
-    ) -> AsyncIterator[timers_pb2.Timer]:
-        """Timers that pass the filters; without any, all that are pending."""
-        wanted = wanted or TimerQuery()
-        token = None
-        while token != "":
-            request = wanted.request(_PAGE_ENTRIES, token or "")
-            page = await self._call(self._timers.ListTimers, request)
-            for timer in page.timers:
-                yield timer
-            token = page.next_page_token
-
-    async def explain_timer(
-        self, timer_id: bytes, *, put_offs_to: int | None = None
-    ) -> timers_pb2.ExplainTimerResponse:
-        """Why a timer did what it did, and what awaits it; `text` says it in words."""
-        request = timers_pb2.ExplainTimerRequest(
-            timer_id=timer_id, put_offs_to=put_offs_to
-        )
-        return await self._call(self._timers.ExplainTimer, request)
-
-    async def explain_block(self, height: int) -> AsyncIterator[timers_pb2.BlockTimer]:
-        """Decisions about timers in a block, those it looked at first, in order."""
-        token = None
-        while token != "":
-            request = timers_pb2.ExplainBlockRequest(
-                height=height, page_size=_PAGE_ENTRIES, page_token=token or ""
-            )
-            page = await self._call(self._timers.ExplainBlock, request)
-            for timer in page.timers:
-                yield timer
-            token = page.next_page_token
-
-    async def quote_timer(
-        self, wanted: timers_pb2.QuoteTimerRequest
-    ) -> timers_pb2.QuoteTimerResponse:
-        """What a timer would cost, and how many fires its payer's balance covers."""
-        return await self._call(self._timers.QuoteTimer, wanted)
-
-    # --- streams -------------------------------------------------------------------
-
-    async def stream_blocks(
-        self,
-        resume_after: types_pb2.BlockRef | None = None,
-        *,
-        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
-        earlier: Sequence[types_pb2.BlockRef] = (),
-    ) -> AsyncIterator[streams_pb2.StreamBlocksResponse]:
-        """Blocks as they come, after the one that was seen last; without end."""
-        request = streams_pb2.StreamBlocksRequest(
-            resume_after=resume_after, view=view, earlier=earlier
-        )
-        call = self._streams.StreamBlocks(request)
-        try:
-            with errors_told(self.url):
-                async for response in call:
-                    yield response
-        finally:
-            call.cancel()
-
-    async def stream_events(
-        self,
-        wanted: EventFilter | None = None,
-        resume_after: streams_pb2.EventCursor | None = None,
-        *,
-        earlier: Sequence[types_pb2.BlockRef] = (),
-    ) -> AsyncIterator[streams_pb2.StreamEventsResponse]:
-        """Events as they come, after the one that was seen last; without end."""
-        request = (wanted or EventFilter()).request(resume_after, earlier)
-        call = self._streams.StreamEvents(request)
-        try:
-            with errors_told(self.url):
-                async for response in call:
-                    yield response
-        finally:
-            call.cancel()
-
-    async def stream_timers(
-        self,
-        wanted: TimerFilter | None = None,
-        resume_after: streams_pb2.TimerCursor | None = None,
-        *,
-        earlier: Sequence[types_pb2.BlockRef] = (),
-    ) -> AsyncIterator[streams_pb2.StreamTimersResponse]:
-        """Changes of timers as they come, after the one seen last; without end."""
-        request = (wanted or TimerFilter()).request(resume_after, earlier)
-        call = self._streams.StreamTimers(request)
-        try:
-            with errors_told(self.url):
-                async for response in call:
-                    yield response
-        finally:
-            call.cancel()
-
-    # --- development ---------------------------------------------------------------
-
-    async def mine(
-        self, blocks: int = 1, *, timeout: float | None = None
-    ) -> types_pb2.Header:
-        """Make blocks now; the new head."""
-        request = dev_pb2.MineRequest(blocks=blocks)
-        response = await self._call(self._dev.Mine, request, timeout)
-        return response.head
-
-    async def advance(
-        self, **target: int | bool
-    ) -> AsyncIterator[dev_pb2.AdvanceResponse]:
-        """Let time pass; progress as it is made, the last message has `done`.
-
-        Args:
-            target: one of `blocks`, `height`, `duration_ms`, `next_timer=True`, or
-                `until_idle` with the number of blocks that may pass at the most.
-
-        Raises:
-            TypeError: not exactly one target.
-        """
-        call = self._dev.Advance(advance_request(target))
-        try:
-            with errors_told(self.url):
-                async for response in call:
-                    yield response
-        finally:
-            call.cancel()
-
-    @asynccontextmanager
-    async def hold_time(self) -> AsyncIterator[types_pb2.Header]:
-        """Time stands still while the context is open; where it does."""
-        call = self._dev.HoldTime(dev_pb2.HoldTimeRequest())
-        try:
-            with errors_told(self.url):
-                head = (await anext(aiter(call))).head
-            yield head
-        finally:
-            call.cancel()
-
-    async def set_mining(
-        self, mode: "queries_pb2.MiningMode.ValueType", pace_ms: int | None = None
-    ) -> dev_pb2.SetMiningResponse:
-        """Change what makes the next block."""
-        request = dev_pb2.SetMiningRequest(mode=mode, pace_ms=pace_ms)
-        return await self._call(self._dev.SetMining, request)
-
-    async def fund(self, to: bytes, amount: int) -> types_pb2.CommittedTransaction:
-        """Mint base units to an account."""
-        request = dev_pb2.FundRequest(to=to, amount=str(amount))
-        response = await self._call(self._dev.Fund, request)
-        return response.committed
-
-    async def set_balance(
-        self, address: bytes, amount: int
-    ) -> types_pb2.CommittedTransaction:
-        """Mint or take what is missing to a balance, in base units."""
-        request = dev_pb2.SetBalanceRequest(address=address, amount=str(amount))
-        response = await self._call(self._dev.SetBalance, request)
-        return response.committed
-
-    async def reset(self) -> types_pb2.Header:
-        """Back to genesis: state, history and pool; genesis' header."""
-        response = await self._call(self._dev.Reset, dev_pb2.ResetRequest())
-        return response.head
-
-    async def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:
-        """Name the head and what waits in the pool, to return to them."""
-        request = dev_pb2.CreateSnapshotRequest(name=name)
-        response = await self._call(self._dev.CreateSnapshot, request)
-        return response.snapshot
-
-    async def revert_to_snapshot(self, name: str) -> types_pb2.Header:
-        """Back to a snapshot, which is kept; those above it are deleted. The head."""
-        request = dev_pb2.RevertToSnapshotRequest(name=name)
-        response = await self._call(self._dev.RevertToSnapshot, request)
-        return response.head
-
-    async def snapshots(self) -> list[dev_pb2.NamedSnapshot]:
-        """All snapshots, the oldest height first."""
-        request = dev_pb2.ListSnapshotsRequest()
-        response = await self._call(self._dev.ListSnapshots, request)
-        return list(response.snapshots)
-
-    async def delete_snapshot(self, name: str) -> None:
-        """Forget a snapshot; the chain stays where it is."""
-        request = dev_pb2.DeleteSnapshotRequest(name=name)
-        await self._call(self._dev.DeleteSnapshot, request)
+        """Return to it, and forget it."""
+        await self.revert()
+        await self._api.delete_snapshot(self.name)

@@ -5,6 +5,7 @@ those that the caller gives, which mean TLS by themselves. A token goes with eve
 call; without TLS it can be read on the way.
 """
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -22,9 +23,34 @@ _Answer = TypeVar("_Answer")
 MESSAGE_BYTES_MAX = 64 << 20
 """Of an answer: a whole block may be that large."""
 
-CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
+_SAFE_TO_REPEAT = ("QueryService", "TimerService", "TransactionService")
+"""Reading changes nothing, and a transaction is admitted once, by its id."""
+
+_RETRIES = json.dumps(
+    {
+        "methodConfig": [
+            {
+                "name": [
+                    {"service": f"cowboy.devnet.v1.{service}"}
+                    for service in _SAFE_TO_REPEAT
+                ],
+                "retryPolicy": {
+                    "maxAttempts": 4,
+                    "initialBackoff": "0.05s",
+                    "maxBackoff": "0.5s",
+                    "backoffMultiplier": 2,
+                    "retryableStatusCodes": ["UNAVAILABLE"],
+                },
+            }
+        ]
+    }
+)
+"""gRPC's own retries, within the deadline of the call."""
+
+CHANNEL_OPTIONS: Sequence[tuple[str, int | str]] = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.enable_http_proxy", 0),
+    ("grpc.service_config", _RETRIES),
 )
 
 _TLS_SCHEMES = ("https", "grpcs")

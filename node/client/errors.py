@@ -7,7 +7,15 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-__all__ = ["NodeError", "NodeUnreachable", "TransactionDropped", "errors_told"]
+from node.client.failures import ChainClosed
+
+__all__ = [
+    "NodeError",
+    "NodeUnreachable",
+    "OutcomeUnknown",
+    "TransactionDropped",
+    "errors_told",
+]
 
 _STATUS_KEY = "grpc-status-details-bin"
 
@@ -54,6 +62,20 @@ class TransactionDropped(Exception):  # noqa: N818
         self.metadata = metadata
 
 
+class OutcomeUnknown(Exception):  # noqa: N818
+    """A transaction was sent, but nobody said what became of it.
+
+    It may be in a block, or come into one. Ask by its id: `wait_for(transaction_id)`.
+    """
+
+    def __init__(self, transaction_id: bytes, cause: Exception) -> None:
+        super().__init__(
+            f"transaction 0x{transaction_id.hex()} was sent, but what became of it is "
+            f"not known: ask again by this id ({cause})"
+        )
+        self.transaction_id = transaction_id
+
+
 @contextmanager
 def errors_told(url: str) -> Iterator[None]:
     """Turn what gRPC raises into what this module has."""
@@ -61,6 +83,12 @@ def errors_told(url: str) -> Iterator[None]:
         yield
     except grpc.RpcError as error:
         raise _told(error, url) from None
+    except (ValueError, grpc.aio.UsageError) as error:
+        if "closed" not in str(error).lower():
+            raise
+        raise ChainClosed(
+            f"the connection to {url} was closed: make a new client"
+        ) from None
 
 
 def _told(error: grpc.RpcError, url: str) -> NodeError | NodeUnreachable:

@@ -1,11 +1,14 @@
 """Requests, built for both clients alike, and what both read out of answers."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from node.chain.errors import InvalidTransaction
 from node.chain.transaction import Instruction, decode_body
-from node.client.errors import NodeError, TransactionDropped
+from node.client.errors import NodeError, NodeUnreachable, TransactionDropped
+from node.client.values import Terms
 from node.client.wallet import Wallet
 from node.rpc.instructions import show_instruction
 from node.rpc.v1 import (
@@ -21,6 +24,13 @@ __all__ = ["CALL_SECONDS", "EventFilter", "TimerFilter", "TimerQuery"]
 
 CALL_SECONDS = 30.0
 """Deadline of a call unless the caller gives another."""
+
+EARLIER_BLOCKS_MAX = 64
+"""That a resumed stream may name."""
+
+_Place = TypeVar(
+    "_Place", types_pb2.BlockRef, streams_pb2.EventCursor, streams_pb2.TimerCursor
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +100,65 @@ class TimerFilter:
         )
 
 
-def draft(sender: bytes, instruction: Instruction) -> types_pb2.Draft:
+def draft(
+    sender: bytes, instruction: Instruction, terms: Terms | None = None
+) -> types_pb2.Draft:
     """A body that the node is to complete; set fields of it to state more."""
-    return types_pb2.Draft(sender=sender, instruction=show_instruction(instruction))
+    wanted = types_pb2.Draft(sender=sender, instruction=show_instruction(instruction))
+    if terms is not None:
+        for name, price in terms.fees.items():
+            setattr(wanted, name, str(price))
+        for name in ("cycles_limit", "cells_limit"):
+            limit: int | None = getattr(terms, name)
+            if limit is not None:
+                setattr(wanted, name, limit)
+    return wanted
+
+
+def block_of(
+    place: types_pb2.BlockRef | streams_pb2.EventCursor | streams_pb2.TimerCursor,
+) -> types_pb2.BlockRef:
+    """The block of a place in the chain."""
+    return place if isinstance(place, types_pb2.BlockRef) else place.block
+
+
+class Trail(Generic[_Place]):
+    """Where a stream is, and the blocks behind it: from there it is resumed."""
+
+    def __init__(self, place: _Place) -> None:
+        self.place: _Place = place
+        self._blocks: deque[types_pb2.BlockRef] = deque(maxlen=EARLIER_BLOCKS_MAX)
+
+    @property
+    def earlier(self) -> Sequence[types_pb2.BlockRef]:
+        """Blocks seen before that of the place, the latest first."""
+        return tuple(self._blocks)
+
+    def go_to(self, place: _Place) -> None:
+        """The stream has come to a place: ahead, or back when the chain was rewound."""
+        before, now = block_of(self.place), block_of(place)
+        if before != now and before.height < now.height:
+            self._blocks.appendleft(before)
+        while self._blocks and self._blocks[0].height >= now.height:
+            self._blocks.popleft()
+        self.place = place
+
+
+def place_of_block(message: streams_pb2.StreamBlocksResponse) -> types_pb2.BlockRef:
+    """The place after a message of `StreamBlocks`."""
+    if message.WhichOneof("message") == "reverted":
+        return message.reverted
+    header = message.block.header
+    return types_pb2.BlockRef(height=header.height, hash=header.hash)
+
+
+def is_broken(error: Exception) -> bool:
+    """Whether a stream that failed so can be resumed."""
+    if isinstance(error, NodeUnreachable):
+        return True
+    return isinstance(error, NodeError) and (
+        error.code == "UNAVAILABLE" or error.reason == "READER_TOO_SLOW"
+    )
 
 
 def advance_request(target: Mapping[str, int | bool]) -> dev_pb2.AdvanceRequest:
@@ -147,10 +213,10 @@ def simulate_request(
     return transactions_pb2.SimulateRequest(draft=subject, blocks=blocks)
 
 
-def sign_prepared(
-    prepared: transactions_pb2.PrepareResponse, wallet: Wallet, instruction: Instruction
+def checked_body(
+    prepared: transactions_pb2.PrepareResponse, instruction: Instruction
 ) -> bytes:
-    """Sign a body that the node completed, if it asks what was wanted.
+    """A body that the node completed, if it asks what was wanted.
 
     Raises:
         NodeError: It asks something else: the node is not to be trusted.
@@ -163,11 +229,19 @@ def sign_prepared(
         raise NodeError(
             "BODY_MISMATCH", "the node prepared another transaction", {}, "INTERNAL"
         )
-    return wallet.sign_encoded(prepared.body)
+    return prepared.body
+
+
+def sign_prepared(
+    prepared: transactions_pb2.PrepareResponse, wallet: Wallet, instruction: Instruction
+) -> bytes:
+    """Sign a body that the node completed, if it asks what was wanted."""
+    return wallet.sign_encoded(checked_body(prepared, instruction))
 
 
 def committed_of(
-    response: transactions_pb2.SubmitAndWaitResponse,
+    response: transactions_pb2.SubmitAndWaitResponse
+    | queries_pb2.GetTransactionResponse,
 ) -> types_pb2.CommittedTransaction:
     """The committed transaction of an answer.
 

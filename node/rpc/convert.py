@@ -4,9 +4,9 @@ Amounts are decimal strings of base units, hashes, addresses and payloads are by
 `requests` goes the other way; no protobuf message passes these two.
 """
 
-from node.chain.advance import Passage
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
+from node.chain.passage import Passage
 from node.chain.timers.tiers import Tier
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.chain.transaction import (

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator
 
 from typing_extensions import override
 
-from node.chain.advance import Passage, stop_height
+from node.chain.advance import stop_height
+from node.chain.passage import Passage
 from node.rpc import convert, requests
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, streams, tells

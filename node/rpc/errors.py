@@ -13,8 +13,8 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from node.chain.advance import AdvanceFault, AdvanceRefused
 from node.chain.errors import InvalidTransaction, TransactionFault
+from node.chain.passage import AdvanceFault, AdvanceRefused
 from node.primitives.merkle import ProofTooLarge
 from node.query import (
     HeightNotReached,

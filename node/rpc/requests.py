@@ -10,14 +10,6 @@ from functools import partial
 from typing import Literal, Protocol
 
 from node import query
-from node.chain.advance import (
-    Blocks,
-    Duration,
-    NextTimer,
-    Target,
-    ToHeight,
-    UntilIdle,
-)
 from node.chain.params import (
     ADDRESS_BYTES,
     HANDLER_BYTES_MAX,
@@ -26,6 +18,14 @@ from node.chain.params import (
     U128_MAX,
     BasefeeConfig,
     TimerConfig,
+)
+from node.chain.passage import (
+    Blocks,
+    Duration,
+    NextTimer,
+    Target,
+    ToHeight,
+    UntilIdle,
 )
 from node.chain.timers.timer import Decision
 from node.chain.transaction import (

@@ -14,7 +14,7 @@ from node.chain.transaction import (
 )
 from node.chain.transition import State
 from node.chain.validation import max_cost
-from node.query import require_head, warnings_of
+from node.query import find_transaction, require_head, warnings_of
 from node.rpc import convert, explanations, instructions, requests
 from node.rpc.drafts import MARGIN_PERMILLE, Completed, complete_draft
 from node.rpc.requests import InvalidRequest
@@ -22,9 +22,12 @@ from node.rpc.service import Context, at_height, tells
 from node.rpc.v1 import transactions_pb2 as pb
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceServicer
 from node.runtime.outlook import look_ahead
-from node.runtime.types import Backend, Committed, Dropped, Reverted
+from node.runtime.types import Backend, Committed, Dropped, Pending, Reverted
 
 __all__ = ["Transactions"]
+
+_SENT_AGAIN = (TransactionFault.ALREADY_KNOWN, TransactionFault.NONCE_USED)
+"""How the pool refuses what it, or the chain, has already."""
 
 
 class Transactions(TransactionServiceServicer):
@@ -68,7 +71,7 @@ class Transactions(TransactionServiceServicer):
     ) -> pb.SubmitResponse:
         """Answers as soon as the transaction is admitted."""
         raw = self._raw(request.transaction, request.as_sender)
-        transaction = await self._backend.submit(raw)
+        transaction = await self._admit(raw)
         return pb.SubmitResponse(id=transaction.id, sender=transaction.sender)
 
     @override
@@ -80,7 +83,7 @@ class Transactions(TransactionServiceServicer):
     ) -> pb.SubmitAndWaitResponse:
         """Answers when the transaction is in a block, or dropped."""
         raw = self._raw(request.transaction, request.as_sender)
-        transaction = await self._backend.submit(raw)
+        transaction = await self._admit(raw)
         match await self._backend.wait_for(transaction.id):
             case Committed() as committed:
                 return pb.SubmitAndWaitResponse(
@@ -90,6 +93,21 @@ class Transactions(TransactionServiceServicer):
                 return pb.SubmitAndWaitResponse(dropped=convert.show_dropped(dropped))
             case Reverted(transaction_id):
                 return pb.SubmitAndWaitResponse(reverted=transaction_id)
+
+    async def _admit(self, raw: bytes) -> Transaction:
+        """Admit once: who did not hear the answer may send the same bytes again."""
+        try:
+            return await self._backend.submit(raw)
+        except InvalidTransaction as error:
+            if error.fault not in _SENT_AGAIN:
+                raise
+            transaction = decode_transaction(raw)
+            known = self._backend.look_up(transaction.id)
+            if isinstance(known, Pending) or (
+                find_transaction(self._backend.state, transaction.id) is not None
+            ):
+                return transaction
+            raise
 
     def _raw(self, transaction: bytes, as_sender: bytes) -> bytes:
         if not as_sender:

@@ -6,7 +6,8 @@ the way count towards it; whoever stops listening stops it after the header in h
 
 from collections.abc import AsyncIterator
 
-from node.chain.advance import Target, is_done
+from node.chain.advance import is_done
+from node.chain.passage import Target
 from node.chain.transition import BlockResult
 from node.primitives.types import Height
 from node.runtime.types import Backend

@@ -7,16 +7,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from node.query.chain import Supply
-    from node.testing.actor import Actor, DevAccount
-    from node.testing.devnet import Devnet
-    from node.testing.failures import (
-        DevnetClosed,
+    from node.client.actor import Actor
+    from node.client.failures import (
+        InvalidArgument,
         ReadFailed,
-        SnapshotGone,
         TransactionFailed,
         TransactionRefused,
     )
+    from node.client.values import DevAccount
+    from node.query.chain import Supply
+    from node.testing.devnet import Devnet
+    from node.testing.failures import DevnetClosed, SnapshotGone
+    from node.testing.process import NodeNotStarted, NodeProcess
     from node.testing.snapshots import ChainSnapshot
 
 __all__ = [
@@ -25,6 +27,9 @@ __all__ = [
     "DevAccount",
     "Devnet",
     "DevnetClosed",
+    "InvalidArgument",
+    "NodeNotStarted",
+    "NodeProcess",
     "ReadFailed",
     "SnapshotGone",
     "Supply",
@@ -33,16 +38,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Actor": "node.testing.actor",
+    "Actor": "node.client.actor",
     "ChainSnapshot": "node.testing.snapshots",
-    "DevAccount": "node.testing.actor",
+    "DevAccount": "node.client.values",
     "Devnet": "node.testing.devnet",
     "Supply": "node.query.chain",
     "DevnetClosed": "node.testing.failures",
-    "ReadFailed": "node.testing.failures",
+    "InvalidArgument": "node.client.failures",
+    "NodeNotStarted": "node.testing.process",
+    "NodeProcess": "node.testing.process",
+    "ReadFailed": "node.client.failures",
     "SnapshotGone": "node.testing.failures",
-    "TransactionFailed": "node.testing.failures",
-    "TransactionRefused": "node.testing.failures",
+    "TransactionFailed": "node.client.failures",
+    "TransactionRefused": "node.client.failures",
 }
 
 

@@ -8,22 +8,20 @@ the node, so results do not depend on the caller's stack.
 Failures are exceptions that show the actor's line.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from typing_extensions import override
 
-from node.chain.accounts import Account, load_account
-from node.chain.advance import Passage, Target, is_done, stop_height, target_of
-from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.accounts import load_account
+from node.chain.advance import is_done, stop_height
+from node.chain.block import Receipt
 from node.chain.errors import InvalidTransaction
-from node.chain.genesis import build_genesis, dev_account
-from node.chain.params import ChainParams
-from node.chain.simulation import call_read_only, estimate_limits
-from node.chain.timers import calendar
-from node.chain.timers.timer import Timer, TimerDecision
+from node.chain.genesis import build_genesis
+from node.chain.params import U128_MAX
+from node.chain.passage import Passage, Target, target_of
+from node.chain.simulation import estimate_limits
 from node.chain.transaction import (
     Body,
     DeployActor,
@@ -37,42 +35,48 @@ from node.chain.transaction import (
 )
 from node.chain.transition import (
     BlockResult,
-    State,
     build_next,
     head_globals,
     next_state,
     open_state,
 )
-from node.primitives.crypto import dev_private_key
-from node.primitives.types import Address, Amount, Hash32
-from node.query.chain import Supply, count_supply
-from node.state.memory import MemoryStore
-from node.state.store import Store
-from node.testing.actor import Actor, DevAccount, Sender, address_of, amount_of
-from node.testing.failures import (
-    DevnetClosed,
-    ReadFailed,
+from node.client.actor import Actor
+from node.client.failures import (
+    InvalidArgument,
     TransactionFailed,
     TransactionRefused,
 )
-from node.testing.presets import preset
-from node.testing.snapshots import ChainSnapshot, Mark, undo_since
-from node.testing.stories import (
-    BlockStory,
-    OutlookStory,
-    TimerStory,
-    block_story,
-    outlook_story,
-    timer_story,
+from node.client.values import (
+    Sender,
+    address_of,
+    amount_of,
+    check_bytes,
+    check_count,
+    check_salt,
+    check_target,
+    check_text,
+    code_of,
+    dev_account,
 )
-from pvm import Worker
+from node.primitives.types import Address, Hash32
+from node.state import keys
+from node.state.memory import MemoryStore
+from node.state.store import Store
+from node.testing.presets import preset
+from node.testing.reading import DevnetReader
+from node.testing.snapshots import ChainSnapshot, Mark, undo_since
+from node.testing.stories import OutlookStory, outlook_story
+
+if TYPE_CHECKING:
+    from node.client.actor import Chain
+    from node.client.client import Client
 
 FEE_HEADROOM = 16
 """Default maximum fee, in basefees: tests need not think of prices."""
-_T = TypeVar("_T")
+_BODY_NUMBERS = tuple(name for name in Body.__slots__ if name != "instruction")
 
 
-class Devnet:
+class Devnet(DevnetReader):
     """A whole chain in this process; a context manager."""
 
     def __init__(
@@ -91,23 +95,17 @@ class Devnet:
 
         Raises:
             InvalidGenesis: an override that cannot be.
+            InvalidArgument: no preset has that name.
         """
-        self.genesis = preset(genesis, overrides)
-        self.accounts = tuple(
-            DevAccount(i, dev_account(i), dev_private_key(i))
-            for i in range(self.genesis.dev_account_count)
-        )
+        self.genesis = preset(check_text("genesis", genesis), overrides)
+        self.accounts = tuple(map(dev_account, range(self.genesis.dev_account_count)))
         self._store = store or MemoryStore()
-        self._worker: Worker | None = Worker()
         self._queue: list[Transaction] = []
         self._sources: dict[Address, str] = {}
         first = build_genesis(self.genesis)
         self._store.commit(first.writes, sync=False)
-        self.results: list[BlockResult] = [first]
-        """Of every header since genesis, in order; a run of empty blocks is one."""
-        self.state: State = open_state(
-            self.genesis.params, first.header, self._store.snapshot()
-        )
+        params, snapshot = self.genesis.params, self._store.snapshot()
+        super().__init__(first, open_state(params, first.header, snapshot))
 
     @override
     def __repr__(self) -> str:
@@ -132,105 +130,6 @@ class Devnet:
             self._worker.close()
             self._worker = None
             self._store.close()
-
-    # --- the chain as it stands ----------------------------------------------------
-
-    @property
-    def head(self) -> Header:
-        """The latest header."""
-        return self.state.head
-
-    @property
-    def height(self) -> int:
-        """Of the latest block."""
-        return self.state.head.height
-
-    @property
-    def timestamp_ms(self) -> int:
-        """Virtual time of the latest block (D37)."""
-        return self.state.head.timestamp_ms
-
-    @property
-    def params(self) -> ChainParams:
-        """What the genesis fixed."""
-        return self.state.params
-
-    @property
-    def last(self) -> BlockResult:
-        """The latest block's result."""
-        return self.results[-1]
-
-    def result_at(self, height: int) -> BlockResult:
-        """What became of a height; within a run, the run's result.
-
-        Raises:
-            ValueError: the chain is not there yet.
-        """
-        if type(height) is not int or not 0 <= height <= self.height:
-            raise ValueError(f"height: 0 to {self.height} exist, not {height!r}")
-        index = bisect_left(self.results, height, key=lambda r: r.header.height)
-        return self.results[index]
-
-    def account(self, who: Sender) -> Account:
-        """Balance, nonce and code of an account."""
-        return load_account(self.state.snapshot, address_of(who))
-
-    def balance(self, who: Sender) -> Amount:
-        """Base units."""
-        return self.account(who).balance
-
-    def timers(self, actor: Sender | None = None) -> list[Timer]:
-        """Live timers in due order, of one actor or of all."""
-        if actor is not None:
-            return list(calendar.timers_of(self.state.snapshot, address_of(actor)))
-        return list(calendar.timers_between(self.state.snapshot, 0, 2**64 - 1))
-
-    def timer(self, timer_id: bytes) -> Timer | None:
-        """A live timer, or None."""
-        return calendar.load_timer(self.state.snapshot, timer_id)
-
-    def decisions(self, timer_id: bytes) -> list[tuple[int, TimerDecision]]:
-        """Every decision about a timer with its height: its whole life."""
-        return [
-            (result.header.height, decision)
-            for result in self.results
-            for decision in result.trace
-            if decision.timer_id == timer_id
-        ]
-
-    def explain(self, timer_id: bytes) -> TimerStory:
-        """Why a timer did what it did, and what awaits it; raises `NotFound`."""
-        return timer_story(self.state, self.results, timer_id)
-
-    def explain_block(self, height: int) -> BlockStory:
-        """What the block at a height decided about timers, in the order of looking."""
-        return block_story(height, self.result_at(height))
-
-    def simulate(self, blocks: int) -> OutlookStory:
-        """What the next blocks would bring, with what is queued; nothing is kept."""
-        return self._on_worker(lambda: outlook_story(self.state, blocks, self._queue))
-
-    def events(self, topic: str | None = None) -> list[Event]:
-        """Events of all blocks in order, or those of one topic."""
-        return [
-            event
-            for result in self.results
-            for event in result.events
-            if topic is None or event.topic == topic
-        ]
-
-    def receipts(self, kind: ReceiptKind | None = None) -> list[Receipt]:
-        """Receipts of all blocks in order, or those of one kind."""
-        return [
-            receipt
-            for result in self.results
-            for receipt in result.receipts
-            if kind is None or receipt.kind is kind
-        ]
-
-    def supply(self) -> Supply:
-        """The supply equation, recounted from every account and message."""
-        return count_supply(self.state, records_max=None)
 
     # --- going back ----------------------------------------------------------------
 
@@ -264,14 +163,13 @@ class Devnet:
 
     def mine(self, blocks: int = 1) -> BlockResult:
         """Make blocks; the first takes what was submitted. Returns the last."""
-        if type(blocks) is not int or blocks < 1:
-            raise ValueError(f"blocks: a count above 0 is wanted, not {blocks!r}")
+        check_count("blocks", blocks)
         self._on_worker(lambda: self._mine(blocks))
         return self.last
 
     def mine_until(self, height: int) -> BlockResult:
         """Make blocks up to a height above the present one."""
-        return self.mine(height - self.height)
+        return self.mine(check_count("height", height, self.height + 1) - self.height)
 
     def advance(self, **wanted: int | bool) -> Passage:
         """Let time pass, at the cost of what happens; says what happened.
@@ -282,9 +180,10 @@ class Devnet:
                 pass at the most.
 
         Raises:
-            TypeError: not exactly one target.
+            InvalidArgument: not exactly one target.
             AdvanceRefused: the chain cannot advance to it; nothing happened.
         """
+        check_target(wanted)
         target = target_of(self.height, wanted)
         return self._on_worker(lambda: self._advance(target))
 
@@ -323,7 +222,17 @@ class Devnet:
 
         Limits are estimated when not given. `fees` are fields of `Body`.
         """
-        address = address_of(sender if sender is not None else self.accounts[0])
+        sender = self.accounts[0] if sender is None else sender
+        address = address_of(sender, "sender")
+        for name, limit in (("cycles", cycles_limit), ("cells", cells_limit)):
+            if limit is not None:
+                check_count(f"{name}_limit", limit, 0)
+        for name, fee in fees.items():
+            if name not in _BODY_NUMBERS:
+                raise InvalidArgument(
+                    name, f"{', '.join(_BODY_NUMBERS)} are known", fee
+                )
+            check_count(name, fee, 0, U128_MAX)
         raw = self._body(instruction, address, cycles_limit, cells_limit, fees)
         return self.submit_raw(impersonate(raw, address))
 
@@ -333,7 +242,8 @@ class Devnet:
         Raises:
             InvalidTransaction: it cannot be decoded.
         """
-        transaction = decode_transaction(raw)
+        self._require_open()
+        transaction = decode_transaction(check_bytes("raw", raw))
         self._queue.append(transaction)
         return transaction.id
 
@@ -437,13 +347,13 @@ class Devnet:
 
         The salt is a count when not given, so equal sources can be deployed twice.
         """
-        code = source.encode() if isinstance(source, str) else source
+        code = code_of(source)
         number = len(self._sources) if salt is None else 0
         instruction = DeployActor(
-            number.to_bytes(32, "big") if salt is None else salt,
+            number.to_bytes(32, "big") if salt is None else check_salt(salt),
             code,
-            payload,
-            amount_of(value),
+            check_bytes("payload", payload),
+            amount_of(value, "value"),
         )
         receipt = self.execute(
             instruction, sender=sender, expect_failure=expect_failure, **limits
@@ -456,37 +366,37 @@ class Devnet:
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
     ) -> Receipt:
         """Move base units, or an amount such as "5 CBY"."""
-        return self.execute(Transfer(address_of(to), amount_of(amount)), sender=sender)
+        return self.execute(
+            Transfer(address_of(to, "to"), amount_of(amount)), sender=sender
+        )
+
+    def simulate(self, blocks: int) -> OutlookStory:
+        """What the next blocks would bring, with what is queued; nothing is kept."""
+        check_count("blocks", blocks)
+        return self._on_worker(lambda: outlook_story(self.state, blocks, self._queue))
 
     def fund(self, to: Sender, amount: int | str) -> Receipt:
         """Mint to an account (D41)."""
-        return self.execute(Fund(address_of(to), amount_of(amount)))
+        return self.execute(Fund(address_of(to, "to"), amount_of(amount)))
 
-    def read(
-        self,
-        actor: Sender,
-        handler: str,
-        payload: bytes = b"",
-        sender: Sender | None = None,
-    ) -> bytes:
-        """A handler's answer on a read view; nothing is mined (D15)."""
-        address = address_of(actor)
-        caller = Address(bytes(20)) if sender is None else address_of(sender)
-        result = self._on_worker(
-            lambda: call_read_only(self.state, address, handler, payload, caller)
-        )
-        if result.failure is not None:
-            raise ReadFailed(f"{result.failure.kind}: {result.failure.message}")
-        return result.value
+    def set_balance(self, who: Sender, amount: int | str) -> Receipt:
+        """Mint, or take, what is missing to a balance (D41)."""
+        return self.execute(SetBalance(address_of(who, "who"), amount_of(amount)))
 
-    def _on_worker(self, function: Callable[[], _T]) -> _T:
-        return self._require_open().run(function)
+    def actor(self, address: Sender) -> Actor:
+        """An actor that is there already.
 
-    def _require_open(self) -> Worker:
-        if self._worker is None:
-            raise DevnetClosed("this chain was closed; make a new Devnet")
-        return self._worker
+        Raises:
+            InvalidArgument: nothing was deployed at the address.
+        """
+        found = address_of(address)
+        code_hash = self.account(found).code_hash
+        if not code_hash:
+            raise InvalidArgument("address", "an actor's is wanted: deploy one", found)
+        source = self._snapshot.get(keys.code(code_hash)) or b""
+        return Actor(self, found, source.decode("utf-8", "replace"))
 
-    def blocks(self) -> Iterator[Header]:
-        """Headers from genesis on."""
-        return (result.header for result in self.results)
+
+if TYPE_CHECKING:
+    # One Protocol, one suite of behaviour: mypy compares both chains with it here.
+    _CHAINS: tuple[type[Chain], ...] = (Devnet, Client)

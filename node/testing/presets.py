@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from node.chain.genesis import Genesis, parse_genesis
+from node.client.failures import InvalidArgument
 from node.config import genesis_folder
 
 __all__ = ["preset"]
@@ -15,9 +16,13 @@ def preset(name: str, overrides: Mapping[str, object]) -> Genesis:
 
     Raises:
         InvalidGenesis: an override that cannot be.
+        InvalidArgument: no preset has that name.
     """
-    path = Path(genesis_folder()) / f"{name}.json"
-    return parse_genesis(_merge(json.loads(path.read_text()), overrides))
+    known = {path.stem: path for path in Path(genesis_folder()).glob("*.json")}
+    if name not in known:
+        names = " or ".join(repr(each) for each in sorted(known))
+        raise InvalidArgument("genesis", f"the name of a preset ({names})", name)
+    return parse_genesis(_merge(json.loads(known[name].read_text()), overrides))
 
 
 def _merge(base: dict[str, object], changes: Mapping[str, object]) -> dict[str, object]:

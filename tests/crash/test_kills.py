@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from node.chain.genesis import parse_genesis
-from node.client import AsyncClient, NodeError, NodeUnreachable
+from node.client import AsyncApi, NodeError, NodeUnreachable
 from node.query import find_transaction, is_in_chain
 from node.rpc import convert
 from node.runtime.startup import open_chain
@@ -55,7 +55,7 @@ class Load:
     async def run(self, process, address, seconds):
         """Use the node until it is killed, so many seconds from now."""
         asyncio.get_running_loop().call_later(seconds, process.kill)
-        async with AsyncClient(address) as client:
+        async with AsyncApi(address) as client:
             users = [self._send(client, index) for index in range(CLIENTS)]
             users += [self._operate(client), self._deploy(client)]
             for ended in await asyncio.gather(*users, return_exceptions=True):
@@ -189,7 +189,7 @@ def test_a_node_killed_at_random_moments_loses_nothing(tmp_path, worker):
     with running(tmp_path, *folder.flags) as (process, address):
 
         async def ask():
-            async with AsyncClient(address) as client:
+            async with AsyncApi(address) as client:
                 return (await client.mine(3)).height
 
         assert asyncio.run(ask()) >= folder.replica.state.head.height + 3

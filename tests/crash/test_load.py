@@ -14,7 +14,7 @@ import pytest
 
 from node.chain.genesis import dev_account
 from node.chain.transaction import Body, ExecuteActor, Transfer, impersonate
-from node.client import AsyncClient, NodeError
+from node.client import AsyncApi, NodeError
 from node.primitives.types import Amount
 from node.rpc.v1.streams_pb2 import StreamBlocksRequest
 from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
@@ -78,7 +78,7 @@ def run_against(tmp_path, scene, *flags):
     with running(tmp_path, "--mining", "manual", *flags) as (process, address):
 
         async def whole():
-            async with asyncio.timeout(DEADLINE_SECONDS), AsyncClient(address) as own:
+            async with asyncio.timeout(DEADLINE_SECONDS), AsyncApi(address) as own:
                 await require_well(own)
                 memory, files = resident_mib(process), open_files(process)
                 await scene(own, address)

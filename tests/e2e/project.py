@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from node.client import Client
+from node.client import Api
 
 __all__ = ["DEADLINE_SECONDS", "ROOT", "Devnet", "wait_until"]
 
@@ -107,9 +107,9 @@ class Devnet:
         wait_until(is_back, "the restart policy brings the node back")
 
     @contextmanager
-    def client(self) -> Iterator[Client]:
+    def client(self) -> Iterator[Api]:
         """A client from outside; whatever waits for it ends at the deadline."""
-        with Client(self.url) as client:
+        with Api(self.url) as client:
             late = threading.Timer(DEADLINE_SECONDS, client.close)
             late.start()
             try:

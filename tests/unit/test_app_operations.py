@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from node.chain.transaction import DeployActor
 from node.cli import main
-from node.client import AsyncClient, Client, Wallet
+from node.client import Api, AsyncApi, Wallet
 from node.rpc.v1 import streams_pb2, types_pb2
 from tests.unit.test_app_process import DEADLINE_SECONDS, fund, refused, running
 
@@ -139,10 +139,10 @@ class Reader:
         wanted = len(self.answers) + count
         while len(self.answers) < wanted:
             piece = min(self._random.randint(1, 7), wanted - len(self.answers))
-            async with AsyncClient(url) as client:
+            async with AsyncApi(url) as client:
                 self.answers += await take(self._open(client), piece)
 
-    def _open(self, client: AsyncClient):
+    def _open(self, client: AsyncApi):
         cursor = self._cursor_of(self.answers[-1]) if self.answers else None
         return self._follow(client, cursor)
 
@@ -158,7 +158,7 @@ async def take(stream, count: int):
 
 
 def genesis_of(url: str) -> types_pb2.BlockRef:
-    with Client(url) as client:
+    with Api(url) as client:
         return types_pb2.BlockRef(height=0, hash=client.block(0).header.hash)
 
 
@@ -193,7 +193,7 @@ def test_a_reader_that_comes_and_goes_sees_everything_once_in_order(tmp_path) ->
         url = node.ready["grpc"]
         genesis = genesis_of(url)
         several = readers(genesis, random)
-        with Client(url) as client:
+        with Api(url) as client:
             deploy = DeployActor(bytes(32), BEAT, b"", 10**12)
             assert not client.execute(Wallet.dev(0), deploy).receipt.HasField("error")
         asyncio.run(read_all(url, several, 30))
@@ -204,12 +204,12 @@ def test_a_reader_that_comes_and_goes_sees_everything_once_in_order(tmp_path) ->
         straight = readers(genesis, random)
 
         async def read_straight():
-            async with AsyncClient(url) as client:
+            async with AsyncApi(url) as client:
                 for reader in straight:
                     reader.answers = await take(reader._open(client), 60)
 
         asyncio.run(read_straight())
-        with Client(url) as client:
+        with Api(url) as client:
             client.reset()
             answer = next(
                 client.stream_blocks(types_pb2.BlockRef(height=60, hash=bytes(32)))

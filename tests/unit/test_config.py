@@ -10,13 +10,13 @@ from node.config import (
     GenesisChoice,
     Listen,
     NodeConfig,
-    format_amount,
     genesis_folder,
     load_genesis,
     parse_amount,
     parse_duration_ms,
     parse_listen,
 )
+from node.primitives.amounts import format_amount
 from node.primitives.types import Amount
 
 

@@ -74,7 +74,8 @@ class TransactionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Submit(self, request, context):
-        """Answers as soon as the transaction is admitted to the pool.
+        """Answers as soon as the transaction is admitted to the pool. The same bytes again
+        change nothing and answer the same: safe to repeat when an answer was lost.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -82,6 +83,7 @@ class TransactionServiceServicer:
 
     def SubmitAndWait(self, request, context):
         """Answers when the transaction is in a block, or dropped; ends with the deadline.
+        The same bytes again wait for the same outcome, or tell it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,9 +36,13 @@ class TransactionServiceStub:
     Prepare: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.PrepareRequest, _transactions_pb2.PrepareResponse]
     """Fields in, body and signing hash out: for SDKs without a CBOR codec."""
     Submit: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.SubmitRequest, _transactions_pb2.SubmitResponse]
-    """Answers as soon as the transaction is admitted to the pool."""
+    """Answers as soon as the transaction is admitted to the pool. The same bytes again
+    change nothing and answer the same: safe to repeat when an answer was lost.
+    """
     SubmitAndWait: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.SubmitAndWaitRequest, _transactions_pb2.SubmitAndWaitResponse]
-    """Answers when the transaction is in a block, or dropped; ends with the deadline."""
+    """Answers when the transaction is in a block, or dropped; ends with the deadline.
+    The same bytes again wait for the same outcome, or tell it.
+    """
     Simulate: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.SimulateRequest, _transactions_pb2.SimulateResponse]
     """The receipt that a transaction would get alone in the next block; keeps nothing."""
     EstimateLimits: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.EstimateLimitsRequest, _transactions_pb2.EstimateLimitsResponse]
@@ -52,9 +56,13 @@ class TransactionServiceAsyncStub(TransactionServiceStub):
     Prepare: _aio.UnaryUnaryMultiCallable[_transactions_pb2.PrepareRequest, _transactions_pb2.PrepareResponse]  # type: ignore[assignment]
     """Fields in, body and signing hash out: for SDKs without a CBOR codec."""
     Submit: _aio.UnaryUnaryMultiCallable[_transactions_pb2.SubmitRequest, _transactions_pb2.SubmitResponse]  # type: ignore[assignment]
-    """Answers as soon as the transaction is admitted to the pool."""
+    """Answers as soon as the transaction is admitted to the pool. The same bytes again
+    change nothing and answer the same: safe to repeat when an answer was lost.
+    """
     SubmitAndWait: _aio.UnaryUnaryMultiCallable[_transactions_pb2.SubmitAndWaitRequest, _transactions_pb2.SubmitAndWaitResponse]  # type: ignore[assignment]
-    """Answers when the transaction is in a block, or dropped; ends with the deadline."""
+    """Answers when the transaction is in a block, or dropped; ends with the deadline.
+    The same bytes again wait for the same outcome, or tell it.
+    """
     Simulate: _aio.UnaryUnaryMultiCallable[_transactions_pb2.SimulateRequest, _transactions_pb2.SimulateResponse]  # type: ignore[assignment]
     """The receipt that a transaction would get alone in the next block; keeps nothing."""
     EstimateLimits: _aio.UnaryUnaryMultiCallable[_transactions_pb2.EstimateLimitsRequest, _transactions_pb2.EstimateLimitsResponse]  # type: ignore[assignment]
@@ -77,7 +85,9 @@ class TransactionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transactions_pb2.SubmitRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transactions_pb2.SubmitResponse, _abc.Awaitable[_transactions_pb2.SubmitResponse]]:
-        """Answers as soon as the transaction is admitted to the pool."""
+        """Answers as soon as the transaction is admitted to the pool. The same bytes again
+        change nothing and answer the same: safe to repeat when an answer was lost.
+        """
 
     @_abc_1.abstractmethod
     def SubmitAndWait(
@@ -85,7 +95,9 @@ class TransactionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transactions_pb2.SubmitAndWaitRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transactions_pb2.SubmitAndWaitResponse, _abc.Awaitable[_transactions_pb2.SubmitAndWaitResponse]]:
-        """Answers when the transaction is in a block, or dropped; ends with the deadline."""
+        """Answers when the transaction is in a block, or dropped; ends with the deadline.
+        The same bytes again wait for the same outcome, or tell it.
+        """
 
     @_abc_1.abstractmethod
     def Simulate(

@@ -10,8 +10,8 @@ import pytest
 import node.client
 from node.chain.transaction import DeployActor, ExecuteActor, Transfer
 from node.client import (
-    AsyncClient,
-    Client,
+    Api,
+    AsyncApi,
     NodeError,
     NodeUnreachable,
     StorageProof,
@@ -35,7 +35,7 @@ def test_both_clients_have_the_same_methods():
             if callable(method) and not name.startswith("_")
         }
 
-    assert methods(Client) == methods(AsyncClient)
+    assert methods(Api) == methods(AsyncApi)
 
 
 def name_and_return(client):
@@ -48,7 +48,7 @@ def name_and_return(client):
 
 
 def use_every_method(url, source):
-    with Client(url) as client:
+    with Api(url) as client:
         assert client.status().chain_id == client.params().chain_id == 100
         deployed = client.execute(ALICE, DeployActor(bytes(32), source, b"", 10**12))
         actor = deployed.receipt.actor
@@ -99,7 +99,7 @@ def test_the_synchronous_client_serves_without_an_event_loop(run_node, source):
 
 
 def test_a_node_that_is_not_there_is_unreachable():
-    with Client("127.0.0.1:1", timeout=2) as client, pytest.raises(NodeUnreachable):
+    with Api("127.0.0.1:1", timeout=2) as client, pytest.raises(NodeUnreachable):
         client.status()
 
 

@@ -10,8 +10,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from node.chain.transaction import Body, Fund, Transfer, impersonate
 from node.client import (
-    AsyncClient,
-    Client,
+    Api,
+    AsyncApi,
     NodeError,
     NodeUnreachable,
     Wallet,
@@ -44,7 +44,7 @@ def test_without_the_token_nothing_but_health_is_served(run_node):
     async def scenario():
         async with run_node(access=Access(GOOD)) as node:
             for token in (None, "another-token-of-a-test", GOOD + "x", GOOD.upper()):
-                async with AsyncClient(node.url, token=token) as client:
+                async with AsyncApi(node.url, token=token) as client:
                     wanted = ("UNAUTHENTICATED", "UNAUTHENTICATED")
                     assert await refused(client.status()) == wanted
                     assert await refused(client.mine()) == wanted
@@ -77,14 +77,14 @@ def use(client):
 def test_with_the_token_both_clients_are_served(run_node):
     async def scenario():
         async with run_node(access=Access(GOOD)) as node:
-            async with AsyncClient(node.url, token=GOOD) as client:
+            async with AsyncApi(node.url, token=GOOD) as client:
                 stream = client.stream_blocks()
                 reading = asyncio.create_task(anext(stream))
                 await node.until_readers(1)
                 await client.mine()
                 assert (await reading).block.header.height == 1
                 await stream.aclose()
-            with Client(node.url, token=GOOD) as client:
+            with Api(node.url, token=GOOD) as client:
                 assert await asyncio.to_thread(use, client) == 1
 
     asyncio.run(scenario())
@@ -112,9 +112,9 @@ def test_over_tls_both_clients_are_served(run_node, authority, access):
     async def scenario():
         async with run_node(access=access) as node:
             options = {"tls_ca": trusted, "token": GOOD, "timeout": 10}
-            async with AsyncClient(f"https://{node.url}", **options) as client:
+            async with AsyncApi(f"https://{node.url}", **options) as client:
                 assert (await client.status()).chain_id == 100
-            with Client(f"https://{node.url}", **options) as client:
+            with Api(f"https://{node.url}", **options) as client:
                 assert await asyncio.to_thread(use, client) == 1
 
     asyncio.run(scenario())
@@ -132,7 +132,7 @@ def test_who_does_not_trust_the_certificate_or_speaks_in_the_clear_is_not_served
                 (node.url, None),
             ):
                 options = {"tls_ca": tls_ca, "token": GOOD, "timeout": 2}
-                async with AsyncClient(url, **options) as client:
+                async with AsyncApi(url, **options) as client:
                     with pytest.raises((NodeUnreachable, NodeError)) as error:
                         await client.status()
                     if isinstance(error.value, NodeError):
@@ -150,7 +150,7 @@ def test_a_call_without_a_deadline_is_ended_by_the_server(run_node):
     async def scenario():
         limits = RpcLimits(call_ms_max=50)
         async with run_node(mode=MiningMode.MANUAL, limits=limits) as node:
-            async with AsyncClient(node.url) as client:
+            async with AsyncApi(node.url) as client:
                 prepared = await client.prepare(draft(ALICE.address, TO_BOB))
             raw = ALICE.sign_encoded(prepared.body)
             request = transactions_pb2.SubmitAndWaitRequest(transaction=raw)
@@ -180,7 +180,7 @@ def test_without_dev_there_is_no_dev_service_and_nobody_is_impersonated(run_node
     body = Body(100, 0, 0, 0, no, no, no, no, Fund(BOB.address, Amount(1)))
 
     async def scenario():
-        async with run_node(**how) as node, AsyncClient(node.url) as client:
+        async with run_node(**how) as node, AsyncApi(node.url) as client:
             for call in (
                 client.mine(),
                 client.fund(BOB.address, 1),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from node.chain.transaction import DeployActor, ExecuteActor, Transfer
-from node.client import AsyncClient, Client, Wallet
+from node.client import Api, AsyncApi, Wallet
 from node.primitives.types import Address
 from node.rpc.v1 import timers_pb2
 from node.runtime.types import MiningMode
@@ -48,7 +48,7 @@ def test_a_timer_fires_by_itself_and_time_stands_still_while_held(
     @scenario
     async def run():
         node = run_node(mode=mode, pace_ms=1, is_auto_timers=True)
-        async with node as served, AsyncClient(served.url) as client:
+        async with node as served, AsyncApi(served.url) as client:
             async with client.hold_time() as head:
                 timer_id, due = await start(client, source, 200)
                 status = await client.status()
@@ -73,7 +73,7 @@ def test_time_is_held_until_the_last_one_lets_go(run_node, source):
     @scenario
     async def run():
         node = run_node(pace_ms=1, is_auto_timers=True)
-        async with node as served, AsyncClient(served.url) as client:
+        async with node as served, AsyncApi(served.url) as client:
             first, second = client.hold_time(), client.hold_time()
             await first.__aenter__()
             await second.__aenter__()
@@ -95,7 +95,7 @@ def test_the_blocking_client_holds_time_too(run_node):
         async with run_node() as served:
 
             def hold():
-                with Client(served.url) as client, client.hold_time() as head:
+                with Api(served.url) as client, client.hold_time() as head:
                     assert client.status().time_holds == 1
                     return head.height
 
@@ -107,8 +107,8 @@ def test_the_blocking_client_holds_time_too(run_node):
 
 HOLDER = """
 import sys
-from node.client import Client
-with Client(sys.argv[1]) as client, client.hold_time():
+from node.client import Api
+with Api(sys.argv[1]) as client, client.hold_time():
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -118,7 +118,7 @@ def test_a_client_that_dies_lets_go(run_node, source):
     @scenario
     async def run():
         node = run_node(pace_ms=1, is_auto_timers=True)
-        async with node as served, AsyncClient(served.url) as client:
+        async with node as served, AsyncApi(served.url) as client:
             holder = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-c",
@@ -141,7 +141,7 @@ def test_a_client_that_dies_lets_go(run_node, source):
 def test_a_node_that_stops_ends_the_holds(run_node):
     @scenario
     async def run():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             hold = client.hold_time()
             await hold.__aenter__()
             served.engine.stop()
@@ -157,7 +157,7 @@ def test_a_reset_ends_an_advance_that_is_under_way(run_node, source):
     @scenario
     async def run():
         node = run_node(mode=MiningMode.MANUAL, pace_ms=1, is_auto_timers=True)
-        async with node as served, AsyncClient(served.url) as client:
+        async with node as served, AsyncApi(served.url) as client:
             async with client.hold_time():
                 await client.set_mining(2)
                 await start(client, source, 250)

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from node.chain.transaction import DeployActor, ExecuteActor
-from node.client import AsyncClient, NodeError, Wallet
+from node.client import AsyncApi, NodeError, Wallet
 from node.runtime.clock import SystemClock
 from node.runtime.figures import Histogram
 from node.runtime.metrics import Metrics
@@ -51,7 +51,7 @@ async def work(client, source):
 
 def test_the_numbers_are_those_of_the_chain(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await work(client, source)
             found = await scrape(node)
             state, height = node.engine.state, node.engine.state.head.height
@@ -109,7 +109,7 @@ def test_every_name_has_a_help_and_a_unit_or_none_to_have(run_node):
 
 def test_timers_are_counted_at_most_once_in_a_while(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
 
             class Clock(SystemClock):
                 now = 100.0

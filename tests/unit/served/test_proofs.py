@@ -16,7 +16,7 @@ from node.chain.transaction import DeployActor, ExecuteActor
 from node.cli import proving
 from node.client import (
     AccountProof,
-    AsyncClient,
+    AsyncApi,
     BadProof,
     DueProof,
     NodeError,
@@ -365,7 +365,7 @@ REFUSED = [
 
 def test_a_node_proves_and_refuses(run_node):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             deployment = DeployActor(bytes(32), MANY, b"", 10**14)
             actor = (await client.execute(ALICE, deployment)).receipt.actor
             payload = codec.encode([900, 200, 1])

@@ -6,7 +6,7 @@ import pytest
 
 import node
 from node.chain.transaction import DeployActor, ExecuteActor, Transfer
-from node.client import AsyncClient, NodeError, TimerQuery, Wallet
+from node.client import AsyncApi, NodeError, TimerQuery, Wallet
 from node.rpc.v1 import (
     queries_pb2,
     queries_pb2_grpc,
@@ -36,7 +36,7 @@ async def call(client, actor, handler, payload=b""):
 
 def test_status_says_where_the_chain_stands(run_node):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             await client.mine(3)
             status = await client.status()
             assert (status.chain_name, status.chain_id) == ("devnet", 100)
@@ -55,7 +55,7 @@ def test_status_says_where_the_chain_stands(run_node):
 
 def test_supply_can_be_counted(run_node):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             await client.execute(ALICE, Transfer(BOB.address, 5))
             supply = (await client.status(include_supply=True)).supply
             parts = (supply.balances, supply.burned, supply.held)
@@ -67,7 +67,7 @@ def test_supply_can_be_counted(run_node):
 
 def test_params_are_those_of_the_genesis(run_node):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             params = await client.params()
             assert (params.chain_id, params.block_interval_ms) == (100, 1_000)
             assert list(params.system_deployers) == [ALICE.address]
@@ -81,7 +81,7 @@ def test_params_are_those_of_the_genesis(run_node):
 
 def test_an_actor_shows_code_handlers_and_storage(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor = await deploy(client, source)
             await call(client, actor, "say", b"hello")
             await call(client, actor, "count")
@@ -105,7 +105,7 @@ def test_an_actor_shows_code_handlers_and_storage(run_node, source):
 
 def test_reading_runs_a_handler_and_keeps_nothing(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor = await deploy(client, source)
             await call(client, actor, "say", b"hello")
             answer = await client.read(actor, "said")
@@ -122,7 +122,7 @@ def test_reading_runs_a_handler_and_keeps_nothing(run_node, source):
 
 def test_blocks_are_found_and_listed(run_node):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             committed = await client.execute(ALICE, Transfer(BOB.address, 5))
             await client.mine()
             await client.mine()
@@ -142,7 +142,7 @@ def test_blocks_are_found_and_listed(run_node):
 
 def test_lists_have_pages_that_continue_their_own_question(run_node):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             for _ in range(4):
                 await client.mine()
             channel = served.channel()
@@ -179,7 +179,7 @@ def test_lists_have_pages_that_continue_their_own_question(run_node):
 
 def test_unknown_things_are_not_found_and_malformed_ids_refused(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor = await deploy(client, source)
             for asked, reason in (
                 (client.actor(ABSENT), "ACTOR_NOT_FOUND"),
@@ -214,7 +214,7 @@ def test_unknown_things_are_not_found_and_malformed_ids_refused(run_node, source
 
 def test_state_below_the_head_is_not_kept(run_node):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             await client.mine(2)
             channel = served.channel()
             stub = queries_pb2_grpc.QueryServiceStub(channel)
@@ -233,7 +233,7 @@ def test_state_below_the_head_is_not_kept(run_node):
 
 def test_a_timer_is_pending_then_fired_with_its_receipt(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor = await deploy(client, source)
             committed = await call(client, actor, "start", b"\x02")
             timer_id = committed.receipt.scheduled_timer_ids[0]
@@ -252,7 +252,7 @@ def test_a_timer_is_pending_then_fired_with_its_receipt(run_node, source):
 
 def test_timers_are_listed_by_filter(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor = await deploy(client, source)
             for delay in (b"\x01", b"\x20", b"\x10"):
                 await call(client, actor, "start", delay)
@@ -280,7 +280,7 @@ def test_timers_are_listed_by_filter(run_node, source):
 )
 def test_timer_pages_continue_their_own_question(run_node, source, status):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor = await deploy(client, source)
             delay = b"\x01" if status == timers_pb2.TIMER_STATUS_FIRED else b"\x20"
             for _ in range(2):
@@ -308,7 +308,7 @@ def test_timer_pages_continue_their_own_question(run_node, source, status):
 
 def test_a_timer_that_never_fires_is_warned_of_in_its_receipt(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor = await deploy(client, source)
             committed = await call(client, actor, "start_expired")
             assert list(committed.receipt.warnings) == [

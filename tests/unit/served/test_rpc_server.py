@@ -8,7 +8,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from node.chain.transaction import DeployActor, ExecuteActor
-from node.client import AsyncClient, NodeError, NodeUnreachable, Wallet
+from node.client import AsyncApi, NodeError, NodeUnreachable, Wallet
 from node.rpc.limits import RpcLimits
 from node.rpc.server import RpcServer
 from node.rpc.v1 import queries_pb2
@@ -71,7 +71,7 @@ def test_the_services_can_be_asked_for(run_node):
 
 def test_a_chain_without_dev_has_no_dev_service(run_node):
     async def scenario():
-        async with run_node(is_dev=False) as node, AsyncClient(node.url) as client:
+        async with run_node(is_dev=False) as node, AsyncApi(node.url) as client:
             with pytest.raises(NodeError) as error:
                 await client.mine()
             assert error.value.code == "UNIMPLEMENTED"
@@ -83,7 +83,7 @@ def test_a_chain_without_dev_has_no_dev_service(run_node):
 def test_a_message_over_the_limit_is_refused_before_it_is_decoded(run_node):
     async def scenario():
         limits = RpcLimits(request_bytes_max=1_000)
-        async with run_node(limits=limits) as node, AsyncClient(node.url) as client:
+        async with run_node(limits=limits) as node, AsyncApi(node.url) as client:
             with pytest.raises(NodeError) as error:
                 await client.submit(bytes(1_001))
             assert error.value.code == "RESOURCE_EXHAUSTED"
@@ -107,7 +107,7 @@ def test_a_stopped_server_does_not_answer(run_node):
     async def scenario():
         async with run_node() as node:
             url = node.url
-        async with AsyncClient(url, timeout=2) as client:
+        async with AsyncApi(url, timeout=2) as client:
             with pytest.raises(NodeUnreachable, match="start one"):
                 await client.status()
 
@@ -119,7 +119,7 @@ def test_too_many_reads_are_refused(run_node, monkeypatch):
         raise TooManyReads("32 reads wait already")
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             monkeypatch.setattr(node.engine, "run_read", refuse)
             with pytest.raises(NodeError) as error:
                 await client.actor(bytes(20))
@@ -133,7 +133,7 @@ def test_too_many_reads_are_refused(run_node, monkeypatch):
 
 def test_a_defect_is_told_as_internal_and_logged(run_node, monkeypatch, caplog):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
 
             def fail(_address):
                 raise ZeroDivisionError("secret")
@@ -154,7 +154,7 @@ def test_a_defect_is_told_as_internal_and_logged(run_node, monkeypatch, caplog):
 
 def test_mining_can_be_changed(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             changed = await client.set_mining(queries_pb2.MINING_MODE_MANUAL, 500)
             assert (changed.mode, changed.pace_ms) == (
                 queries_pb2.MINING_MODE_MANUAL,
@@ -176,7 +176,7 @@ def test_mining_can_be_changed(run_node):
 
 def test_mining_makes_a_bounded_number_of_blocks(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             assert (await client.mine(0)).height == 1
             assert (await client.mine(5)).height == 6
             with pytest.raises(NodeError, match="at most 10000"):
@@ -211,7 +211,7 @@ def test_time_passes_to_a_target(run_node):
     """One header for a million empty heights, and progress that says so."""
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             first, last = await advanced(client, blocks=1_000_000)
             assert (first.head.height, first.stop_height) == (0, 1_000_000)
             assert not first.done
@@ -229,7 +229,7 @@ def test_time_passes_to_a_target(run_node):
 
 def test_an_advance_says_where_anything_happened(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await start_heart(client)
             *_, last = await advanced(client, next_timer=True)
             assert (list(last.heights), last.summary.fires) == ([12], 1)
@@ -246,7 +246,7 @@ def test_an_advance_says_where_anything_happened(run_node):
 
 def test_an_advance_ends_when_nobody_listens(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await start_heart(client)
             answers = client.advance(blocks=10_000_000)
             await anext(answers)
@@ -274,7 +274,7 @@ def test_an_advance_ends_when_nobody_listens(run_node):
 )
 def test_an_impossible_target_is_refused(run_node, target, reason):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             with pytest.raises(NodeError) as refused:
                 await advanced(client, **target)
             assert refused.value.reason == reason
@@ -290,7 +290,7 @@ def test_balances_can_be_funded_and_set(run_node):
     somebody = Wallet.random().address
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             committed = await client.fund(somebody, 7)
             assert committed.block.height == (await client.status()).head.height
             assert (await client.account(somebody)).balance == "7"
@@ -304,7 +304,7 @@ def test_balances_can_be_funded_and_set(run_node):
 
 def test_a_reset_goes_back_to_genesis(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             genesis = (await client.block(0)).header
             await client.fund(bytes(20), 7)
             assert await client.reset() == genesis
@@ -321,7 +321,7 @@ def test_a_revert_goes_back_to_a_named_snapshot_and_undoes_what_came_since(run_n
     somebody = Wallet.random().address
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await client.fund(somebody, 7)
             named = await client.create_snapshot("base")
             head = (await client.status()).head
@@ -339,7 +339,7 @@ def test_a_revert_goes_back_to_a_named_snapshot_and_undoes_what_came_since(run_n
 
 def test_snapshots_are_refused_with_a_reason(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await client.create_snapshot("base")
             for call, reason in (
                 (client.create_snapshot("base"), "SNAPSHOT_EXISTS"),

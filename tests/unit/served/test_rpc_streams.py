@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from node.chain.transaction import DeployActor, ExecuteActor
-from node.client import AsyncClient, EventFilter, NodeError, TimerFilter, Wallet
+from node.client import AsyncApi, EventFilter, NodeError, TimerFilter, Wallet
 from node.rpc import following
 from node.rpc.streams import SHARED_BLOCKS, Streams
 from node.rpc.v1 import streams_pb2, types_pb2
@@ -43,7 +43,7 @@ def place_of(header):
 
 def test_blocks_come_from_history_and_then_live_without_a_gap(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             for _ in range(3):
                 await client.mine()
             genesis = place_of((await client.block(0)).header)
@@ -63,7 +63,7 @@ def test_blocks_come_from_history_and_then_live_without_a_gap(run_node):
 
 def test_a_stream_resumes_after_the_block_that_was_seen_last(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             for _ in range(2):
                 await client.mine()
             seen = place_of((await client.block(1)).header)
@@ -81,7 +81,7 @@ def test_a_stream_resumes_after_a_height_inside_a_run(run_node, source):
     """A run has one hash, and clients see each of its heights (D36)."""
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await client.mine()
             _ = [answer async for answer in client.advance(blocks=100)]
             await client.mine()
@@ -104,7 +104,7 @@ def test_readers_of_one_block_get_each_what_they_asked_for(run_node, source):
     """Messages are shared by readers, not their wishes."""
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             actor = await speak(client, source, 0)
             views = types_pb2.BlockView.values()
             blocks = [
@@ -139,7 +139,7 @@ def test_readers_of_one_block_get_each_what_they_asked_for(run_node, source):
 
 def test_messages_of_the_latest_blocks_only_are_kept_for_others(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             for _ in range(20):
                 await node.engine.mine(1)
             service = Streams(node.engine)
@@ -158,7 +158,7 @@ def test_messages_of_the_latest_blocks_only_are_kept_for_others(run_node):
 
 def test_without_a_place_a_stream_begins_with_the_next_block(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             for _ in range(2):
                 await client.mine()
             stream = client.stream_blocks()
@@ -181,7 +181,7 @@ def test_without_a_place_a_stream_begins_with_the_next_block(run_node):
 )
 def test_a_place_that_is_not_in_the_chain_is_reverted(run_node, place):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await client.mine(1)
             reverted, block = await take(client.stream_blocks(place), 2)
             genesis = (await client.block(0)).header
@@ -193,7 +193,7 @@ def test_a_place_that_is_not_in_the_chain_is_reverted(run_node, place):
 
 def test_a_reset_is_told_to_running_streams(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             for _ in range(3):
                 await client.mine()
             stream = await start_stream(client)
@@ -248,7 +248,7 @@ def test_a_reader_that_does_not_keep_up_is_told_where_to_resume(run_node):
 
 def test_streams_end_with_a_reason_when_the_node_stops(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await client.mine()
             stream = await start_stream(client)
             waiting = asyncio.create_task(anext(stream))
@@ -266,7 +266,7 @@ def test_streams_end_with_a_reason_when_the_node_stops(run_node):
 
 def test_a_stream_that_is_left_is_forgotten(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await client.mine()
             stream = await start_stream(client)
             waiting = asyncio.create_task(anext(stream))
@@ -304,7 +304,7 @@ async def genesis_cursor(client):
 
 def test_events_resume_after_any_of_them(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await speak(client, source)
             cursor = await genesis_cursor(client)
             answers = await take(client.stream_events(None, cursor), 4)
@@ -321,7 +321,7 @@ def test_events_resume_after_any_of_them(run_node, source):
 
 def test_events_go_on_live_after_the_one_that_was_seen_last(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             actor = await speak(client, source)
             cursor = await genesis_cursor(client)
             last = (await take(client.stream_events(None, cursor), 4))[-1].cursor
@@ -335,7 +335,7 @@ def test_events_go_on_live_after_the_one_that_was_seen_last(run_node, source):
 
 def test_events_are_filtered_by_emitter_and_topic(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             actor = await speak(client, source)
             await client.execute(ALICE, ExecuteActor(actor, "start", b"\x40", 0))
             cursor = await genesis_cursor(client)
@@ -356,7 +356,7 @@ def test_events_are_filtered_by_emitter_and_topic(run_node, source):
 
 def test_a_cursor_that_is_not_in_the_chain_is_reverted(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await speak(client, source)
             place = types_pb2.BlockRef(height=2, hash=b"\x01" * 32)
             cursor = streams_pb2.EventCursor(block=place, event_index=1)
@@ -370,7 +370,7 @@ def test_a_cursor_that_is_not_in_the_chain_is_reverted(run_node, source):
 
 def test_filters_are_bounded_and_checked(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             for wanted, field in (
                 (EventFilter(emitters=(b"1",)), "emitters"),
                 (EventFilter(emitters=(bytes(20),) * 257), "emitters"),
@@ -417,7 +417,7 @@ def test_every_change_in_a_timers_life_is_told_and_can_be_resumed_after(
     """StreamTimers: every change in a timer's life, without gaps or repeats."""
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             live = client.stream_timers()
             watching = asyncio.create_task(take(live, 4))
             await node.until_readers(1)
@@ -444,7 +444,7 @@ def test_every_change_in_a_timers_life_is_told_and_can_be_resumed_after(
 
 def test_changes_are_filtered_by_actor_and_timer(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             actor, (first, second) = await live_through(client, source)
             cursor = await genesis_timer_cursor(client)
 
@@ -473,7 +473,7 @@ def test_changes_are_filtered_by_actor_and_timer(run_node, source):
 
 def test_a_rewind_is_told_to_those_who_watch_timers(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await live_through(client, source)
             watching = asyncio.create_task(take(client.stream_timers(), 1))
             await node.until_readers(1)
@@ -491,7 +491,7 @@ def test_a_revert_to_a_snapshot_is_told_to_all_streams(run_node, source):
     """Each says after which block it goes on, and then tells what is new."""
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             actor, _ = await live_through(client, source)
             base = (await client.create_snapshot("base")).block
             start = ExecuteActor(actor, "start", b"\x02", 0)
@@ -534,7 +534,7 @@ def test_a_stream_goes_on_after_the_latest_block_that_both_know(run_node):
     """A block that was lost, or reverted, while nobody was connected."""
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             for _ in range(3):
                 await client.mine()
             seen = [place_of((await client.block(h)).header) for h in (3, 2, 1)]
@@ -556,7 +556,7 @@ def test_a_slow_reader_is_told_over_the_wire_where_to_resume(run_node):
 
     async def scenario():
         run = run_node(feed=FeedLimits(buffered_max=0))
-        async with run as node, AsyncClient(node.url) as client:
+        async with run as node, AsyncApi(node.url) as client:
             await client.mine(2)
             reading = asyncio.create_task(take(client.stream_blocks(), 1))
             await node.until_readers(1)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from node.chain.transaction import DeployActor, ExecuteActor
-from node.client import AsyncClient, Client, NodeError, Wallet
+from node.client import Api, AsyncApi, NodeError, Wallet
 from node.client.messages import draft
 from node.primitives.types import Address
 from node.rpc.v1 import queries_pb2, timers_pb2, types_pb2
@@ -34,7 +34,7 @@ async def start(client, source, waits=(5,)):
 
 def test_a_timer_is_explained_before_and_after(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor, (timer_id,) = await start(client, source)
             before = await client.explain_timer(timer_id)
             assert before.timer == (await client.timer(timer_id)).timer
@@ -55,7 +55,7 @@ def test_a_timer_is_explained_before_and_after(run_node, source):
             assert fired.decision.numbers["limit"] == "100000"
             assert fired.decision.height == before.forecast.height
             assert "handle_timer succeeded" in after.text
-            with Client(served.url) as blocking:
+            with Api(served.url) as blocking:
                 told = await asyncio.to_thread(blocking.explain_timer, timer_id)
                 assert told == after
                 listed = await asyncio.to_thread(
@@ -77,7 +77,7 @@ def test_a_block_is_explained_by_pages(run_node, source):
     async def scenario():
         async with (
             run_node(mode=MiningMode.MANUAL) as served,
-            AsyncClient(served.url) as client,
+            AsyncApi(served.url) as client,
         ):
             await client.set_mining(queries_pb2.MINING_MODE_INSTANT)
             _, ids = await start(client, source, (9, 8, 7))
@@ -104,7 +104,7 @@ def test_a_block_is_explained_by_pages(run_node, source):
 
 def test_a_timer_is_quoted(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor, _ = await start(client, source)
             wanted = timers_pb2.QuoteTimerRequest(actor=actor, payload_bytes=3)
             quoted = await client.quote_timer(wanted)
@@ -117,7 +117,7 @@ def test_a_timer_is_quoted(run_node, source):
             assert quoted.fires_free == (10**12 - reserved) // cost
             assert quoted.warnings == [types_pb2.WARNING_FEW_FIRES_FILL_A_BLOCK]
             assert "Warning: 3 such fires" in quoted.text
-            with Client(served.url) as blocking:
+            with Api(served.url) as blocking:
                 again = await asyncio.to_thread(blocking.quote_timer, wanted)
             assert again == quoted
             wanted.gas_limit = 5
@@ -133,7 +133,7 @@ def test_a_timer_is_quoted(run_node, source):
 def test_the_next_blocks_are_simulated_and_nothing_is_kept(run_node, source):
     async def scenario():
         node = run_node(mode=MiningMode.INSTANT)
-        async with node as served, AsyncClient(served.url) as client:
+        async with node as served, AsyncApi(served.url) as client:
             actor, (timer_id,) = await start(client, source, (200,))
             head = (await client.status()).head
             seen = await client.simulate_blocks(500)
@@ -155,7 +155,7 @@ def test_the_next_blocks_are_simulated_and_nothing_is_kept(run_node, source):
             ended = (await client.timer(timer_id)).receipt
             assert ended == fire
             assert (await client.account(actor)).balance == payer.balance
-            with Client(served.url) as blocking:
+            with Api(served.url) as blocking:
                 again = await asyncio.to_thread(blocking.simulate_blocks, 10)
             assert again.outlook.summary.fires == 0
 
@@ -164,7 +164,7 @@ def test_the_next_blocks_are_simulated_and_nothing_is_kept(run_node, source):
 
 def test_a_draft_goes_before_the_simulated_blocks(run_node, source):
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             actor, _ = await start(client, source, ())
             call = ExecuteActor(Address(actor), "start", bytes([50]), 0)
             seen = await client.simulate_blocks(100, draft(ALICE.address, call))
@@ -183,7 +183,7 @@ def test_blocks_are_made_between_the_headers_of_a_simulation(run_node, source):
     """It takes its turn with what else there is to do."""
 
     async def scenario():
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             await start(client, source, range(30, 230, 10))
             height = served.engine.state.head.height
             simulated = asyncio.create_task(client.simulate_blocks(400))

@@ -12,7 +12,7 @@ from node.chain.transaction import (
     decode_body,
 )
 from node.client import (
-    AsyncClient,
+    AsyncApi,
     NodeError,
     TransactionDropped,
     Wallet,
@@ -50,7 +50,7 @@ async def refused(call):
 
 def test_prepare_makes_a_body_that_only_needs_a_signature(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             prepared = await client.prepare(draft(ALICE.address, TO_BOB))
             body = decode_body(prepared.body)
             assert prepared.signing_hash == keccak256(prepared.body)
@@ -74,7 +74,7 @@ def test_prepare_makes_a_body_that_only_needs_a_signature(run_node):
 def test_prepare_counts_what_waits_in_the_pool(run_node):
     async def scenario():
         run = run_node(mode=MiningMode.MANUAL)
-        async with run as node, AsyncClient(node.url) as client:
+        async with run as node, AsyncApi(node.url) as client:
             await client.submit(transfer())
             prepared = await client.prepare(draft(ALICE.address, TO_BOB))
             assert prepared.fields.nonce == 1
@@ -86,7 +86,7 @@ def test_prepare_counts_what_waits_in_the_pool(run_node):
 
 def test_prepare_keeps_what_the_draft_states(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             wanted = draft(ALICE.address, TO_BOB)
             wanted.nonce, wanted.cycles_limit, wanted.cells_limit = 7, 8_000, 900
             wanted.max_fee_per_cycle, wanted.max_priority_fee_per_cell = "5000", "3"
@@ -107,7 +107,7 @@ def test_limits_are_found_whatever_nonce_is_stated(run_node):
     """What waits in the pool has not been executed yet: the chain's nonce serves."""
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             wanted = draft(ALICE.address, TO_BOB)
             wanted.nonce = 7
             fields = (await client.prepare(wanted)).fields
@@ -121,7 +121,7 @@ def test_a_development_instruction_is_prepared_free_of_fees(run_node):
     """D41: their limits and fees are 0."""
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             committed = await client.execute(BOB, Fund(BOB.address, 9))
             assert committed.receipt.fee == "0"
             assert (await client.account(BOB.address)).balance == str(10**15 + 9)
@@ -132,7 +132,7 @@ def test_a_development_instruction_is_prepared_free_of_fees(run_node):
 def test_submit_answers_before_the_block(run_node):
     async def scenario():
         run = run_node(mode=MiningMode.MANUAL)
-        async with run as node, AsyncClient(node.url) as client:
+        async with run as node, AsyncApi(node.url) as client:
             response = await client.submit(transfer())
             assert response.sender == ALICE.address
             known = await client.transaction(response.id)
@@ -148,7 +148,7 @@ def test_submit_answers_before_the_block(run_node):
 def test_submit_and_wait_waits_for_the_block(run_node):
     async def scenario():
         run = run_node(mode=MiningMode.MANUAL)
-        async with run as node, AsyncClient(node.url) as client:
+        async with run as node, AsyncApi(node.url) as client:
             waiting = asyncio.create_task(client.submit_and_wait(transfer()))
             await node.until_pooled(1)
             assert not waiting.done()
@@ -163,7 +163,7 @@ def test_submit_and_wait_waits_for_the_block(run_node):
 def test_submit_and_wait_ends_with_the_deadline(run_node):
     async def scenario():
         run = run_node(mode=MiningMode.MANUAL)
-        async with run as node, AsyncClient(node.url) as client:
+        async with run as node, AsyncApi(node.url) as client:
             error = await refused(client.submit_and_wait(transfer(), timeout=0.2))
             assert error.code == "DEADLINE_EXCEEDED"
             # It was admitted, and its deadline took nothing back.
@@ -177,7 +177,7 @@ def test_submit_and_wait_ends_with_the_deadline(run_node):
 def test_submit_and_wait_tells_why_a_transaction_was_dropped(run_node):
     async def scenario():
         run = run_node(mode=MiningMode.MANUAL)
-        async with run as node, AsyncClient(node.url) as client:
+        async with run as node, AsyncApi(node.url) as client:
             waiting = asyncio.create_task(client.submit_and_wait(transfer()))
             await node.until_pooled(1)
             better = transfer(max_fees=(4_000, 4_000), priority_fees=(9, 9))
@@ -193,7 +193,7 @@ def test_submit_and_wait_tells_why_a_transaction_was_dropped(run_node):
 def test_a_reset_reverts_what_waits(run_node):
     async def scenario():
         run = run_node(mode=MiningMode.MANUAL)
-        async with run as node, AsyncClient(node.url) as client:
+        async with run as node, AsyncApi(node.url) as client:
             waiting = asyncio.create_task(client.submit_and_wait(transfer()))
             await node.until_pooled(1)
             await client.reset()
@@ -206,7 +206,7 @@ def test_a_reset_reverts_what_waits(run_node):
 
 def test_a_failed_execution_is_a_receipt_with_the_line(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             deployed = await client.execute(
                 ALICE, DeployActor(bytes(32), source, b"", 0)
             )
@@ -228,16 +228,28 @@ def test_impersonation_sends_as_anybody_on_a_development_chain(run_node):
     ).encode()
 
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             response = await client.submit_and_wait(body, as_sender=ALICE.address)
             committed = response.committed
             assert committed.transaction.sender == ALICE.address
             assert committed.receipt.status == types_pb2.EXECUTION_STATUS_SUCCEEDED
-            error = await refused(client.submit(body, as_sender=ALICE.address))
+            again = await client.submit(body, as_sender=ALICE.address)
+            assert again.id == committed.transaction.id, "the same bytes change nothing"
+            assert (
+                await client.submit_and_wait(body, as_sender=ALICE.address) == response
+            )
+            other = build_body(
+                Transfer(BOB.address, 6),
+                chain_id=100,
+                nonce=0,
+                limits=(10_000, 1_000),
+                max_fees=(2_000, 2_000),
+            ).encode()
+            error = await refused(client.submit(other, as_sender=ALICE.address))
             assert error.reason == "NONCE_USED"
             error = await refused(client.submit(body, as_sender=b"short"))
             assert error.metadata == {"field": "as_sender"}
-        async with run_node(is_dev=False) as node, AsyncClient(node.url) as client:
+        async with run_node(is_dev=False) as node, AsyncApi(node.url) as client:
             error = await refused(client.submit(body, as_sender=ALICE.address))
             assert error.reason == "DEV_INSTRUCTION_REFUSED"
 
@@ -260,7 +272,7 @@ def test_impersonation_sends_as_anybody_on_a_development_chain(run_node):
 )
 def test_bad_transactions_are_refused_and_the_node_goes_on(run_node, raw, code, reason):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             error = await refused(client.submit(raw))
             assert (error.code, error.reason) == (code, reason)
             assert (await client.status()).pool_transactions == 0
@@ -272,7 +284,7 @@ def test_bad_transactions_are_refused_and_the_node_goes_on(run_node, raw, code, 
 
 def test_simulation_shows_the_receipt_and_keeps_nothing(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             signed = await client.simulate(transfer())
             drafted = await client.simulate(draft(ALICE.address, TO_BOB))
             for response in (signed, drafted):
@@ -287,7 +299,7 @@ def test_simulation_shows_the_receipt_and_keeps_nothing(run_node):
 
 def test_simulation_says_why_a_transaction_would_be_refused(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             response = await client.simulate(transfer(1))
             assert response.refused.reason == "NONCE_GAP"
             assert response.refused.message
@@ -302,7 +314,7 @@ def test_simulation_says_why_a_transaction_would_be_refused(run_node):
 
 def test_estimates_suffice_for_any_handler(run_node, source):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             deploy = DeployActor(bytes(32), source, b"", 0)
             actor = (await client.execute(ALICE, deploy)).receipt.actor
             call = ExecuteActor(actor, "say", b"x" * 1_000, 0)
@@ -319,7 +331,7 @@ def test_estimates_suffice_for_any_handler(run_node, source):
 
 def test_an_estimate_for_another_height_is_refused(run_node):
     async def scenario():
-        async with run_node() as node, AsyncClient(node.url) as client:
+        async with run_node() as node, AsyncApi(node.url) as client:
             await client.mine()
             channel = node.channel()
             method = channel.unary_unary(
@@ -339,7 +351,7 @@ def test_an_estimate_for_another_height_is_refused(run_node):
 def test_execute_raises_when_the_transaction_is_dropped(run_node):
     async def scenario():
         run = run_node(mode=MiningMode.MANUAL)
-        async with run as node, AsyncClient(node.url) as client:
+        async with run as node, AsyncApi(node.url) as client:
             waiting = asyncio.create_task(client.execute(ALICE, TO_BOB))
             await node.until_pooled(1)
             await client.reset()

@@ -1,0 +1,277 @@
+# Written by scripts/gensync.py from actor_async.py: change that one.
+"""Actor: a deployed actor as an object; Chain: what it asks of its chain.
+
+`Chain` is what `Client` offers, for programs without an event loop.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from typing_extensions import override
+
+from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.passage import Passage
+from node.chain.timers.timer import Timer
+from node.chain.transaction import ExecuteActor, Instruction
+from node.client.values import (
+    BlockContent,
+    DevAccount,
+    Sender,
+    amount_of,
+    check_bytes,
+    check_text,
+)
+from node.primitives import codec
+from node.primitives.types import Address, Amount, Hash32
+
+__all__ = ["Actor", "Chain", "Snapshot"]
+
+
+class Snapshot(Protocol):
+    """A height to return to, as often as wanted; leaving a `with` returns, too."""
+
+    @property
+    def head(self) -> Header:
+        """The block to which the chain returns."""
+        ...
+
+    def revert(self) -> None:
+        """Return to it."""
+        ...
+
+    def __enter__(self) -> Self:
+        """The snapshot itself."""
+        ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Return to it."""
+        ...
+
+
+class Chain(Protocol):
+    """A chain that can be acted upon. Whatever it refuses is typed."""
+
+    @property
+    def accounts(self) -> Sequence[DevAccount]:
+        """Accounts with funds, whose keys everybody knows."""
+        ...
+
+    @property
+    def head(self) -> Header:
+        """The latest header."""
+        ...
+
+    @property
+    def height(self) -> int:
+        """Of the latest block."""
+        ...
+
+    @property
+    def timestamp_ms(self) -> int:
+        """Virtual time of the latest block (D37)."""
+        ...
+
+    def block(self, height: int | None = None) -> BlockContent:
+        """What happened at a height; the latest without one."""
+        ...
+
+    def balance(self, who: Sender) -> Amount:
+        """Base units."""
+        ...
+
+    def nonce(self, who: Sender) -> int:
+        """Transactions of a sender that were included."""
+        ...
+
+    def timers(self, actor: Sender | None = None) -> list[Timer]:
+        """Live timers in due order, of one actor or of all."""
+        ...
+
+    def timer(self, timer_id: bytes) -> Timer | None:
+        """A live timer; None when it ended, or never was."""
+        ...
+
+    def events(self, topic: str | None = None) -> list[Event]:
+        """Events of all blocks in order, or those of one topic."""
+        ...
+
+    def receipts(self, kind: ReceiptKind | None = None) -> list[Receipt]:
+        """Receipts of all blocks in order, or those of one kind."""
+        ...
+
+    def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
+        """What an actor's `self.storage` holds, decoded; a copy."""
+        ...
+
+    def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
+        """A raw entry of an actor's state; a str names one of `self.storage`."""
+        ...
+
+    def read(
+        self,
+        actor: Sender,
+        handler: str,
+        payload: bytes = b"",
+        sender: Sender | None = None,
+    ) -> bytes:
+        """A handler's answer on a read view; nothing is mined (D15)."""
+        ...
+
+    def mine(self, blocks: int = 1) -> BlockContent:
+        """Make blocks; the first takes what was submitted. The last."""
+        ...
+
+    def advance(self, **wanted: int | bool) -> Passage:
+        """Let time pass to `blocks|height|duration_ms|next_timer|until_idle`."""
+        ...
+
+    def submit(
+        self,
+        instruction: Instruction,
+        *,
+        sender: Sender | None = None,
+        cycles_limit: int | None = None,
+        cells_limit: int | None = None,
+        **fees: int,
+    ) -> Hash32:
+        """Send a transaction without waiting for it; its id."""
+        ...
+
+    def execute(
+        self,
+        instruction: Instruction,
+        *,
+        sender: Sender | None = None,
+        cycles_limit: int | None = None,
+        cells_limit: int | None = None,
+        expect_failure: bool = False,
+        **fees: int,
+    ) -> Receipt:
+        """Send a transaction and have it in a block."""
+        ...
+
+    def deploy(
+        self,
+        source: str | bytes,
+        *,
+        sender: Sender | None = None,
+        value: int | str = 0,
+        payload: bytes = b"",
+        salt: bytes | None = None,
+        expect_failure: bool = False,
+        **limits: int,
+    ) -> "Actor":
+        """Deploy an actor and have it in a block; its constructor ran."""
+        ...
+
+    def actor(self, address: Sender) -> "Actor":
+        """An actor that is there already."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """The present, to return to."""
+        ...
+
+    def transfer(
+        self, to: Sender, amount: int | str, *, sender: Sender | None = None
+    ) -> Receipt:
+        """Move base units, or an amount such as "5 CBY"."""
+        ...
+
+    def fund(self, to: Sender, amount: int | str) -> Receipt:
+        """Mint to an account (D41)."""
+        ...
+
+    def set_balance(self, who: Sender, amount: int | str) -> Receipt:
+        """Mint, or take, what is missing to a balance (D41)."""
+        ...
+
+
+class Actor:
+    """A deployed actor, as an object."""
+
+    __slots__ = ("_chain", "address", "receipt", "source")
+
+    def __init__(
+        self,
+        chain: Chain,
+        address: Address,
+        source: str,
+        receipt: Receipt | None = None,
+    ) -> None:
+        self._chain = chain
+        self.address = address
+        self.source = source
+        self.receipt = receipt
+        """Of the deployment, for whoever deployed it."""
+
+    @override
+    def __repr__(self) -> str:
+        return f"<actor 0x{self.address.hex()}>"
+
+    def call(  # noqa: PLR0913 - each is a field of the transaction
+        self,
+        handler: str,
+        payload: bytes = b"",
+        *,
+        sender: Sender | None = None,
+        value: int | str = 0,
+        cycles_limit: int | None = None,
+        cells_limit: int | None = None,
+        expect_failure: bool = False,
+    ) -> Receipt:
+        """Call a handler in a transaction, and have it in a block.
+
+        Raises:
+            TransactionFailed: unless `expect_failure`.
+            TransactionRefused: it could not be included.
+            InvalidArgument: one that no call can take.
+        """
+        instruction = ExecuteActor(
+            self.address,
+            check_text("handler", handler),
+            check_bytes("payload", payload),
+            amount_of(value, "value"),
+        )
+        return self._chain.execute(
+            instruction,
+            sender=sender,
+            cycles_limit=cycles_limit,
+            cells_limit=cells_limit,
+            expect_failure=expect_failure,
+        )
+
+    def read(
+        self, handler: str, payload: bytes = b"", sender: Sender | None = None
+    ) -> bytes:
+        """A handler's answer on a read view; nothing is mined (D15).
+
+        Raises:
+            ReadFailed: the handler failed.
+        """
+        return self._chain.read(self, handler, payload, sender)
+
+    @property
+    def balance(self) -> Amount:
+        """Base units."""
+        return self._chain.balance(self)
+
+    @property
+    def storage(self) -> Mapping[str, codec.Value]:
+        """What `self.storage` holds, decoded; a copy."""
+        return self._chain.storage(self)
+
+    def state(self, key: bytes | str) -> bytes | None:
+        """A raw entry of the actor's state; a str names an entry of `storage`."""
+        return self._chain.storage_entry(self, key)
+
+    @property
+    def timers(self) -> list[Timer]:
+        """Live timers in due order."""
+        return self._chain.timers(self)

@@ -1,0 +1,271 @@
+"""AsyncReader: what a node tells of its chain, for programs with an event loop.
+
+The half of `AsyncClient` that changes nothing. All of it is safe to repeat, and gRPC
+repeats it by itself when the connection is lost; streams go on where they were.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from types import TracebackType
+from typing import Self, TypeVar
+
+from typing_extensions import override
+
+from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.timers.timer import Timer
+from node.client.api_async import AsyncApi
+from node.client.errors import NodeError, NodeUnreachable
+from node.client.failures import ReadFailed
+from node.client.messages import (
+    EventFilter,
+    TimerFilter,
+    TimerQuery,
+    Trail,
+    is_broken,
+    place_of_block,
+)
+from node.client.results import (
+    read_block,
+    read_header,
+    read_timer,
+)
+from node.client.values import (
+    Mined,
+    Sender,
+    address_of,
+    check_bytes,
+    check_count,
+    check_id,
+    check_kind,
+    check_text,
+)
+from node.primitives import codec
+from node.primitives.types import Amount
+from node.rpc.v1 import streams_pb2, types_pb2
+from pvm import STORAGE_PREFIX
+
+__all__ = ["AsyncReader"]
+
+_Message = TypeVar("_Message")
+_Place = TypeVar(
+    "_Place", types_pb2.BlockRef, streams_pb2.EventCursor, streams_pb2.TimerCursor
+)
+
+
+class AsyncReader:
+    """A connection to a node; close it, or leave it to `async with`."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self.api = api
+        """One method a call of the node's API, in its own messages."""
+
+    @override
+    def __repr__(self) -> str:
+        return f"<client of {self.api.url}>"
+
+    async def close(self) -> None:
+        """Close the connection; calling it again is fine."""
+        await self.api.close()
+
+    async def __aenter__(self) -> Self:
+        """The client itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        await self.close()
+
+    # --- the chain as it stands ----------------------------------------------------
+
+    @property
+    async def head(self) -> Header:
+        """The latest header."""
+        status = await self.api.status()
+        return read_header(status.head)
+
+    @property
+    async def height(self) -> int:
+        """Of the latest block."""
+        head = await self.head
+        return head.height
+
+    @property
+    async def timestamp_ms(self) -> int:
+        """Virtual time of the latest block (D37)."""
+        head = await self.head
+        return head.timestamp_ms
+
+    async def block(self, height: int | None = None) -> Mined:
+        """What happened at a height; the latest without one."""
+        if height is not None:
+            check_count("height", height, 0)
+        full = types_pb2.BLOCK_VIEW_FULL
+        return read_block(await self.api.block(height, view=full))
+
+    async def balance(self, who: Sender) -> Amount:
+        """Base units."""
+        account = await self.api.account(address_of(who, "who"))
+        return Amount(int(account.balance))
+
+    async def nonce(self, who: Sender) -> int:
+        """Transactions of a sender that were included."""
+        account = await self.api.account(address_of(who, "who"))
+        return account.nonce
+
+    async def timers(self, actor: Sender | None = None) -> list[Timer]:
+        """Live timers in due order, of one actor or of all."""
+        address = b"" if actor is None else address_of(actor, "actor")
+        wanted = TimerQuery(actor=address)
+        return [read_timer(timer) async for timer in self.api.timers(wanted)]
+
+    async def timer(self, timer_id: bytes) -> Timer | None:
+        """A live timer; None when it ended, or never was."""
+        try:
+            answer = await self.api.timer(check_id("timer_id", timer_id))
+        except NodeError as error:
+            if error.code != "NOT_FOUND":
+                raise
+            return None
+        return read_timer(answer.timer) if answer.timer.HasField("record") else None
+
+    async def events(self, topic: str | None = None) -> list[Event]:
+        """Events of all blocks in order, or those of one topic."""
+        if topic is not None:
+            check_text("topic", topic)
+        return [
+            event
+            async for block in self._blocks(lambda block: block.event_count > 0)
+            for event in block.events
+            if topic is None or event.topic == topic
+        ]
+
+    async def receipts(self, kind: ReceiptKind | None = None) -> list[Receipt]:
+        """Receipts of all blocks in order, or those of one kind."""
+        check_kind(kind)
+        return [
+            receipt
+            async for block in self._blocks(lambda block: block.receipt_count > 0)
+            for receipt in block.receipts
+            if kind is None or receipt.kind is kind
+        ]
+
+    async def _blocks(
+        self, is_wanted: Callable[[types_pb2.Block], bool]
+    ) -> AsyncIterator[Mined]:
+        async for block in self.api.blocks():
+            if is_wanted(block):
+                yield await self.block(block.header.height)
+
+    async def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
+        """What an actor's `self.storage` holds, decoded; a copy."""
+        entries = self.api.list_storage(address_of(actor, "actor"), STORAGE_PREFIX)
+        return {entry.name: codec.decode(entry.value) async for entry in entries}
+
+    async def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
+        """A raw entry of an actor's state; a str names one of `self.storage`."""
+        key = (
+            check_text("key", key) if isinstance(key, str) else check_bytes("key", key)
+        )
+        try:
+            entry = await self.api.storage(address_of(actor, "actor"), key)
+        except NodeError as error:
+            if error.code != "NOT_FOUND":
+                raise
+            return None
+        return entry.value
+
+    async def read(
+        self,
+        actor: Sender,
+        handler: str,
+        payload: bytes = b"",
+        sender: Sender | None = None,
+    ) -> bytes:
+        """A handler's answer on a read view; nothing is mined (D15).
+
+        Raises:
+            ReadFailed: the handler failed.
+        """
+        answer = await self.api.read(
+            address_of(actor, "actor"),
+            check_text("handler", handler),
+            check_bytes("payload", payload),
+            sender=b"" if sender is None else address_of(sender, "sender"),
+        )
+        if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
+            raise ReadFailed(f"{answer.error.kind}: {answer.error.message}")
+        return answer.value
+
+    # --- streams -------------------------------------------------------------------
+
+    def stream_blocks(
+        self, resume_after: types_pb2.BlockRef | None = None
+    ) -> AsyncIterator[streams_pb2.StreamBlocksResponse]:
+        """Blocks as they come, without gaps; resumes by itself, without end."""
+        return self._follow(
+            lambda trail: self.api.stream_blocks(trail.place, earlier=trail.earlier),
+            resume_after,
+            lambda head: head,
+            place_of_block,
+        )
+
+    def stream_events(
+        self,
+        wanted: EventFilter | None = None,
+        resume_after: streams_pb2.EventCursor | None = None,
+    ) -> AsyncIterator[streams_pb2.StreamEventsResponse]:
+        """Events as they come, without gaps; resumes by itself, without end."""
+        return self._follow(
+            lambda trail: self.api.stream_events(
+                wanted, trail.place, earlier=trail.earlier
+            ),
+            resume_after,
+            lambda head: streams_pb2.EventCursor(block=head),
+            lambda message: message.cursor,
+        )
+
+    def stream_timers(
+        self,
+        wanted: TimerFilter | None = None,
+        resume_after: streams_pb2.TimerCursor | None = None,
+    ) -> AsyncIterator[streams_pb2.StreamTimersResponse]:
+        """Changes of timers, without gaps; resumes by itself, without end."""
+        return self._follow(
+            lambda trail: self.api.stream_timers(
+                wanted, trail.place, earlier=trail.earlier
+            ),
+            resume_after,
+            lambda head: streams_pb2.TimerCursor(block=head),
+            lambda message: message.cursor,
+        )
+
+    async def _follow(
+        self,
+        follow: Callable[[Trail[_Place]], AsyncIterator[_Message]],
+        place: _Place | None,
+        begin_at: Callable[[types_pb2.BlockRef], _Place],
+        place_of: Callable[[_Message], _Place],
+    ) -> AsyncIterator[_Message]:
+        """A stream that goes on where it was when the connection was lost.
+
+        Raises:
+            NodeUnreachable: the node does not come back within the timeout.
+        """
+        if place is None:
+            status = await self.api.status()
+            head = types_pb2.BlockRef(height=status.head.height, hash=status.head.hash)
+            place = begin_at(head)
+        trail = Trail(place)
+        while True:
+            try:
+                async for message in follow(trail):
+                    trail.go_to(place_of(message))
+                    yield message
+            except (NodeError, NodeUnreachable) as error:
+                if not is_broken(error):
+                    raise
+            await self.api.ready()

@@ -1,0 +1,210 @@
+"""DevnetReader: what a chain in this process tells; the half that changes nothing.
+
+Everything is read from the state and the results since genesis, without a copy of
+either: asking costs what the answer costs.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from node.chain.accounts import Account, load_account
+from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.params import ADDRESS_BYTES, U64_MAX, ChainParams
+from node.chain.simulation import call_read_only
+from node.chain.timers import calendar
+from node.chain.timers.timer import Timer, TimerDecision
+from node.chain.transition import BlockResult, State
+from node.client.failures import InvalidArgument, ReadFailed
+from node.client.values import (
+    Sender,
+    address_of,
+    check_bytes,
+    check_id,
+    check_kind,
+    check_text,
+)
+from node.primitives import codec
+from node.primitives.types import Address, Amount
+from node.query.chain import Supply, count_supply
+from node.state import keys
+from node.state.store import Snapshot
+from node.testing.failures import DevnetClosed
+from node.testing.stories import BlockStory, TimerStory, block_story, timer_story
+from pvm import STORAGE_PREFIX, Worker, storage_key
+
+_T = TypeVar("_T")
+
+
+class DevnetReader:
+    """A chain and what can be asked of it."""
+
+    def __init__(self, first: BlockResult, state: State) -> None:
+        self._worker: Worker | None = Worker()
+        self.state = state
+        self.results = [first]
+        """Of every header since genesis, in order; a run of empty blocks is one."""
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        self._require_open()
+        return self.state.snapshot
+
+    # --- the chain as it stands ----------------------------------------------------
+
+    @property
+    def head(self) -> Header:
+        """The latest header."""
+        return self.state.head
+
+    @property
+    def height(self) -> int:
+        """Of the latest block."""
+        return self.state.head.height
+
+    @property
+    def timestamp_ms(self) -> int:
+        """Virtual time of the latest block (D37)."""
+        return self.state.head.timestamp_ms
+
+    @property
+    def params(self) -> ChainParams:
+        """What the genesis fixed."""
+        return self.state.params
+
+    @property
+    def last(self) -> BlockResult:
+        """The latest block's result."""
+        return self.results[-1]
+
+    def result_at(self, height: int) -> BlockResult:
+        """What became of a height; within a run, the run's result.
+
+        Raises:
+            InvalidArgument: the chain is not there yet.
+        """
+        if type(height) is not int or not 0 <= height <= self.height:
+            raise InvalidArgument("height", f"0 to {self.height} exist", height)
+        index = bisect_left(self.results, height, key=lambda r: r.header.height)
+        return self.results[index]
+
+    def block(self, height: int | None = None) -> BlockResult:
+        """What happened at a height; the latest without one.
+
+        Raises:
+            InvalidArgument: the chain is not there yet.
+        """
+        return self.last if height is None else self.result_at(height)
+
+    def account(self, who: Sender) -> Account:
+        """Balance, nonce and code of an account."""
+        return load_account(self._snapshot, address_of(who, "who"))
+
+    def balance(self, who: Sender) -> Amount:
+        """Base units."""
+        return self.account(who).balance
+
+    def nonce(self, who: Sender) -> int:
+        """Transactions of a sender that were included."""
+        return self.account(who).nonce
+
+    def timers(self, actor: Sender | None = None) -> list[Timer]:
+        """Live timers in due order, of one actor or of all."""
+        if actor is not None:
+            return list(calendar.timers_of(self._snapshot, address_of(actor, "actor")))
+        return list(calendar.timers_between(self._snapshot, 0, U64_MAX))
+
+    def timer(self, timer_id: bytes) -> Timer | None:
+        """A live timer, or None."""
+        return calendar.load_timer(self._snapshot, check_id("timer_id", timer_id))
+
+    def decisions(self, timer_id: bytes) -> list[tuple[int, TimerDecision]]:
+        """Every decision about a timer with its height: its whole life."""
+        return [
+            (result.header.height, decision)
+            for result in self.results
+            for decision in result.trace
+            if decision.timer_id == timer_id
+        ]
+
+    def explain(self, timer_id: bytes) -> TimerStory:
+        """Why a timer did what it did, and what awaits it; raises `NotFound`."""
+        check_id("timer_id", timer_id)
+        return timer_story(self.state, self.results, timer_id)
+
+    def explain_block(self, height: int) -> BlockStory:
+        """What the block at a height decided about timers, in the order of looking."""
+        return block_story(height, self.result_at(height))
+
+    def events(self, topic: str | None = None) -> list[Event]:
+        """Events of all blocks in order, or those of one topic."""
+        if topic is not None:
+            check_text("topic", topic)
+        return [
+            event
+            for result in self.results
+            for event in result.events
+            if topic is None or event.topic == topic
+        ]
+
+    def receipts(self, kind: ReceiptKind | None = None) -> list[Receipt]:
+        """Receipts of all blocks in order, or those of one kind."""
+        check_kind(kind)
+        return [
+            receipt
+            for result in self.results
+            for receipt in result.receipts
+            if kind is None or receipt.kind is kind
+        ]
+
+    def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
+        """What an actor's `self.storage` holds, decoded; a copy."""
+        start = keys.storage(address_of(actor, "actor"), STORAGE_PREFIX)
+        return {
+            key[len(start) :].decode(): codec.decode(value)
+            for key, value in self._snapshot.range(start, keys.prefix_stop(start))
+        }
+
+    def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
+        """A raw entry of an actor's state; a str names one of `self.storage`."""
+        if isinstance(key, str):
+            name = storage_key(check_text("key", key))
+        else:
+            name = check_bytes("key", key)
+        return self._snapshot.get(keys.storage(address_of(actor, "actor"), name))
+
+    def supply(self) -> Supply:
+        """The supply equation, recounted from every account and message."""
+        return count_supply(self.state, records_max=None)
+
+    def read(
+        self,
+        actor: Sender,
+        handler: str,
+        payload: bytes = b"",
+        sender: Sender | None = None,
+    ) -> bytes:
+        """A handler's answer on a read view; nothing is mined (D15)."""
+        address = address_of(actor, "actor")
+        check_text("handler", handler)
+        check_bytes("payload", payload)
+        nobody = Address(bytes(ADDRESS_BYTES))
+        caller = nobody if sender is None else address_of(sender, "sender")
+        result = self._on_worker(
+            lambda: call_read_only(self.state, address, handler, payload, caller)
+        )
+        if result.failure is not None:
+            raise ReadFailed(f"{result.failure.kind}: {result.failure.message}")
+        return result.value
+
+    def _on_worker(self, function: Callable[[], _T]) -> _T:
+        return self._require_open().run(function)
+
+    def _require_open(self) -> Worker:
+        if self._worker is None:
+            raise DevnetClosed("this chain was closed; make a new Devnet")
+        return self._worker
+
+    def blocks(self) -> Iterator[Header]:
+        """Headers from genesis on."""
+        return (result.header for result in self.results)

@@ -1,0 +1,332 @@
+"""`Devnet` and `Client` satisfy one Protocol: one suite, run against both.
+
+What is asserted here holds for a chain in this process and for one over gRPC, with the
+same names, values and exceptions.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from node.chain.block import ReceiptKind
+from node.chain.errors import TransactionFault
+from node.chain.passage import AdvanceFault, AdvanceRefused
+from node.chain.transaction import Transfer
+from node.client import (
+    Actor,
+    Chain,
+    ChainClosed,
+    Client,
+    InvalidArgument,
+    ReadFailed,
+    TransactionFailed,
+    TransactionRefused,
+    Wallet,
+)
+from node.testing import Devnet
+
+ROOT = Path(__file__).resolve().parents[2]
+HEARTBEAT = (ROOT / "genesis" / "actors" / "heartbeat.py").read_text()
+CBY = 10**9
+
+ECHO = """
+import pvm_host
+
+def inner(values):
+    return values[7]
+
+def fail(payload):
+    return inner([])
+
+def burn(payload):
+    while True:
+        pass
+
+def refuse(payload):
+    pvm_host.revert("not today")
+
+def remember(payload):
+    pvm_host.set_state(b"payload", payload)
+    pvm_host.emit_event("remembered", payload)
+    return payload
+
+def caller(payload):
+    return pvm_host.get_sender()
+"""
+
+
+@pytest.fixture
+def alice(chain):
+    return chain.accounts[0]
+
+
+@pytest.fixture
+def echo(chain, alice):
+    return chain.deploy(ECHO, sender=alice)
+
+
+def test_the_example_of_the_interface_works_as_it_is_written(chain):
+    alice = chain.accounts[0]
+    clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    with pytest.raises(TransactionFailed, match="the heart beats already"):
+        clock.call("start", b"", sender=alice)
+    chain.advance(next_timer=True)
+    assert clock.storage["beats"] == 1
+    assert chain.timers(actor=clock)[0].height == chain.height + 10
+    height = chain.height
+    with chain.snapshot():
+        passage = chain.advance(blocks=35)
+        assert passage.fires == 3
+        assert chain.height == height + 35
+        assert clock.storage["beats"] == 4
+    assert chain.height == height
+    assert clock.storage["beats"] == 1
+
+
+def test_a_chain_has_accounts_with_funds_and_a_virtual_clock(chain, alice):
+    assert chain.height == 0
+    assert chain.head.height == 0
+    assert len(chain.accounts) == 10
+    assert alice.address == Wallet.dev(0).address
+    assert chain.balance(alice) == chain.balance(alice.address) == 1_000_000 * CBY
+    before = chain.timestamp_ms
+    chain.mine(3)
+    assert (chain.height, chain.timestamp_ms) == (3, before + 3_000)
+
+
+def test_a_transfer_moves_base_units_and_counts_the_nonce(chain, alice):
+    bob = bytes(19) + b"\x07"
+    receipt = chain.transfer(bob, "1.5 CBY", sender=alice)
+    assert receipt.is_success
+    assert receipt.kind is ReceiptKind.TRANSACTION
+    assert receipt.sender == alice.address
+    assert chain.balance(bob) == 1_500_000_000
+    assert chain.nonce(alice) == 1
+    assert chain.balance(alice) == 1_000_000 * CBY - 1_500_000_000 - receipt.fee
+
+
+def test_money_is_minted_and_set(chain):
+    bob = bytes(19) + b"\x07"
+    assert chain.fund(bob, 5).fee == 0
+    assert chain.balance(bob) == 5
+    chain.set_balance(bob, "2 CBY")
+    assert chain.balance(bob) == 2 * CBY
+
+
+def test_any_sender_is_impersonated(chain, echo):
+    """D41: an address without a key sends like any other on a development chain."""
+    nobody = bytes(19) + b"\x63"
+    chain.fund(nobody, "100 CBY")
+    receipt = echo.call("caller", sender=nobody)
+    assert nobody in receipt.value
+    assert chain.nonce(nobody) == 1
+    chain.fund(echo, "100 CBY")
+    assert echo.call("caller", sender=echo).sender == echo.address
+
+
+def test_a_wallet_is_a_sender(echo):
+    wallet = Wallet.dev(3)
+    assert echo.call("caller", sender=wallet).sender == wallet.address
+
+
+def test_an_actor_is_an_object(chain, alice):
+    clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    assert clock.receipt.actor == clock.address
+    assert clock.balance == 5 * CBY
+    assert clock.storage == {"beats": 0}
+    assert clock.state("beats") == b"\x00"
+    assert clock.state("nothing") is None
+    (timer,) = clock.timers
+    assert (timer.actor, timer.height) == (clock.address, chain.height + 10)
+    assert chain.timer(timer.timer_id) == timer
+    assert chain.timers() == [timer]
+    assert b"beats" in clock.read("status")
+    assert repr(clock) == f"<actor 0x{clock.address.hex()}>"
+    again = chain.actor(clock.address)
+    assert (again.source, again.storage) == (HEARTBEAT, clock.storage)
+    assert isinstance(again, Actor)
+
+
+def test_equal_sources_are_deployed_again_and_again(chain, alice):
+    first, second = (chain.deploy(ECHO, sender=alice) for _ in range(2))
+    assert first.address != second.address
+
+
+def test_a_call_leaves_its_receipt_its_events_and_its_state(chain, echo):
+    receipt = echo.call("remember", b"this")
+    assert receipt.handler == "remember"
+    assert 0 < receipt.cycles_used <= receipt.cycles_limit
+    assert echo.state(b"payload") == b"this"
+    (event,) = chain.events("remembered")
+    assert (event.emitter, event.data) == (echo.address, b"this")
+    assert event in chain.events()
+    assert chain.receipts(ReceiptKind.TRANSACTION)[-1] == receipt
+    assert chain.receipts(ReceiptKind.FIRE) == []
+    block = chain.block()
+    assert block.header.height == chain.height
+    assert block.receipts == (receipt,)
+    assert event in block.events
+    assert chain.block(0).header.height == 0
+
+
+def test_a_failure_shows_the_actors_own_traceback_and_what_it_used(echo):
+    with pytest.raises(TransactionFailed) as error:
+        echo.call("fail")
+    receipt = error.value.receipt
+    used = f"{receipt.cycles_used} of {receipt.cycles_limit} cycles"
+    assert str(error.value).splitlines() == [
+        "IndexError",
+        '  File "<actor>", line 8, in fail',
+        "    return inner([])",
+        '  File "<actor>", line 5, in inner',
+        "    return values[7]",
+        f"  {used}, {receipt.cells_used} of {receipt.cells_limit} cells used",
+    ]
+    assert echo.call("fail", expect_failure=True).failure == receipt.failure
+    with pytest.raises(AssertionError, match="a failure was expected"):
+        echo.call("remember", b"", expect_failure=True)
+
+
+def test_a_deployment_that_fails_shows_its_line(chain):
+    with pytest.raises(TransactionFailed, match="line 2") as error:
+        chain.deploy("x = 1\ny = x / 0\n")
+    assert "y = x / 0" in str(error.value)
+
+
+def test_limits_are_obeyed(echo):
+    receipt = echo.call("burn", cycles_limit=50_000, expect_failure=True)
+    assert receipt.failure.kind == "OutOfCycles"
+    assert receipt.cycles_used == receipt.cycles_limit == 50_000
+
+
+def test_what_cannot_be_included_is_refused_with_its_numbers(chain):
+    poor = bytes(19) + b"\x09"
+    with pytest.raises(TransactionRefused) as error:
+        chain.transfer(bytes(20), 5, sender=poor)
+    assert error.value.fault is TransactionFault.INSUFFICIENT_BALANCE
+    assert error.value.numbers["available"] == 0
+
+
+def test_a_read_changes_nothing_and_fails_with_its_reason(chain, echo):
+    height = chain.height
+    assert echo.read("caller", sender=b"\x05" * 20).endswith(b"\x05" * 20)
+    with pytest.raises(ReadFailed, match="not today"):
+        echo.read("refuse")
+    assert chain.height == height
+
+
+def test_a_submitted_transaction_is_in_a_block_after_mining(chain, alice):
+    bob = bytes(19) + b"\x07"
+    transaction_id = chain.submit(Transfer(bob, 5), sender=alice)
+    chain.mine()
+    assert chain.balance(bob) == 5
+    assert transaction_id in [receipt.id for receipt in chain.receipts()]
+
+
+@pytest.mark.parametrize(
+    ("target", "heights"),
+    [
+        ({"blocks": 25}, 25),
+        ({"height": 26}, 25),
+        ({"duration_ms": 24_001}, 25),
+        ({"next_timer": True}, 10),
+        ({"until_idle": 20}, 20),
+    ],
+)
+def test_time_advances_to_each_kind_of_target(chain, alice, target, heights):
+    chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    passage = chain.advance(**target)
+    assert chain.height == 1 + heights
+    assert passage.fires == heights // 10
+    assert passage.heights == [11, 21][: passage.fires]
+    assert passage.fire_fees > 0
+
+
+@pytest.mark.parametrize(
+    ("target", "fault"),
+    [
+        ({"blocks": 0}, AdvanceFault.NO_TIME),
+        ({"blocks": -3}, AdvanceFault.NO_TIME),
+        ({"height": 0}, AdvanceFault.HEIGHT_PASSED),
+        ({"height": 2**70}, AdvanceFault.HEIGHT_TOO_FAR),
+        ({"next_timer": True}, AdvanceFault.NO_TIMER),
+    ],
+)
+def test_time_that_cannot_pass_is_refused(chain, target, fault):
+    with pytest.raises(AdvanceRefused) as error:
+        chain.advance(**target)
+    assert error.value.fault is fault
+    assert chain.height == 0
+
+
+def test_snapshots_nest_and_serve_again(chain):
+    bob = bytes(19) + b"\x07"
+    with chain.snapshot() as outer:
+        chain.fund(bob, 1)
+        with chain.snapshot() as inner:
+            assert inner.head.height == 1
+            chain.fund(bob, 1)
+            inner.revert()
+            chain.fund(bob, 3)
+        assert chain.balance(bob) == 1
+        outer.revert()
+        assert chain.balance(bob) == 0
+        chain.mine(4)
+    assert chain.height == 0
+    assert repr(outer) == "<snapshot of height 0>"
+
+
+def test_the_same_acts_have_the_same_receipts_on_both(client):
+    """The chain of a node and the one in this process are the same core."""
+
+    def act(chain):
+        alice, bob = chain.accounts[0].address, chain.accounts[1].address
+        salt = bytes(32)
+        clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY", salt=salt)
+        echo = chain.deploy(ECHO, sender=bob, salt=salt)
+        limits = {"cycles_limit": 90_000, "cells_limit": 9_000}
+        prices = {"max_fee_per_cycle": 9_000, "max_fee_per_cell": 9_000}
+        echo.call("remember", b"x", sender=alice, **limits)
+        echo.call("fail", sender=bob, **limits, expect_failure=True)
+        chain.execute(Transfer(alice, 5), sender=bob, **limits, **prices)
+        chain.advance(blocks=30)
+        return chain, clock
+
+    with Devnet() as devnet:
+        (ours, clock), (theirs, remote) = act(devnet), act(client)
+        for mine, other in zip(ours.receipts(), theirs.receipts(), strict=True):
+            for name in ("kind", "actor", "handler", "failure", "value", "scheduled"):
+                assert getattr(mine, name) == getattr(other, name)
+            assert (mine.cycles_used, mine.cells_used) == (
+                other.cycles_used,
+                other.cells_used,
+            )
+        fires = ours.receipts(ReceiptKind.FIRE)
+        assert fires == theirs.receipts(ReceiptKind.FIRE)
+        assert len(fires) == 3
+        assert ours.events() == theirs.events()
+        assert ours.timers() == theirs.timers()
+        assert clock.storage == remote.storage
+        assert ours.height == theirs.height
+
+
+def test_a_closed_chain_says_so(chain):
+    chain.close()
+    chain.close()
+    for act in (chain.mine, lambda: chain.balance(bytes(20))):
+        with pytest.raises(ChainClosed, match="closed"):
+            act()
+
+
+@pytest.mark.parametrize("kind", [Devnet, Client])
+def test_both_have_every_member_of_the_protocol(kind):
+    """And of the same types: mypy compares them, in node/testing/devnet.py."""
+    members = {name for name in vars(Chain) if not name.startswith("_")} - {"accounts"}
+    assert members
+    assert {name for name in members if not hasattr(kind, name)} == set()
+
+
+@pytest.mark.parametrize("bad", [None, 5, "0x00", b"", bytes(19), [], 1.5])
+def test_no_address_is_no_address(chain, bad):
+    with pytest.raises(InvalidArgument, match=r"who: .*address of 20 bytes"):
+        chain.balance(bad)
