@@ -39,6 +39,8 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "memory": starting.measure_memory,
     "status": load.measure_status,
     "long": longchain.measure_long_chain,
+    "compile": vm.measure_compiling,
+    "messages": vm.measure_messages,
     "vm": vm.measure_ratios,
     "prices": vm.measure_prices,
 }
