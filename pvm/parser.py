@@ -39,7 +39,7 @@ def parse(source: bytes) -> ast.Module:
         raise refuse("the source does not parse") from None
     nodes = _check_size(tree)
     f_strings = [node for node in nodes if isinstance(node, ast.JoinedStr)]
-    if f_strings and sys.version_info >= (3, 12):
+    if sys.version_info >= (3, 12) and not all(map(_has_plain_fields, f_strings)):
         _check_f_strings(text)
     _flatten_f_strings(f_strings)
     return tree
@@ -174,6 +174,26 @@ class _Open:
 
     quote: str
     fields: int = 0
+
+
+def _has_plain_fields(node: ast.JoinedStr) -> bool:
+    """Whether no field has a text or a second line, which 3.12 alone admits."""
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            specification = part.format_spec
+            if isinstance(specification, ast.JoinedStr) and not all(
+                isinstance(text, ast.Constant) for text in specification.values
+            ):
+                return False
+            if part.lineno != part.end_lineno or any(map(_is_text, walk(part.value))):
+                return False
+    return True
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    )
 
 
 def _check_f_strings(text: str) -> None:
