@@ -116,8 +116,18 @@ class HostError(RuntimeError, metaclass=Sealed):
 
     def __init__(self, code: HostErrorCode, message: str) -> None:
         super().__init__(f"{code.name}: {message}")
-        self.code = int(code)
-        self.name = code.name
+        self._code = code
+
+    # Without a setter: what a receipt calls the refusal is not the actor's to say.
+    @property
+    def code(self) -> int:
+        """The number of the refusal."""
+        return int(self._code)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._code.name
 
 
 class RevertError(RuntimeError, metaclass=Sealed):

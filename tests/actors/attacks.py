@@ -693,3 +693,27 @@ def run():
 def run():
     from_storage = pvm_host.context()
     return from_storage[0:1]
+---
+# expect: AttributeError
+class A:
+    def __init__(self):
+        self.name = 1
+    def __str__(self):
+        raise ValueError("out of execute")
+def run():
+    try:
+        pvm_host.get_state(1)
+    except pvm_host.HostError as e:
+        e.name = A()
+        raise e
+---
+# expect: AttributeError
+class A:
+    def __init__(self):
+        self.code = 1
+def run():
+    try:
+        pvm_host.get_state(1)
+    except pvm_host.HostError as e:
+        e.code = 5
+        raise e
