@@ -35,6 +35,10 @@ VARIABLES_MAX = 256
 ENCLOSING_MAX = 64
 """Variables of the functions around that a function uses: it keeps each."""
 BASES_MAX = 8
+ANCESTORS_MAX = 16
+"""Classes of the module that one class derives from, through all its bases: making a
+class, and setting an attribute of one, takes the interpreter a walk through them."""
+CLASSES_MAX = 256
 INT_BITS_MAX = 4_096
 FORMAT_WIDTH_MAX = 256
 REFUSALS_MAX = 20

@@ -38,6 +38,7 @@ def parse(source: bytes) -> ast.Module:
     except (RecursionError, MemoryError, ValueError):
         raise refuse("the source does not parse") from None
     nodes = _check_size(tree)
+    _check_classes(tree)
     f_strings = [node for node in nodes if isinstance(node, ast.JoinedStr)]
     if sys.version_info >= (3, 12) and not all(map(_has_plain_fields, f_strings)):
         _check_f_strings(text)
@@ -99,6 +100,21 @@ def _check_each_node(tree: ast.Module) -> None:
         for child in ast.iter_child_nodes(node):
             deeper = 0 if _is_elif(node, child) else 1
             stack.append((child, depth + deeper, level + 1))
+
+
+def _check_classes(tree: ast.Module) -> None:
+    """How many classes there are, and how many one derives from."""
+    ancestors: dict[str, frozenset[str]] = {}
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    if len(classes) > language.CLASSES_MAX:
+        raise refuse(f"more than {language.CLASSES_MAX} classes")
+    for node in classes:
+        bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+        found = frozenset(bases).union(*(ancestors.get(one, ()) for one in bases))
+        if len(found) > language.ANCESTORS_MAX:
+            reason = f"a class derives from more than {language.ANCESTORS_MAX} others"
+            raise refuse(reason, "an attribute that holds one", node.lineno)
+        ancestors[node.name] = found
 
 
 def _is_elif(parent: ast.AST, child: ast.AST) -> bool:

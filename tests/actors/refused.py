@@ -395,3 +395,40 @@ def f(x: List) -> List:
 x = List  ### a name of annotations only
 ---
 x = [1].__class__  ### type(x).__name__
+---
+class A0:
+    pass
+class A1(A0):
+    pass
+class A2(A1):
+    pass
+class A3(A2):
+    pass
+class A4(A3):
+    pass
+class A5(A4):
+    pass
+class A6(A5):
+    pass
+class A7(A6):
+    pass
+class A8(A7):
+    pass
+class A9(A8):
+    pass
+class A10(A9):
+    pass
+class A11(A10):
+    pass
+class A12(A11):
+    pass
+class A13(A12):
+    pass
+class A14(A13):
+    pass
+class A15(A14):
+    pass
+class A16(A15):
+    pass
+class A17(A16):  ### derives from more than 16 others
+    pass

@@ -225,6 +225,8 @@ def test_the_limits_of_a_source_are_those_of_the_code():
         language.NODES_MAX,
         language.NESTING_MAX,
         language.FUNCTIONS_MAX,
+        language.CLASSES_MAX,
+        language.ANCESTORS_MAX,
         language.SCOPES_NESTED_MAX,
         language.PARAMETERS_MAX,
         language.VARIABLES_MAX,
