@@ -4,7 +4,7 @@ Everything here is a function of a `State` (a snapshot and its head), so an answ
 of one moment, and whoever holds the state may ask again. `rpc` and the explorer put
 these answers into their own words.
 
-Rules: state is answered at the head only, what happened (blocks, transactions, how
+Rules: a state answers of its own height, what happened (blocks, transactions, how
 timers ended) at every height. Lists are bounded by entries, by what is examined, and
 by bytes; each page names the key at which the next begins.
 """
@@ -43,7 +43,6 @@ from node.query.errors import (
     Missing,
     NotFound,
     SupplyTooLarge,
-    require_head,
 )
 from node.query.explaining import (
     BlockExplanation,
@@ -136,7 +135,6 @@ __all__ = [
     "prove_transaction",
     "quote_timer",
     "require_actor",
-    "require_head",
     "storage_page",
     "storage_value",
     "tell_block",

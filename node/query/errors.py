@@ -2,7 +2,6 @@
 
 from enum import Enum
 
-from node.chain.transition import State
 from node.primitives.types import Height
 
 
@@ -48,18 +47,3 @@ class NotFound(Exception):  # noqa: N818
 
 class SupplyTooLarge(Exception):  # noqa: N818
     """More accounts than a query may count."""
-
-
-def require_head(state: State, at_height: int | None) -> None:
-    """Refuse a height whose state is not kept: all but the head's, None is the head.
-
-    Raises:
-        HistoryNotKept: It is below the head.
-        HeightNotReached: It is above.
-    """
-    head = state.head.height
-    if at_height is None or at_height == head:
-        return
-    if at_height > head:
-        raise HeightNotReached(at_height, head)
-    raise HistoryNotKept(at_height, head)

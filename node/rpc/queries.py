@@ -12,15 +12,16 @@ from node.chain.params import (
 from node.chain.simulation import ReadOnlyResult, call_read_only
 from node.chain.transition import State
 from node.primitives.types import Address, Height
-from node.query import ActorView, Supply, require_head
+from node.query import ActorView, Supply
 from node.rpc import convert, instructions, requests
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, Pager, at_height, tells
+from node.rpc.service import Context, Pager, at_height, state_at, tells
 from node.rpc.v1 import queries_pb2 as pb
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
 from node.runtime.types import Backend, Dropped, Pending, UnknownTransaction
 from node.state import keys
+from node.state.oldest import load_oldest
 from pvm.storage import STORAGE_PREFIX
 
 __all__ = ["BLOCKS_MAX", "ENTRIES_MAX", "Queries"]
@@ -40,11 +41,6 @@ class Queries(QueryServiceServicer):
     def __init__(self, backend: Backend, *, is_dev: bool) -> None:
         self._backend = backend
         self._is_dev = is_dev
-
-    def _state(self, height: int | None) -> State:
-        state = self._backend.state
-        require_head(state, height)
-        return state
 
     # --- the chain -----------------------------------------------------------------
 
@@ -79,8 +75,8 @@ class Queries(QueryServiceServicer):
             next_basefee_cycle=str(chain.globals.basefee_cycle),
             next_basefee_cell=str(chain.globals.basefee_cell),
             next_basefee_lane=str(chain.globals.basefee_lane),
-            oldest_state_height=state.head.height,
-            oldest_block_height=0,
+            oldest_state_height=status.oldest_state,
+            oldest_block_height=load_oldest(state.snapshot).contents,
             supply=None if supply is None else _show_supply(supply),
         )
 
@@ -92,7 +88,7 @@ class Queries(QueryServiceServicer):
         context: Context[pb.GetParamsRequest, pb.GetParamsResponse],
     ) -> pb.GetParamsResponse:
         """What genesis fixed, and what governance made of the rest."""
-        state = self._state(at_height(request))
+        state = await state_at(self._backend, at_height(request))
         params, governed = state.params, query.governed(state)
         return pb.GetParamsResponse(
             chain_id=params.chain_id,
@@ -129,7 +125,7 @@ class Queries(QueryServiceServicer):
         context: Context[pb.GetAccountRequest, pb.GetAccountResponse],
     ) -> pb.GetAccountResponse:
         """Balance and nonces of an address."""
-        state = self._state(at_height(request))
+        state = await state_at(self._backend, at_height(request))
         address = requests.read_address(request.address, "address")
         account = query.account(state, address)
         return pb.GetAccountResponse(
@@ -151,7 +147,7 @@ class Queries(QueryServiceServicer):
         height = at_height(request)
         address = requests.read_address(request.address, "address")
         view, handlers = await self._backend.run_read(
-            lambda state: _inspect(state, address, height)
+            lambda state: _inspect(state, address), height
         )
         return pb.GetActorResponse(
             address=address,
@@ -173,7 +169,7 @@ class Queries(QueryServiceServicer):
         context: Context[pb.GetStorageRequest, pb.GetStorageResponse],
     ) -> pb.GetStorageResponse:
         """One entry of an actor's state."""
-        state = self._state(at_height(request))
+        state = await state_at(self._backend, at_height(request))
         address = requests.read_address(request.actor, "actor")
         key = requests.read_storage_key(request)
         value = query.storage_value(state, address, key)
@@ -187,7 +183,7 @@ class Queries(QueryServiceServicer):
         context: Context[pb.ListStorageRequest, pb.ListStorageResponse],
     ) -> pb.ListStorageResponse:
         """An actor's state, by pages."""
-        state = self._state(at_height(request))
+        state = await state_at(self._backend, at_height(request))
         address = requests.read_address(request.actor, "actor")
         count = requests.read_count(
             request.page_size, "page_size", ENTRIES_DEFAULT, ENTRIES_MAX
@@ -218,12 +214,11 @@ class Queries(QueryServiceServicer):
             sender = requests.read_address(request.sender, "sender")
 
         def call(state: State) -> tuple[State, ReadOnlyResult]:
-            require_head(state, height)
             query.require_actor(state, actor)
             payload = request.payload
             return state, call_read_only(state, actor, handler, payload, sender)
 
-        state, result = await self._backend.run_read(call)
+        state, result = await self._backend.run_read(call, height)
         return pb.CallReadOnlyResponse(
             status=convert.show_status(result.failure),
             value=result.value,
@@ -327,24 +322,16 @@ class Queries(QueryServiceServicer):
     ) -> pb.GetProofResponse:
         """What a root of a header says of one key, or of a range of due heights."""
         height, prove = at_height(request), requests.read_proof(request)
-
-        def answer(state: State) -> query.Proof:
-            require_head(state, height)
-            return prove(state)
-
         # Receipts have no stored tree, and records of a range may be many: not here.
-        return convert.show_proof(await self._backend.run_read(answer))
+        return convert.show_proof(await self._backend.run_read(prove, height))
 
 
 def _count_supply(state: State) -> tuple[State, Supply]:
     return state, query.count_supply(state)
 
 
-def _inspect(
-    state: State, address: Address, height: int | None
-) -> tuple[ActorView, tuple[str, ...]]:
+def _inspect(state: State, address: Address) -> tuple[ActorView, tuple[str, ...]]:
     """An actor and its handlers: compiling is the worker's business."""
-    require_head(state, height)
     view = query.actor(state, address)
     code = state.caches.code.get(view.account.code_hash, view.source)
     return view, code.handlers

@@ -8,11 +8,21 @@ from typing import Literal, Protocol, TypeAlias, TypeVar
 
 import grpc
 
+from node.chain.transition import State
 from node.primitives import codec
 from node.primitives.crypto import blake2b256
 from node.rpc.errors import InvalidPageToken, refusal_of
+from node.runtime.types import Backend
 
-__all__ = ["Context", "Pager", "at_height", "refuse", "streams", "tells"]
+__all__ = [
+    "Context",
+    "Pager",
+    "at_height",
+    "refuse",
+    "state_at",
+    "streams",
+    "tells",
+]
 
 Service = TypeVar("Service")
 Request = TypeVar("Request")
@@ -91,6 +101,19 @@ class _AtHeight(Protocol):
 def at_height(request: _AtHeight) -> int | None:
     """The height that a request asks for, or None for the head."""
     return request.at_height if request.HasField("at_height") else None
+
+
+async def state_at(backend: Backend, height: int | None) -> State:
+    """The state after the block at a height; None is the head's.
+
+    Raises:
+        HistoryNotKept: It is not kept.
+        HeightNotReached: The height is above the head.
+    """
+    state = backend.state
+    if height is None or height == state.head.height:
+        return state
+    return await backend.run_read(lambda past: past, height)
 
 
 class Pager:

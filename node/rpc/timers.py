@@ -4,11 +4,11 @@ from typing_extensions import override
 
 from node import query
 from node.primitives.types import Height
-from node.query import EndedTimer, InvalidQuote, TimerFilter, Wanted, require_head
+from node.query import EndedTimer, InvalidQuote, TimerFilter, Wanted
 from node.rpc import convert, explanations, requests
 from node.rpc.queries import ENTRIES_DEFAULT, ENTRIES_MAX
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, Pager, at_height, tells
+from node.rpc.service import Context, Pager, at_height, state_at, tells
 from node.rpc.v1 import timers_pb2 as pb
 from node.rpc.v1.timers_pb2_grpc import TimerServiceServicer
 from node.runtime.types import Backend
@@ -34,8 +34,7 @@ class Timers(TimerServiceServicer):
         context: Context[pb.GetTimerRequest, pb.GetTimerResponse],
     ) -> pb.GetTimerResponse:
         """Pending, or how it ended and where."""
-        state = self._backend.state
-        require_head(state, at_height(request))
+        state = await state_at(self._backend, at_height(request))
         timer_id = requests.read_timer_id(request.timer_id, "timer_id")
         view = query.timer(state, timer_id)
         response = pb.GetTimerResponse(timer=convert.show_timer(view))
@@ -52,8 +51,7 @@ class Timers(TimerServiceServicer):
         context: Context[pb.ListTimersRequest, pb.ListTimersResponse],
     ) -> pb.ListTimersResponse:
         """Timers that pass the filters, by pages."""
-        state = self._backend.state
-        require_head(state, at_height(request))
+        state = await state_at(self._backend, at_height(request))
         wanted = _read_filter(request)
         count = requests.read_count(
             request.page_size, "page_size", ENTRIES_DEFAULT, ENTRIES_MAX

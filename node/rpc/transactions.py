@@ -14,11 +14,11 @@ from node.chain.transaction import (
 )
 from node.chain.transition import State
 from node.chain.validation import max_cost
-from node.query import find_transaction, require_head, warnings_of
+from node.query import find_transaction, warnings_of
 from node.rpc import convert, explanations, instructions, requests
-from node.rpc.drafts import MARGIN_PERMILLE, Completed, complete_draft
+from node.rpc.drafts import MARGIN_PERMILLE, complete_draft
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, at_height, tells
+from node.rpc.service import Context, at_height, state_at, tells
 from node.rpc.v1 import transactions_pb2 as pb
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceServicer
 from node.runtime.outlook import look_ahead
@@ -133,15 +133,14 @@ class Transactions(TransactionServiceServicer):
             raise InvalidRequest("subject", "is a transaction or a draft: set one")
         if subject == "transaction":
             raw = request.transaction
-            wanted = await backend.run_read(lambda state: _signed(state, raw, height))
+            wanted = await backend.run_read(lambda state: _signed(state, raw), height)
         elif subject == "draft":
             draft = requests.read_draft(request.draft)
             wanted = await backend.run_read(
-                lambda state: _drafted(state, draft, height)
+                lambda state: _drafted(state, draft), height
             )
         else:
-            require_head(backend.state, height)
-            wanted = _Simulation(backend.state, None)
+            wanted = _Simulation(await state_at(backend, height), None)
         response = await self._simulated(wanted)
         if request.blocks:
             first = () if wanted.transaction is None else (wanted.transaction,)
@@ -172,7 +171,7 @@ class Transactions(TransactionServiceServicer):
         stated = requests.read_draft(request.draft)
         draft = replace(stated, cycles_limit=None, cells_limit=None)
         completed = await self._backend.run_read(
-            lambda state: _complete_at(state, draft, height)
+            lambda state: complete_draft(state, draft), height
         )
         head = completed.state.head
         return pb.EstimateLimitsResponse(
@@ -183,11 +182,6 @@ class Transactions(TransactionServiceServicer):
         )
 
 
-def _complete_at(state: State, draft: requests.Draft, height: int | None) -> Completed:
-    require_head(state, height)
-    return complete_draft(state, draft)
-
-
 @dataclass(frozen=True, slots=True)
 class _Simulation:
     """What is simulated, on which state."""
@@ -196,13 +190,12 @@ class _Simulation:
     transaction: Transaction | None
 
 
-def _signed(state: State, raw: bytes, height: int | None) -> _Simulation:
-    require_head(state, height)
+def _signed(state: State, raw: bytes) -> _Simulation:
     return _Simulation(state, decode_transaction(raw))
 
 
-def _drafted(state: State, draft: requests.Draft, height: int | None) -> _Simulation:
-    completed = _complete_at(state, draft, height)
+def _drafted(state: State, draft: requests.Draft) -> _Simulation:
+    completed = complete_draft(state, draft)
     return _Simulation(*unsigned(state, completed.body, draft.sender))
 
 

@@ -47,6 +47,7 @@ from node.runtime.ledger import Ledger
 from node.runtime.orders import MineOrder, Order, Orders, StoreOrder
 from node.runtime.pacing import Pacer
 from node.runtime.passing import Passing
+from node.runtime.past import Past
 from node.runtime.production import (
     EngineLog,
     EngineParts,
@@ -92,6 +93,7 @@ class Engine:
         self._chain = ChainStore(parts.store)
         self._genesis = genesis
         self._state = state
+        self._past = Past(parts.store, state)
         self._mode = settings.mode
         self._is_dev_admitted = settings.is_dev_admitted
         self._pacer = Pacer(parts.clock, settings.pace_ms)
@@ -125,6 +127,7 @@ class Engine:
             pool_queued=self._pool.count_gapped(),
             pool_bytes=self._pool.body_bytes,
             streams=len(self._feed),
+            oldest_state=self._past.oldest(self._state),
             is_auto_timers=self._passing.is_auto,
             time_holds=self._passing.holds,
         )
@@ -134,16 +137,13 @@ class Engine:
         head = self._state.head
         return self._feed.subscribe(head.height, head.hash())
 
-    async def run_read(self, function: Callable[[State], Result]) -> Result:
-        """Run `function` on the worker thread with the state that is visible then.
-
-        Cancelled while it waits, it never runs.
-
-        Raises:
-            TooManyReads: Too many wait already.
-            NodeStopping: The node stops.
-        """
-        return await self._reads.run(lambda: function(self._state))
+    async def run_read(
+        self, function: Callable[[State], Result], at_height: int | None = None
+    ) -> Result:
+        """Run `function` on the worker thread with a state: see `Backend`."""
+        return await self._reads.run(
+            lambda: function(self._past.at(self._state, at_height))
+        )
 
     def next_nonce(self, sender: Address) -> int:
         """The lowest nonce of `sender` that neither the chain nor the pool has."""
@@ -237,11 +237,7 @@ class Engine:
             self._wake.set()
 
     async def create_snapshot(self, name: str) -> NamedSnapshot:
-        """Name the head and the pool, to return to them; on disk on return.
-
-        Raises:
-            SnapshotRefused: The name is taken or none, or a bound is reached.
-        """
+        """Name the head and the pool, to return to them: see `Backend`."""
 
         async def create() -> NamedSnapshot:
             chain, head = self._chain, self._state.head
@@ -253,13 +249,7 @@ class Engine:
         return await self._between_blocks(create)
 
     async def revert_to_snapshot(self, name: str) -> Header:
-        """Go back to a named snapshot: state, history, clock and pool; its header.
-
-        The snapshot is kept, and those of lower heights; those above it are deleted.
-
-        Raises:
-            UnknownSnapshot: There is none of that name.
-        """
+        """Go back to a named snapshot: see `Backend`."""
         return await self._between_blocks(lambda: self._revert(name))
 
     async def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
@@ -267,11 +257,7 @@ class Engine:
         return await self.run_read(lambda _state: self._chain.list_snapshots())
 
     async def delete_snapshot(self, name: str) -> None:
-        """Delete a named snapshot; on disk on return.
-
-        Raises:
-            UnknownSnapshot: There is none of that name.
-        """
+        """Delete a named snapshot: see `Backend`."""
         await self._between_blocks(
             lambda: self._on_worker(lambda: self._chain.delete_snapshot(name))
         )
@@ -432,6 +418,7 @@ class Engine:
         undone = {one.id: None for one in self._pool.clear()}
         undone |= dict.fromkeys(reversed(rewound.undone))  # the latest is kept longest
         self._state, self._chain = rewound.state, rewound.chain
+        self._past.note(self._state)
         for transaction in rewound.waiting:
             undone.pop(transaction.id, None)
             self._admit_again(transaction)
@@ -478,6 +465,7 @@ class Engine:
             return made
         began = parts.clock.monotonic()
         self._state = made.state
+        self._past.note(made.state)
         dropped = self._pool.prune(made.result)
         self._in_block = frozenset()
         self._note_dropped(dropped)

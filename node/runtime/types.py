@@ -113,6 +113,8 @@ class NodeStatus:
     """Of the bodies that wait."""
     streams: int
     """Readers that follow the chain."""
+    oldest_state: Height
+    """The height from which on states can be asked for."""
     is_auto_timers: bool = False
     """Whether it advances to the next timer by itself when nothing is pending."""
     time_holds: int = 0
@@ -290,12 +292,17 @@ class Backend(Protocol):
         """
         ...
 
-    async def run_read(self, function: Callable[[State], Result]) -> Result:
+    async def run_read(
+        self, function: Callable[[State], Result], at_height: int | None = None
+    ) -> Result:
         """Run `function` on the worker thread with the state that is visible then.
 
-        Cancelled while it waits, it never runs.
+        With a height, with the state after the block at that height. Cancelled while
+        it waits, it never runs.
 
         Raises:
+            HistoryNotKept: The state at that height is not kept.
+            HeightNotReached: The height is above the head.
             TooManyReads: `READS_WAITING_MAX` wait already.
             NodeStopping: The node stops.
         """

@@ -151,7 +151,7 @@ def lowest_reachable(snapshot: Snapshot, trail: Trail, head: int) -> int:
     """The lowest height to which the store can be taken back; `head` if none."""
     records = snapshot.range(keys.undo(trail.oldest), keys.undo(head + 1))
     oldest = next(records, None)
-    return head if oldest is None else decode_record(oldest[1]).previous
+    return head if oldest is None else int(_HEAD.unpack_from(oldest[1])[0])
 
 
 def step_back(

@@ -148,7 +148,7 @@ class GetStatusResponse(_message.Message):
     next_basefee_cell: _builtins.str
     next_basefee_lane: _builtins.str
     oldest_state_height: _builtins.int
-    """The oldest height whose state can be asked for, and the oldest block."""
+    """From these heights on every state, and every block, can be asked for."""
     oldest_block_height: _builtins.int
     auto_timers: _builtins.bool
     """Whether the node advances to the next timer by itself when nothing is pending."""

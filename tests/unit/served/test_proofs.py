@@ -353,7 +353,6 @@ REFUSED = [
         *("INVALID_ARGUMENT", "field", "due"),
     ),
     ({"account": ABSENT, "at_height": 2**63}, "HEIGHT_NOT_REACHED", "head_height", "2"),
-    ({"account": ABSENT, "at_height": 1}, "HISTORY_NOT_KEPT", "oldest_height", "2"),
     (
         {"receipt": pb.ReceiptPlace(height=U64_MAX)},
         *("HEIGHT_NOT_REACHED", "height", str(U64_MAX)),

@@ -17,7 +17,6 @@ from node.client import Wallet
 from node.query import (
     EndedTimer,
     HeightNotReached,
-    HistoryNotKept,
     LiveTimer,
     Missing,
     NotFound,
@@ -29,18 +28,6 @@ from node.query import (
 
 ALICE, BOB = Wallet.dev(0), Wallet.dev(1)
 ABSENT = b"\x99" * 20
-
-
-def test_state_is_answered_at_the_head_alone(chain):
-    chain.block()
-    chain.block()
-    query.require_head(chain.state, None)
-    query.require_head(chain.state, 2)
-    with pytest.raises(HistoryNotKept) as error:
-        query.require_head(chain.state, 1)
-    assert (error.value.height, error.value.oldest_height) == (1, 2)
-    with pytest.raises(HeightNotReached):
-        query.require_head(chain.state, 3)
 
 
 def test_status_names_genesis_head_and_what_is_in_force_next(chain):

@@ -41,8 +41,8 @@ def test_status_says_where_the_chain_stands(run_node):
             status = await client.status()
             assert (status.chain_name, status.chain_id) == ("devnet", 100)
             assert status.node_version == node.__version__
-            assert status.head.height == status.oldest_state_height == 3
-            assert status.oldest_block_height == 0
+            assert status.head.height == 3
+            assert status.oldest_state_height == status.oldest_block_height == 0
             assert status.mining_mode == queries_pb2.MINING_MODE_INSTANT
             assert (status.dev, status.rules) == (True, "fifo")
             assert int(status.next_basefee_cycle) < int(status.head.basefee_cycle)
@@ -212,16 +212,37 @@ def test_unknown_things_are_not_found_and_malformed_ids_refused(run_node, source
     asyncio.run(scenario())
 
 
-def test_state_below_the_head_is_not_kept(run_node):
+def test_recent_heights_answer_with_their_own_state(run_node, source):
+    """Interface §1: each method with `at_height`; other heights name the oldest."""
+
     async def scenario():
         async with run_node() as served, AsyncApi(served.url) as client:
-            await client.mine(2)
+            actor = await deploy(client, source)
+            first = (await client.status()).head.height
+            await call(client, actor, "say", b"hi")
+            await call(client, actor, "start", b"\x63")
+            await client.mine(3)
             channel = served.channel()
             stub = queries_pb2_grpc.QueryServiceStub(channel)
-            request = queries_pb2.GetAccountRequest(address=ALICE.address, at_height=2)
-            assert (await stub.GetAccount(request)).balance == str(10**15)
-            request.at_height = 1
-            with pytest.raises(Exception, match="oldest is 2"):
+            timers = timers_pb2_grpc.TimerServiceStub(channel)
+            for passed, stored, armed in ((0, 0, 0), (1, 1, 0), (2, 1, 1)):
+                where = {"at_height": first + passed}
+                entries = queries_pb2.ListStorageRequest(actor=actor, **where)
+                assert len((await stub.ListStorage(entries)).entries) == stored
+                said = queries_pb2.CallReadOnlyRequest(
+                    actor=actor, handler="said", **where
+                )
+                assert bool((await stub.CallReadOnly(said)).value) is bool(stored)
+                who = queries_pb2.GetAccountRequest(address=ALICE.address, **where)
+                assert (await stub.GetAccount(who)).nonce == 1 + passed
+                what = queries_pb2.GetActorRequest(address=actor, **where)
+                assert (await stub.GetActor(what)).live_timers == armed
+                live = await timers.ListTimers(timers_pb2.ListTimersRequest(**where))
+                assert len(live.timers) == armed
+            await client.mine(100)
+            request = queries_pb2.GetAccountRequest(address=ALICE.address, at_height=1)
+            oldest = (await client.status()).oldest_state_height
+            with pytest.raises(Exception, match=f"oldest is {oldest}"):
                 await stub.GetAccount(request)
             await channel.close()
 

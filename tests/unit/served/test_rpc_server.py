@@ -115,7 +115,7 @@ def test_a_stopped_server_does_not_answer(run_node):
 
 
 def test_too_many_reads_are_refused(run_node, monkeypatch):
-    async def refuse(_function):
+    async def refuse(_function, _at_height):
         raise TooManyReads("32 reads wait already")
 
     async def scenario():
