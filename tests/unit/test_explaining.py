@@ -1,11 +1,13 @@
 """Explanations: what was recorded, told in order, in words, and within bounds (D17)."""
 
+from dataclasses import replace
+
 import pytest
 
 from node import history, query
 from node.chain.timers.timer import Decision
 from node.primitives.codec import encode as cbor
-from node.query import Missing, NotFound, explaining
+from node.query import Missing, NotFound, explaining, telling
 from node.testing import Devnet
 from tests.spec.puppets import SCHEDULER, schedule, schedule_all
 
@@ -295,3 +297,20 @@ def test_a_block_above_the_head_is_refused(chain):
         query.explain_block(chain.state, 5)
     with pytest.raises(ValueError, match="0 to 0 exist"):
         chain.explain_block(5)
+
+
+def test_every_decision_has_its_sentence():
+    assert set(telling._TELLERS) == set(Decision)
+
+
+def test_a_record_of_an_older_node_is_told_as_far_as_it_goes(chain, actor):
+    """Its decisions have no sequence: the order is that of the trace."""
+    schedule_all(actor, *[(20, b"", {}) for _ in range(2)])
+    chain.mine_until(20)
+    older = [
+        replace(d, numbers={k: n for k, n in d.numbers.items() if k != "sequence"})
+        for d in chain.last.trace
+    ]
+    told = query.explain_trace(20, older)
+    assert list(told.due) == older
+    assert "1. 0x" in query.tell_block(told)
