@@ -59,6 +59,10 @@ class BlockContext:
     timer_sequence: int
     floor: bytes
     """A key of the calendar below which nothing lives: where looking begins."""
+    oldest_message: int = 0
+    """A height below which no waiting message was queued: where looking begins."""
+    oldest_left: int = 0
+    """The same for the next block, once this one has delivered."""
     is_any_due: bool = True
     """Whether a timer was due; True where nobody has looked."""
     messages_queued: int = 0

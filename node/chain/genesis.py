@@ -211,7 +211,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
         writes=journal.write_set() | tree_writes,
         undo=WriteSet(),  # nothing was before it
         use=LaneUse(0, 0, 0, 0, 0, 0, 0),
-        known=Known(params, state_root, globals_, keys.TIMER_PREFIX, None),
+        known=Known(params, state_root, globals_, keys.TIMER_PREFIX, 0, None),
         encodings=encode_results((), ()),
         basefee_config=params.basefee_config,
     )

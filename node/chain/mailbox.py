@@ -211,14 +211,16 @@ def due_messages(block: BlockContext, kind: ReceiptKind) -> Iterator[PendingMess
     if not is_any_pending(block.journal):
         return
     prefix = dict(_PARTS)[kind]
+    start = prefix + keys.height8(block.oldest_message)
     stop = prefix + keys.height8(block.height)
-    for key, record in block.journal.range(prefix, stop):
+    for key, record in block.journal.range(start, stop):
         message = decode_message(key, record)
         if block.height - message.queued_at > MESSAGE_AGE_BLOCKS_MAX:
             drop(block, message)
         elif fits(block, message):
             yield message
         else:
+            block.oldest_left = min(block.oldest_left, message.queued_at)
             return
 
 

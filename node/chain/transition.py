@@ -87,6 +87,8 @@ class Known:
     globals: Globals
     floor: bytes
     """A key below which no timer lives."""
+    oldest_message: int
+    """A height below which no waiting message was queued."""
     governed: Governed | None
     """None if the block that made the state may have changed it."""
 
@@ -364,6 +366,8 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         due_queue=state.caches.due,
         timer_sequence=before.timer_sequence,
         floor=keys.TIMERS_STOP if is_calendar_empty(state.snapshot) else known.floor,
+        oldest_message=known.oldest_message,
+        oldest_left=height,
     )
     if rules != rules_before:
         RULE_SETS[rules_before].leave(block)
@@ -475,7 +479,7 @@ def _known_of(state: State) -> Known:
     known, root = state.caches.known, state.head.state_root
     if known is None or known.state_root != root or known.params is not state.params:
         globals_ = load_globals(state.snapshot)
-        return Known(state.params, root, globals_, keys.TIMER_PREFIX, None)
+        return Known(state.params, root, globals_, keys.TIMER_PREFIX, 0, None)
     return known
 
 
@@ -484,7 +488,9 @@ def _known_after(
 ) -> Known:
     is_changed = any(map(is_governed, writes.changes))
     governed = None if is_changed else block.governed
-    return Known(block.params, state_root, after, _floor(block), governed)
+    return Known(
+        block.params, state_root, after, _floor(block), block.oldest_left, governed
+    )
 
 
 def _floor(block: BlockContext) -> bytes:

@@ -1,5 +1,7 @@
 """Deferred messages: D14, and what D13 says of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from node.chain import mailbox
@@ -7,6 +9,7 @@ from node.chain.block import ReceiptKind
 from node.chain.mailbox import pending_messages
 from node.chain.params import MESSAGE_AGE_BLOCKS_MAX
 from node.chain.transaction import ExecuteActor, SetBalance
+from node.chain.transition import Caches, build_block
 from node.primitives import codec
 from node.testing import Devnet
 
@@ -385,6 +388,20 @@ def test_the_first_that_does_not_fit_blocks_its_part_only(small_lane):
     small_lane.mine()
     assert heard(small_lane.mine()) == [b"mail"]
     assert heard(small_lane.mine()) == [b"large", b"small"]
+
+
+def test_looking_begins_at_the_oldest_message_that_waits(small_lane):
+    """What was delivered is not passed again; who does not know that agrees (D24)."""
+    actor = small_lane.deploy(SENDER)
+    send(actor, *[("burn", b"", 10_000, 100)] * 10)
+    queued_at = small_lane.height
+    small_lane.mine()
+    known = small_lane.state.caches.known
+    assert known.oldest_message == queued_at, "two of ten did not fit"
+    forgetful = replace(small_lane.state, caches=Caches())
+    assert build_block(forgetful, ()).header == small_lane.mine().header
+    known = small_lane.state.caches.known
+    assert known.oldest_message == small_lane.height, "nothing waits"
 
 
 def test_a_payer_may_have_two_lanes_waiting(small_lane):
