@@ -92,6 +92,16 @@ os._exit(9)
         assert store.snapshot().get(b"unsynced") == b"2"
 
 
+def test_a_long_log_is_made_a_table_when_the_store_is_closed(folder):
+    """The next start reads no log again, and finds everything."""
+    values = {f"s{number}": os.urandom(1_000) for number in range(3_000)}
+    fill(folder, **values)
+    assert sum(log.stat().st_size for log in folder.glob("*.log")) == 0
+    with LevelStore(folder) as store:
+        pairs = dict(store.snapshot().range(b"", b"\xff"))
+        assert pairs == {name.encode(): data for name, data in values.items()}
+
+
 def test_a_torn_log_loses_whole_commits_only(folder):
     """A batch that the power cut short was never there."""
     with LevelStore(folder) as store:
