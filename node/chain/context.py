@@ -41,6 +41,20 @@ class QueuedFire:
         return self.price.cost(self.cycles_limit, cells_limit)
 
 
+@dataclass(frozen=True, slots=True)
+class LaneUse:
+    """What a block used of its budgets (D8, D43)."""
+
+    user_cycles: int
+    timer_cycles: int
+    deferred_cycles: int
+    gc_cycles: int
+    cycles: int
+    cells: int
+    writes: int
+    agent_cycles: int = 0
+
+
 @dataclass(slots=True)
 class BlockContext:
     """Working memory of one block."""
@@ -119,6 +133,19 @@ class BlockContext:
             + self.timer_cycles
             + self.agent_cycles
             + self.deferred_cycles
+        )
+
+    def use(self) -> LaneUse:
+        """What was used so far."""
+        return LaneUse(
+            user_cycles=self.user_cycles,
+            timer_cycles=self.timer_cycles,
+            deferred_cycles=self.deferred_cycles,
+            gc_cycles=self.gc_cycles,
+            cycles=self.cycles,
+            cells=self.cells,
+            writes=self.writes,
+            agent_cycles=self.agent_cycles,
         )
 
     def emit(self, topic: str, **numbers: codec.Value) -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from node.chain.accounts import Account, save_account
 from node.chain.block import Block, Header, encode_results
+from node.chain.context import LaneUse
 from node.chain.errors import InvalidGenesis
 from node.chain.globals import (
     RULES_AT_GENESIS,
@@ -31,7 +32,7 @@ from node.chain.params import (
     TimerConfig,
 )
 from node.chain.timers.rules import RULE_SETS
-from node.chain.transition import BlockResult, Known, LaneUse
+from node.chain.transition import BlockResult, Known
 from node.primitives import codec
 from node.primitives.crypto import blake2b256, dev_private_key, public_key_address
 from node.primitives.merkle import EMPTY_ROOT

@@ -32,7 +32,7 @@ from node.chain.block import (
     encode_results,
     list_root,
 )
-from node.chain.context import BlockContext
+from node.chain.context import BlockContext, LaneUse
 from node.chain.deferred import run_part
 from node.chain.errors import InvalidBlock, InvalidTransaction
 from node.chain.execution import execute_transaction
@@ -101,20 +101,6 @@ class State:
     head: Header
     snapshot: Snapshot
     caches: Caches = field(default_factory=Caches)
-
-
-@dataclass(frozen=True, slots=True)
-class LaneUse:
-    """What a block used of its budgets (D8, D43)."""
-
-    user_cycles: int
-    timer_cycles: int
-    deferred_cycles: int
-    gc_cycles: int
-    cycles: int
-    cells: int
-    writes: int
-    agent_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +319,7 @@ def _seal(
         rejected=tuple(rejected),
         writes=writes | tree_writes,
         undo=block.journal.undo(writes.changes) | tree_undo,
-        use=_use(block),
+        use=block.use(),
         known=_known_after(block, state_root, after, writes),
         encodings=encodings,
         basefee_config=block.basefee_config,
@@ -454,19 +440,6 @@ def _header(
         receipts_root=list_root(encodings.receipts),
         events_root=list_root(encodings.events),
         state_root=state_root,
-    )
-
-
-def _use(block: BlockContext) -> LaneUse:
-    return LaneUse(
-        user_cycles=block.user_cycles,
-        timer_cycles=block.timer_cycles,
-        deferred_cycles=block.deferred_cycles,
-        gc_cycles=block.gc_cycles,
-        cycles=block.cycles,
-        cells=block.cells,
-        writes=block.writes,
-        agent_cycles=block.agent_cycles,
     )
 
 
