@@ -5,7 +5,7 @@ A pure function of the desugared tree (sandbox.md, rule 2), linear in its size: 
 """
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from pvm import costs, language, syntax
@@ -231,7 +231,8 @@ def _own(  # noqa: C901, PLR0911, PLR0912 - a line for each kind of node
                 + costs.DICT_DISPLAY_BYTES_PER_ITEM * len(keys),
             )
         case ast.JoinedStr(values=parts):
-            return Price(costs.F_STRING + sum(map(_part_cycles, parts)), 0)
+            cycles = costs.F_STRING + sum(map(_part_cycles, parts))
+            return Price(cycles, _text_bytes(parts))
         case ast.Yield():
             return Price(costs.YIELD, 0)
         case _:
@@ -275,6 +276,17 @@ def _part_cycles(part: ast.expr) -> int:
     ):
         return costs.F_STRING_PER_FIELD + costs.F_STRING_PER_FORM
     return costs.F_STRING_PER_FIELD
+
+
+def _text_bytes(parts: Sequence[ast.expr]) -> int:
+    """Memory of an f-string that may be longer than what is free.
+
+    A field of a short text has not paid for it; a longer one has, for itself.
+    """
+    texts = [part for part in parts if isinstance(part, ast.Constant)]
+    length = sum(map(_part_cycles, texts))
+    length += costs.TEXT_FREE * (len(parts) - len(texts))
+    return costs.TEXT_BYTES + length if length > costs.TEXT_FREE else 0
 
 
 _STORING_METHODS = frozenset({"append", "add", "insert", "setdefault"})
