@@ -4,7 +4,7 @@ import base64
 import json
 
 from node.chain.block import Event, Receipt, ReceiptKind
-from node.chain.transition import BlockResult
+from node.chain.transition import BlockResult, head_globals
 from node.primitives import codec
 from node.testing import Actor, Devnet
 
@@ -117,3 +117,47 @@ def route(handler: str, payload: bytes = b"") -> bytes:
     """A payload that names its handler (CIP-5 §4.2)."""
     inner = base64.b64encode(payload).decode()
     return json.dumps({"_handler": handler, "_payload": inner}).encode()
+
+
+# --- under the rules `auction` --------------------------------------------------------
+
+AUCTION = {
+    "activations": [{"height": 0, "rules": "auction"}],
+    "basefee_config": {"min_basefee": 1_000},
+}
+"""Genesis overrides: `auction` from the start, cycle and cell basefee stay at 1,000."""
+
+WORKER = (
+    SCHEDULER
+    + '''
+    def burn(self, payload):
+        """Uses so many cycles, or all it has."""
+        pvm_host.charge_gas(pvm_host.cbor_decode(payload))
+
+    def meddle(self, payload):
+        """Cancels one timer, or extends it."""
+        timer_id, expires_at = pvm_host.cbor_decode(payload)
+        if expires_at:
+            pvm_host.extend_timer(timer_id, expires_at)
+        else:
+            pvm_host.cancel_timer(timer_id)
+'''
+)
+"""A Scheduler whose fires can be told to use cycles, or to meddle with others."""
+
+ALL = route("burn", codec.encode(2**29))
+"""A payload whose fire uses its whole limit and fails."""
+
+
+def put_off(result: BlockResult, reason: str) -> list[bytes]:
+    """Ids of the timers that a block put off for a reason."""
+    return [
+        d.timer_id
+        for d in result.trace
+        if d.decision.value == "put_off" and d.reason == reason
+    ]
+
+
+def lane(chain: Devnet) -> int:
+    """The timer lane's basefee in the next block."""
+    return head_globals(chain.state).basefee_lane

@@ -1,0 +1,242 @@
+"""CIP-1 version 3 §13: each row of the table, across the activation and without it."""
+
+from dataclasses import replace
+
+import pytest
+
+from node.chain.globals import load_globals, load_rules
+from node.chain.timers import due_index, fairness
+from node.chain.transaction import ScheduleActivation, UpdateTimerConfig
+from tests.spec.puppets import (
+    ALL,
+    AUCTION,
+    WORKER,
+    decisions,
+    fired_payloads,
+    fires,
+    lane,
+    put_off,
+    refusal,
+    said,
+    schedule,
+    schedule_all,
+)
+
+ACTIVATION = 12
+STEADY = {"basefee_config": AUCTION["basefee_config"]}
+
+
+@pytest.fixture
+def pair(devnet):
+    """Two chains that do the same; one activates `auction` at a height."""
+    activations = [{"height": ACTIVATION, "rules": "auction"}]
+    chains = devnet(**STEADY), devnet(**STEADY, activations=activations)
+    actors = [chain.deploy(WORKER, value="900 CBY") for chain in chains]
+    return list(zip(chains, actors, strict=True))
+
+
+def both(pair, act):
+    return [act(chain, actor) for chain, actor in pair]
+
+
+def require_same_until(pair, height):
+    """What happened before the activation is the same on both chains."""
+    (plain, _), (activated, _) = pair
+    for one, other in zip(plain.results, activated.results, strict=False):
+        if max(one.header.height, other.header.height) >= height:
+            return
+        assert (one.header.height, one.receipts, one.events, one.trace) == (
+            other.header.height,
+            other.receipts,
+            other.events,
+            other.trace,
+        )
+
+
+def test_13_2_inclusion_order(pair):
+    """§13.2: "FIFO by insertion" → "Sort by effective_priority"."""
+    entries = [
+        (height, b"%d-%d" % (height, p), {"max_priority_fee_per_cycle": p})
+        for height in (ACTIVATION - 1, ACTIVATION)
+        for p in (1, 5, 3)
+    ]
+    both(pair, lambda _, actor: schedule_all(actor, *entries))
+    both(pair, lambda chain, _: chain.mine_until(ACTIVATION))
+    require_same_until(pair, ACTIVATION)
+    plain, activated = both(pair, lambda _, actor: fired_payloads(actor))
+    assert plain == [b"11-1", b"11-5", b"11-3", b"12-1", b"12-5", b"12-3"]
+    assert activated == [b"11-1", b"11-5", b"11-3", b"12-5", b"12-3", b"12-1"]
+
+
+def test_13_2_bid_field(pair):
+    """§13.2: "Accepted, ignored" → "Rejected: TimerArgDeprecated"."""
+    timers = both(pair, lambda _, actor: schedule(actor, 99, bid=7))
+    for (chain, _), timer in zip(pair, timers, strict=True):
+        (event,) = chain.events("TimerArgDeprecated")
+        assert said(event)["timer_id"] == timer
+        chain.mine_until(ACTIVATION - 1)
+    require_same_until(pair, ACTIVATION)
+    (plain, before), (_, after) = pair
+    assert plain.timer(schedule(before, 99, bid=7)) is not None
+    assert refusal(after, 99, bid=7) == "TimerArgDeprecated"
+
+
+def test_13_2_timer_lane_basefee(pair):
+    """§13.2: "Equal to global cycle basefee" → "EIP-1559 dynamics"."""
+    full = [(ACTIVATION, ALL, {"gas_limit": 250_000})] * 24
+    both(pair, lambda _, actor: schedule_all(actor, *full))
+    both(pair, lambda chain, _: chain.mine_until(ACTIVATION + 3))
+    require_same_until(pair, ACTIVATION)
+    (plain, _), (activated, _) = pair
+    assert {r.header.basefee_lane for r in plain.results} == {0}
+    assert all(r.burned_lane == 0 for r in plain.receipts())
+    of = {r.header.height: r.header for r in activated.results}
+    assert of[ACTIVATION].basefee_lane == of[ACTIVATION].basefee_cycle == 1_000
+    assert [of[ACTIVATION + i].basefee_lane for i in (1, 2, 3)] == [1_125, 1_265, 1_423]
+
+
+def test_ovw_1001_to_1802_in_five_full_blocks_of_a_chain(devnet):
+    """OVW: "lane basefee 1,001 → 1,802 in five full blocks"."""
+    chain = devnet(
+        basefee_cycle=1_001,
+        basefee_config={"min_basefee": 1_001},
+        activations=[{"height": ACTIVATION, "rules": "auction"}],
+    )
+    actor = chain.deploy(WORKER, value="900 CBY")
+    schedule_all(actor, *[(ACTIVATION, ALL, {"gas_limit": 250_000})] * 40)
+    chain.mine_until(ACTIVATION + 4)
+    assert chain.result_at(ACTIVATION).header.basefee_lane == 1_001
+    assert lane(chain) == 1_802
+
+
+def test_13_2_default_gba(pair):
+    """§13.2: "Underspecified" → "two-line estimator"; "existing callers … work"."""
+    both(
+        pair,
+        lambda _, actor: schedule_all(
+            actor,
+            (ACTIVATION, b"tip", {"max_priority_fee_per_cycle": 30}),
+            (ACTIVATION + 1, b"classic", {}),
+        ),
+    )
+    both(pair, lambda chain, _: chain.mine_until(ACTIVATION + 1))
+    require_same_until(pair, ACTIVATION)
+    (plain, _), (activated, _) = pair
+    assert [f.price.cycle_tip for f in fires(plain.last)] == [0]
+    assert [f.price.cycle_tip for f in fires(activated.last)] == [30]
+
+
+def test_13_2_per_timer_cap(pair):
+    """§13.2: "550_000" → "250_000": defaulted limits follow, stated ones wait (D23)."""
+    entries = [
+        (ACTIVATION, b"default", {}),
+        (ACTIVATION, b"over", {"gas_limit": 400_000}),
+    ]
+    ids = both(pair, lambda _, actor: schedule_all(actor, *entries))
+    both(pair, lambda chain, _: chain.mine_until(ACTIVATION))
+    require_same_until(pair, ACTIVATION)
+    (plain, before), (activated, after) = pair
+    assert [f.cycles_limit for f in fires(plain.last)] == [550_000, 400_000]
+    assert [f.cycles_limit for f in fires(activated.last)] == [250_000]
+    over = ids[1][1]
+    assert put_off(activated.last, "cap") == [over]
+    assert decisions(activated, over) == ["scheduled", "put_off", "slept"]
+    (event,) = activated.events("TimerDeferredOverCap")
+    assert said(event) == {"timer_id": over, "limit": 400_000, "cap": 250_000}
+    assert activated.mine().is_empty
+    assert plain.timer(schedule(before, 99, gas_limit=550_000)) is not None
+    assert refusal(after, 99, gas_limit=250_001) == "InvalidInput"
+    # A cap that is raised wakes it.
+    activated.submit(UpdateTimerConfig(_raised(activated)))
+    activated.mine(2)
+    assert decisions(activated, over)[3:] == ["woke", "fired"]
+
+
+def _raised(chain):
+    return replace(chain.params.timer_config, max_cycles_per_fire_auction=400_000)
+
+
+def test_13_2_fairness(pair):
+    """§13.2: "None" → "W(actor) ∈ [1, 2], 1,000-block window"."""
+    both(
+        pair,
+        lambda _, actor: schedule_all(
+            actor, (ACTIVATION - 1, b"a", {}), (ACTIVATION, b"b", {})
+        ),
+    )
+    both(pair, lambda chain, _: chain.mine_until(ACTIVATION))
+    require_same_until(pair, ACTIVATION)
+    (plain, actor), (activated, other) = pair
+    assert fairness.found_sums(plain.state.snapshot) == {}
+    assert "weight_ppm" not in plain.last.trace[0].numbers
+    # The window is freshly initialised: everybody has the maximum boost.
+    assert activated.last.trace[0].numbers["weight_ppm"] == 2_000_000
+    assert fairness.recent_fires(activated.state.snapshot, other.address) == 1
+    assert fired_payloads(actor) == fired_payloads(other) == [b"a", b"b"]
+
+
+def test_13_2_scheduled_timers_stay_and_wait_by_their_old_terms(pair):
+    """§13.2: "stay in their buckets"; what `fifo` let pass stays (D31)."""
+    ids = both(
+        pair,
+        lambda _, actor: schedule_all(
+            actor,
+            (ACTIVATION, b"low", {"max_fee_per_cycle": 400}),
+            (ACTIVATION, b"zero", {"max_fee_per_cycle": 0, "expires_at": 90}),
+            (ACTIVATION, b"huge", {"max_fee_per_cycle": 2**128 - 1}),
+        ),
+    )
+    both(pair, lambda chain, _: chain.mine_until(ACTIVATION))
+    (plain, _), (activated, actor) = pair
+    assert len(fires(plain.last)) == 3
+    assert fired_payloads(actor) == [b"huge"]
+    low, zero, _ = ids[1]
+    activated.advance(until_idle=200)
+    low_at = next(h for h, d in activated.decisions(low) if d.decision == "fired")
+    assert activated.result_at(low_at).header.basefee_lane <= 400
+    assert activated.result_at(low_at - 1).header.basefee_lane > 400
+    expired_at, expired = activated.decisions(zero)[-1]
+    assert (expired_at, expired.decision) == (91, "expired")
+
+
+def test_13_1_every_timer_needs_its_reserve(pair):
+    """§13.1: callers "will receive TimerCancelledInsufficientFunds on first fire"."""
+    for chain, _ in pair:
+        poor = chain.deploy(WORKER, value="0.1 CBY", salt=b"2" * 32)
+        schedule(poor, ACTIVATION)
+        chain.mine_until(ACTIVATION)
+        assert len(chain.events("TimerCancelledInsufficientFunds")) == 1
+
+
+def test_13_2_the_activation_is_one_governance_step_and_can_be_undone(devnet):
+    """§13.2: "a single governance proposal"; D29: leaving deletes."""
+    chain = devnet(**STEADY)
+    actor = chain.deploy(WORKER, value="900 CBY")
+    first = chain.height + 6
+    chain.submit(ScheduleActivation(first, "auction"))
+    chain.mine()
+    chain.submit(ScheduleActivation(first + 4, "fifo"))
+    chain.mine()
+    schedule_all(
+        actor,
+        (first, b"in", {}),
+        (first + 1, b"slow", {"max_fee_per_cycle": 0}),
+    )
+    assert lane(chain) == 0
+    chain.mine_until(first + 3)
+    assert load_rules(chain.state.snapshot, chain.height) == "auction"
+    assert lane(chain) > 0
+    assert list(due_index.found(chain.state.snapshot))
+    chain.mine()
+    globals_ = load_globals(chain.state.snapshot)
+    assert (globals_.basefee_lane, globals_.p50_priority) == (0, 0)
+    assert chain.head.basefee_lane == 0
+    assert list(due_index.found(chain.state.snapshot)) == []
+    assert fairness.found_sums(chain.state.snapshot) == {}
+    assert fairness.expected_sums(chain.state.snapshot) == {}
+    assert fired_payloads(actor) == [b"in", b"slow"]
+    with chain.snapshot():
+        chain.submit(ScheduleActivation(chain.height + 3, "auction"))
+        chain.mine(4)
+        assert chain.head.basefee_lane > 0
+    assert lane(chain) == 0
