@@ -247,6 +247,7 @@ def _make_engine(config: NodeConfig, opened: Opened, parts: EngineParts) -> Engi
         pace_ms=interval_ms if config.pace_ms is None else config.pace_ms,
         is_dev_admitted=config.is_dev_served,
         is_auto_timers=config.is_auto_timers,
+        keep_blocks=config.keep_blocks,
         pool=config.pool,
         feed=config.feed,
     )

@@ -49,6 +49,9 @@ GENESIS_BYTES_MAX = 16 << 20
 """Of a genesis file: some hundred thousand balances."""
 
 PORT_MAX = 65_535
+KEEP_BLOCKS_MIN = 64
+"""As many as can be taken back without a named snapshot."""
+
 PACE_MS_MAX = 3_600_000
 """An hour between two blocks; longer is mode `manual`."""
 
@@ -150,6 +153,8 @@ class NodeConfig:
     """Whether it advances to the next timer by itself when nothing is pending."""
     is_dev_served: bool = True
     """Whether a development chain serves `DevService` and impersonates senders."""
+    keep_blocks: int | None = None
+    """Of how many heights below the head all is kept; None: of all."""
     is_verified: bool = False
     """Whether everything the folder holds is recomputed before it is served."""
     ready_file: Path | None = None
@@ -168,6 +173,10 @@ class NodeConfig:
         """Check what one field cannot know of itself."""
         if self.pace_ms is not None and not 1 <= self.pace_ms <= PACE_MS_MAX:
             raise ConfigError("--pace is from 1ms to 1h")
+        if self.keep_blocks is not None and self.keep_blocks < KEEP_BLOCKS_MIN:
+            raise ConfigError(
+                f"--keep-blocks is at least {KEEP_BLOCKS_MIN}, which can be taken back"
+            )
         for listen in (self.grpc_listen, self.http_listen):
             if listen is not None and not 0 <= listen.port <= PORT_MAX:
                 raise ConfigError(f"a port is from 0 to {PORT_MAX}")

@@ -67,6 +67,7 @@ __all__ = [
     "load_trace",
     "load_transaction_location",
     "record",
+    "timer_life_keys",
     "undo",
 ]
 
@@ -380,14 +381,8 @@ def load_timer_life(
     snapshot: Snapshot, timer_id: bytes, latest: int | None = None
 ) -> list[PlacedDecision]:
     """The same with their places; the first and the so many `latest` ones."""
-    prefix = keys.timer_history(timer_id)[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
-    at = len(prefix)
-    # An id can be the beginning of a longer one: keys of another length are not its.
-    pairs = (
-        (key[at:], entry)
-        for key, entry in snapshot.range(prefix, keys.prefix_stop(prefix))
-        if len(key) == at + keys.HEIGHT_BYTES + _INDEX_BYTES
-    )
+    at = -keys.HEIGHT_BYTES - _INDEX_BYTES
+    pairs = ((key[at:], entry) for key, entry in _life(snapshot, timer_id))
     kept = [*islice(pairs, 1), *deque(pairs, latest)]
     return [
         PlacedDecision(
@@ -397,6 +392,20 @@ def load_timer_life(
         )
         for place, entry in kept
     ]
+
+
+def timer_life_keys(snapshot: Snapshot, timer_id: bytes) -> Iterator[bytes]:
+    """The keys under which that life is kept."""
+    return (key for key, _ in _life(snapshot, timer_id))
+
+
+def _life(snapshot: Snapshot, timer_id: bytes) -> Iterator[tuple[bytes, bytes]]:
+    whole = keys.timer_history(timer_id)
+    prefix = whole[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
+    # An id can be the beginning of a longer one: keys of another length are not its.
+    for key, entry in snapshot.range(prefix, keys.prefix_stop(prefix)):
+        if len(key) == len(whole):
+            yield key, entry
 
 
 def load_put_offs(

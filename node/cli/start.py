@@ -34,6 +34,7 @@ class _Flags(TypedDict):
     no_dev: bool
     accounts: int | None
     account_balance: str | None
+    keep_blocks: int | None
     verify: bool
     ready_file: Path | None
     log_format: str
@@ -102,6 +103,12 @@ class _Flags(TypedDict):
     "--account-balance",
     metavar="AMOUNT",
     help="What each has.  [default: of the genesis: 1000000 CBY]",
+)
+@click.option(
+    "--keep-blocks",
+    type=int,
+    metavar="N",
+    help="Forget what happened in blocks more than N heights back.  [default: all]",
 )
 @click.option(
     "--verify",
@@ -214,6 +221,7 @@ def _config(flags: _Flags) -> "NodeConfig":
         is_auto_timers=flags["auto_timers"],
         is_dev_served=not flags["no_dev"],
         pace_ms=None if flags["pace"] is None else parse_duration_ms(flags["pace"]),
+        keep_blocks=flags["keep_blocks"],
         is_verified=flags["verify"],
         ready_file=flags["ready_file"],
         log_format=LogFormat(flags["log_format"]),

@@ -135,6 +135,12 @@ def require_contents(snapshot: Snapshot, height: int) -> None:
         raise HistoryNotKept(height, oldest, "what happened in")
 
 
+def receipt_at(snapshot: Snapshot, height: Height, index: int) -> Receipt | None:
+    """One receipt of a block; None where they are not kept."""
+    receipts, _ = load_results(snapshot, height)
+    return receipts[index] if height >= load_oldest(snapshot).contents else None
+
+
 def is_in_chain(snapshot: Snapshot, height: int, block_hash: bytes) -> bool:
     """Whether the block at a height, or the run that it lies in, has this hash."""
     header = load_header_over(snapshot, height)

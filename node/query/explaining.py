@@ -18,12 +18,11 @@ from node.chain.transition import State
 from node.history import (
     PlacedDecision,
     load_put_offs,
-    load_results,
     load_timer_life,
     load_trace,
 )
 from node.primitives.types import Address, Height, TimerId
-from node.query.blocks import require_contents
+from node.query.blocks import receipt_at, require_contents
 from node.query.errors import HeightNotReached, Missing, NotFound
 from node.query.timers import LiveTimer, placed
 
@@ -147,8 +146,8 @@ def _with_receipt(state: State, height: Height, decision: TimerDecision) -> Step
     """A step with its receipt; an extension changed nothing but the expiry."""
     if decision.receipt_index is None or decision.decision is Decision.EXTENDED:
         return Step(height, decision)
-    receipts, _ = load_results(state.snapshot, height)
-    return Step(height, decision, receipts[decision.receipt_index])
+    receipt = receipt_at(state.snapshot, height, decision.receipt_index)
+    return Step(height, decision, receipt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from node.chain.timers.calendar import load_timer
 from node.chain.timers.tiers import Tier, bucket_of, tier_of
 from node.chain.timers.timer import Decision, Timer, TimerDecision, decode_timer
 from node.chain.transition import State
-from node.history import decisions_between, load_results, load_timer_decisions
+from node.history import decisions_between, load_timer_decisions
 from node.primitives.types import Address, Height
+from node.query.blocks import receipt_at
 from node.query.errors import Missing, NotFound
 from node.query.pages import Budget, Page
 from node.state import keys
@@ -72,8 +73,7 @@ def _receipt_of(
 ) -> Receipt | None:
     if decision.receipt_index is None:
         return None
-    receipts, _ = load_results(state.snapshot, height)
-    return receipts[decision.receipt_index]
+    return receipt_at(state.snapshot, height, decision.receipt_index)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from node import history
 from node.chain.block import Header
 from node.chain.transition import BlockResult
 from node.primitives.types import Hash32, Height
+from node.runtime.pruning import prune
 from node.state import keys, snapshots, undo
 from node.state.snapshots import NamedSnapshot
 from node.state.store import Snapshot, Store, WriteSet
@@ -53,10 +54,12 @@ _CLEARING = b""
 class ChainStore:
     """A store with one chain in it, which grows and goes back by whole blocks."""
 
-    __slots__ = ("_store", "_trail")
+    __slots__ = ("_store", "_trail", "keep_blocks")
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, keep_blocks: int | None = None) -> None:
         self._store = store
+        self.keep_blocks = keep_blocks
+        """Of how many heights below the head all is kept; None: of all."""
         self._trail: undo.Trail | None = None
 
     # --- blocks ----------------------------------------------------------------------
@@ -77,6 +80,9 @@ class ChainStore:
             result.undo | history.undo(recorded, head),
         )
         writes = result.writes | recorded | record
+        if self.keep_blocks is not None:
+            height = result.header.height
+            writes |= prune(snapshot, height, self.keep_blocks, trail.pinned)
         self._store.commit(writes, sync=not result.is_empty)
         self._trail = trail
         return self._store.snapshot()

@@ -90,7 +90,7 @@ class Engine:
         settings: EngineSettings,
     ) -> None:
         self._parts = parts
-        self._chain = ChainStore(parts.store)
+        self._chain = ChainStore(parts.store, settings.keep_blocks)
         self._genesis = genesis
         self._state = state
         self._past = Past(parts.store, state)
@@ -402,8 +402,10 @@ class Engine:
 
     async def _reset(self) -> Header:
         genesis, store, before = self._genesis, self._parts.store, self._state
+        keep = self._chain.keep_blocks
         return self._go_back(
-            await self._on_worker(lambda: reset(store, genesis, before)), "chain_reset"
+            await self._on_worker(lambda: reset(store, genesis, before, keep)),
+            "chain_reset",
         )
 
     async def _revert(self, name: str) -> Header:

@@ -64,6 +64,8 @@ class EngineSettings:
     says so."""
     pool: PoolLimits = field(default_factory=PoolLimits)
     feed: FeedLimits = field(default_factory=FeedLimits)
+    keep_blocks: int | None = None
+    """Of how many heights below the head all is kept; None: of all."""
     is_auto_timers: bool = False
     """Whether it advances to the next timer by itself when nothing is pending."""
 

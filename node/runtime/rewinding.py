@@ -32,10 +32,13 @@ class Rewound:
     """What waited in the pool at that height."""
 
 
-def reset(store: Store, genesis: Genesis, before: State) -> Rewound:
+def reset(
+    store: Store, genesis: Genesis, before: State, keep_blocks: int | None
+) -> Rewound:
     """Back to genesis; nothing else is left."""
     undone = tuple(ledger.list_committed(before.snapshot))
-    return Rewound(reset_chain(store, genesis), ChainStore(store), undone)
+    state = reset_chain(store, genesis)
+    return Rewound(state, ChainStore(store, keep_blocks), undone)
 
 
 def revert(chain: ChainStore, before: State, name: str) -> Rewound:
