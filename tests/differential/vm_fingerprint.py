@@ -1,6 +1,7 @@
 """Prints what the VM makes of the corpora: run under every supported interpreter."""
 
 import hashlib
+import json
 import sys
 from pathlib import Path
 
@@ -9,7 +10,24 @@ from pvm.testing import World
 
 ACTORS = Path(__file__).parents[1] / "actors"
 SCRIPTS = Path(__file__).parents[2] / "scripts"
+EXAMPLES = Path(__file__).parents[2] / "genesis" / "actors"
 CYCLES = 300_000
+_ADDRESS = "0x" + "07" * 20
+_ADDRESSES = ("beneficiary", "heir", "owner", "pong", "seller", "spender", "to")
+_NUMBERS = ("amount", "blocks", "instalments", "rounds", "supply")
+PAYLOADS = (
+    b"",
+    json.dumps(
+        {
+            **dict.fromkeys(_ADDRESSES, _ADDRESS),
+            **dict.fromkeys(_NUMBERS, 5),
+            "name": "Hay",
+            "quorum": 1,
+            "reporters": [_ADDRESS],
+        }
+    ).encode(),
+)
+"""Nothing, and what most of the example actors ask for."""
 
 
 def lines():
@@ -25,8 +43,27 @@ def lines():
                 continue
             world = World()
             result = world.call(world.add(code), "run", cycles=CYCLES)
-            used = (result.cycles_used, result.cells_used, result.memory_used)
-            yield f"{name} {digest} {result.outcome} {used}"
+            yield f"{name} {digest} {_told(result)}"
+    yield from _lines_of_examples()
+
+
+def _lines_of_examples():
+    """Each handler of the example actors, one after another on one state."""
+    for path in sorted(EXAMPLES.glob("*.py")):
+        world = World()
+        code = compile_actor(path.read_bytes())
+        actor = world.add(code)
+        for payload in PAYLOADS:
+            made = world.run(world.message(actor, ("deploy", "init"), payload))
+            yield f"{path.name} deployment {_told(made)}"
+            for handler in code.handlers:
+                result = world.call(actor, handler, payload, cycles=CYCLES)
+                yield f"{path.name} {handler} {_told(result)}"
+
+
+def _told(result):
+    used = (result.cycles_used, result.cells_used, result.memory_used)
+    return f"{result.outcome} {used} {result.effects}"
 
 
 def lines_of_benches():
@@ -42,8 +79,7 @@ def lines_of_benches():
         world = World()
         actor = world.add(source)
         result = world.call(actor, "run", cycles=20_000)
-        used = (result.cycles_used, result.cells_used, result.memory_used)
-        yield f"{name} {result.outcome} {used} {result.effects}"
+        yield f"{name} {_told(result)}"
 
 
 if __name__ == "__main__":
