@@ -6,17 +6,15 @@ makes.
 """
 
 import os
-import socket
 import subprocess
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.consoles import blocks
-from tests.e2e.project import ROOT, Devnet
+from tests.e2e.project import ROOT, Devnet, free_ports
 
 ENGINE_TOOL = ROOT.parent / "shared" / "tools" / "docker-engine"
 """Where there is no registry or no Docker, this makes an engine and a base image."""
@@ -56,14 +54,6 @@ def engine() -> dict[str, str]:
             why = getattr(error, "stderr", None) or error
             pytest.exit(NO_DOCKER.format(why=str(why).strip()), returncode=1)
     return {}
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 @pytest.fixture(scope="session")

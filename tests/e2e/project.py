@@ -1,17 +1,18 @@
 """A project of Docker Compose as a user has it: commands, and a client from outside."""
 
 import json
+import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from node.client import Api
 
-__all__ = ["DEADLINE_SECONDS", "ROOT", "Devnet", "wait_until"]
+__all__ = ["DEADLINE_SECONDS", "ROOT", "Devnet", "free_ports", "wait_until"]
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_SECONDS = 120
@@ -25,6 +26,14 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"not within {DEADLINE_SECONDS} s: {what}"
         pause.wait(0.02)
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,26 @@ from urllib.request import urlopen
 from uuid import uuid4
 
 import pytest
+import trustme
 
 from node.chain.transaction import Transfer
-from node.client import NodeError, NodeUnreachable, TransactionDropped, Wallet
+from node.client import Api, NodeError, NodeUnreachable, TransactionDropped, Wallet
 from node.primitives.types import Amount
 from node.rpc.v1 import types_pb2
 from tests.consoles import blocks, is_what_came, sessions
-from tests.e2e.project import DEADLINE_SECONDS, ROOT, wait_until
+from tests.e2e.project import (
+    DEADLINE_SECONDS,
+    ROOT,
+    Devnet,
+    free_ports,
+    wait_until,
+)
 
 pytestmark = pytest.mark.e2e
 
 README = (ROOT / "README.md").read_text()
+DOCKER = (ROOT / "docs" / "docker.md").read_text()
+TOKEN = "a-token-of-a-test"
 SCRAPED = (ROOT / "docker" / "prometheus.yml").read_text()
 SENDERS = range(1, 9)  # account 0 deploys
 KILLS = 3
@@ -166,6 +175,53 @@ def test_docker_does_what_the_readme_shows(devnet, folder):
     for command, answer in sessions(first):
         done = devnet.run("sh", "-c", command, cwd=folder)
         assert is_what_came(answer, done.stdout + done.stderr), (command, done)
+
+
+@pytest.fixture
+def guarded(devnet, tmp_path):
+    """A second project: the override that docs/docker.md prints, a real certificate."""
+    authority, files = trustme.CA(), tmp_path / "tls"
+    issued = authority.issue_cert("node", "127.0.0.1")
+    files.mkdir(mode=0o755)
+    (files / "cert.pem").write_bytes(
+        b"".join(p.bytes() for p in issued.cert_chain_pems)
+    )
+    (files / "key.pem").write_bytes(issued.private_key_pem.bytes())
+    (files / "ca.pem").write_bytes(authority.cert_pem.bytes())
+    (files / "token").write_text(TOKEN)
+    (printed,) = [code for _, code in blocks(DOCKER) if "COWBOY_DEVNET_TLS_CA" in code]
+    override = tmp_path / "override.yml"
+    override.write_text(printed.replace("./tls", str(files)))
+    grpc_port, http_port = free_ports(2)
+    project = Devnet(
+        {
+            **devnet.environment,
+            "COMPOSE_FILE": f"{devnet.environment['COMPOSE_FILE']}:{override}",
+            "COMPOSE_PROJECT_NAME": f"{devnet.project}-guarded",
+            "COWBOY_DEVNET_GRPC_PORT": str(grpc_port),
+            "COWBOY_DEVNET_HTTP_PORT": str(http_port),
+        },
+        grpc_port,
+        http_port,
+    )
+    try:
+        yield project
+    finally:
+        project.compose("--profile", "*", "down", "--volumes", "--remove-orphans")
+
+
+def test_a_certificate_and_a_token_reach_node_health_check_and_command(
+    guarded, tmp_path, folder
+):
+    guarded.up()  # the health check trusts the certificate
+    assert "succeeded" in guarded.cli("faucet", "0", "1 CBY", cwd=folder)
+    authority = (tmp_path / "tls" / "ca.pem").read_bytes()
+    url = f"https://{guarded.url}"
+    with Api(url, tls_ca=authority, token=TOKEN) as client:
+        assert client.status().chain_id == 100
+    with Api(url, tls_ca=authority) as client, pytest.raises(NodeError) as refused:
+        client.status()
+    assert refused.value.code == "UNAUTHENTICATED"
 
 
 # --- ending it ---------------------------------------------------------------------

@@ -2,11 +2,16 @@
 
 import asyncio
 import json
+import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from contextlib import aclosing, closing
 from pathlib import Path
 from random import Random
+from threading import Event
+from typing import NoReturn
 
+import grpc
 import pytest
 import trustme
 from click.testing import CliRunner
@@ -35,6 +40,12 @@ def ask(address: str, path: str) -> tuple[int, str]:
     url = f"http://{address}{path}"
     with closing(urllib.request.urlopen(url, timeout=DEADLINE_SECONDS)) as answer:
         return answer.status, answer.read().decode()
+
+
+def ask_for_ever(address: str, path: str) -> NoReturn:
+    """Until an answer is none."""
+    while True:
+        ask(address, path)
 
 
 @pytest.fixture
@@ -80,6 +91,36 @@ def test_operators_see_that_it_lives_and_what_it_does(tmp_path: Path) -> None:
         *("block_committed", 1),
         1,
     )
+
+
+def test_a_node_that_is_stopping_says_so(tmp_path: Path) -> None:
+    """/readyz is 503 from the signal on, while calls that are open may end."""
+    never = Event()
+
+    def nothing() -> Iterator[bytes]:
+        never.wait(DEADLINE_SECONDS)
+        yield from ()
+
+    with running(tmp_path, "--http-listen", "127.0.0.1:0", folder=":memory:") as node:
+        address = node.ready["http"]
+        assert ask(address, "/readyz")[0] == 200
+        with node.channel() as channel:
+            hanging = channel.stream_unary(
+                "/cowboy.devnet.v1.QueryService/GetStatus",
+                request_serializer=bytes,
+                response_deserializer=bytes,
+            )
+            call = hanging.future(nothing())
+            assert ask(address, "/readyz")[0] == 200
+            node.process.terminate()
+            with pytest.raises(urllib.error.HTTPError) as refused_probe:
+                ask_for_ever(address, "/readyz")
+            answer = refused_probe.value
+            assert (answer.code, json.load(answer)["status"]) == (503, "unavailable")
+            never.set()
+            assert isinstance(call.exception(DEADLINE_SECONDS), grpc.RpcError)
+        node.process.communicate(timeout=DEADLINE_SECONDS)
+        assert node.process.returncode == 0
 
 
 # --- TLS and a token -----------------------------------------------------------------
