@@ -97,6 +97,10 @@ class Chain(Protocol):
         """A live timer; None when it ended, or never was."""
         ...
 
+    def explain(self, timer_id: bytes) -> object:
+        """Why a timer did what it did, and what awaits it; printing it tells it."""
+        ...
+
     def events(self, topic: str | None = None) -> list[Event]:
         """Events of all blocks in order, or those of one topic."""
         ...

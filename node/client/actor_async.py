@@ -96,6 +96,10 @@ class AsyncChain(Protocol):
         """A live timer; None when it ended, or never was."""
         ...
 
+    async def explain(self, timer_id: bytes) -> object:
+        """Why a timer did what it did, and what awaits it; printing it tells it."""
+        ...
+
     async def events(self, topic: str | None = None) -> list[Event]:
         """Events of all blocks in order, or those of one topic."""
         ...

@@ -133,6 +133,15 @@ class Reader:
             return None
         return read_timer(answer.timer) if answer.timer.HasField("record") else None
 
+    def explain(self, timer_id: bytes) -> str:
+        """Why a timer did what it did, and what awaits it, in sentences.
+
+        Raises:
+            NodeError: NOT_FOUND, no timer ever had this id.
+        """
+        answer = self.api.explain_timer(check_id("timer_id", timer_id))
+        return answer.text
+
     def events(self, topic: str | None = None) -> list[Event]:
         """Events of all blocks in order, or those of one topic."""
         if topic is not None:

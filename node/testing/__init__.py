@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from node.client.values import DevAccount
     from node.query.chain import Supply
+    from node.testing.assertions import assert_event, assert_fires_at
     from node.testing.devnet import Devnet
     from node.testing.failures import DevnetClosed, SnapshotGone
     from node.testing.process import NodeNotStarted, NodeProcess
@@ -35,6 +36,8 @@ __all__ = [
     "Supply",
     "TransactionFailed",
     "TransactionRefused",
+    "assert_event",
+    "assert_fires_at",
 ]
 
 _HOMES = {
@@ -51,6 +54,8 @@ _HOMES = {
     "SnapshotGone": "node.testing.failures",
     "TransactionFailed": "node.client.failures",
     "TransactionRefused": "node.client.failures",
+    "assert_event": "node.testing.assertions",
+    "assert_fires_at": "node.testing.assertions",
 }
 
 

@@ -46,6 +46,11 @@ class DevnetReader:
         """Of every header since genesis, in order; a run of empty blocks is one."""
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the chain was closed: nothing can be asked of it any more."""
+        return self._worker is None
+
+    @property
     def _snapshot(self) -> Snapshot:
         self._require_open()
         return self.state.snapshot

@@ -32,6 +32,7 @@ ENTRY_POINTS = (
     "node.client",
     "node.primitives.proof",  # for whoever holds a state root and a proof
     "node.testing",
+    "node.testing.plugin",  # pytest's entry point
     "pvm",
     "pvm.testing",
 )

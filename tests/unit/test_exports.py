@@ -40,6 +40,13 @@ def test_a_package_loads_nothing_but_itself(package):
     assert packages == set()
 
 
+def test_the_pytest_plugin_loads_pytest_alone():
+    """Every run of pytest loads it, also those that never ask for a chain."""
+    modules, packages = imports_of("import pytest; import node.testing.plugin")
+    assert modules == {"node", "node.testing", "node.testing.plugin"}
+    assert packages == set()
+
+
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [

@@ -88,6 +88,7 @@ def test_it_gives_the_command(wheel):
     points.read_string(read(wheel, ".dist-info/entry_points.txt"))
     assert {section: dict(points[section]) for section in points.sections()} == {
         "console_scripts": {"cowboy-devnet": "node.cli:main"},
+        "pytest11": {"cowboy_devnet": "node.testing.plugin"},
     }
 
 
@@ -97,7 +98,12 @@ def test_its_metadata_says_what_pyproject_says(wheel):
     assert metadata["Name"] == "cowboy-devnet"
     assert metadata["License-Expression"] == "MIT"
     assert set(metadata["Requires-Python"].split(",")) == {">=3.11", "<3.13"}
-    assert len(metadata.get_all("Requires-Dist")) == len(project["dependencies"])
+    extras = project["optional-dependencies"]
+    wanted = [
+        *project["dependencies"],
+        *(each for all_ in extras.values() for each in all_),
+    ]
+    assert len(metadata.get_all("Requires-Dist")) == len(wanted)
     assert read(wheel, ".dist-info/licenses/LICENSE").startswith("MIT License")
 
 

@@ -1,0 +1,85 @@
+"""Assertions about timers and events that say why, on every kind of chain."""
+
+from node.chain.block import Event, Receipt, ReceiptKind
+from node.chain.timers.timer import Timer
+from node.client.actor import Actor, Chain
+from node.client.failures import InvalidArgument
+from node.client.values import Sender, address_of, check_count, check_id, check_text
+
+__all__ = ["assert_event", "assert_fires_at"]
+
+
+def assert_fires_at(chain: Chain, timer: Actor | Timer | bytes, height: int) -> Receipt:
+    """Let time pass to a height, and check that the timer fires there; its receipt.
+
+    Args:
+        chain: where it lives.
+        timer: it, its id, or an actor whose next timer is meant.
+        height: at which it must fire; a later one than the chain's, or one that was.
+
+    Raises:
+        AssertionError: it did not, with the explanation of what it did.
+        InvalidArgument: no height, or an actor without timers.
+    """
+    check_count("height", height)
+    timer_id = _timer_id(chain, timer)
+    if chain.height < height:
+        chain.advance(height=height)
+    for receipt in chain.block(height).receipts:
+        if receipt.kind is ReceiptKind.FIRE and receipt.id == timer_id:
+            return receipt
+    raise AssertionError(
+        f"the timer 0x{timer_id.hex()} does not fire at height {height}\n"
+        f"{chain.explain(timer_id)}"
+    )
+
+
+def _timer_id(chain: Chain, timer: Actor | Timer | bytes) -> bytes:
+    if isinstance(timer, Timer):
+        return timer.timer_id
+    if isinstance(timer, Actor):
+        live = chain.timers(actor=timer)
+        if not live:
+            wanted = "an actor with a live timer is wanted (see its `timers`)"
+            raise InvalidArgument("timer", wanted, timer)
+        return live[0].timer_id
+    return check_id("timer", timer)
+
+
+def assert_event(
+    chain: Chain,
+    topic: str,
+    data: bytes | None = None,
+    *,
+    emitter: Sender | None = None,
+) -> Event:
+    """Check that an event happened; the latest that fits.
+
+    Args:
+        chain: where it happened.
+        topic: of the event.
+        data: its bytes, if they matter.
+        emitter: the actor, if it matters.
+
+    Raises:
+        AssertionError: there is none, with those that come near.
+    """
+    check_text("topic", topic)
+    address = None if emitter is None else address_of(emitter, "emitter")
+    events = chain.events()
+    for event in reversed(events):
+        if (
+            event.topic == topic
+            and (data is None or event.data == data)
+            and (address is None or event.emitter == address)
+        ):
+            return event
+    same = [event for event in events if event.topic == topic]
+    if same:
+        found = f"events of this topic: {same[-3:]}"
+    else:
+        topics = sorted({event.topic for event in events})
+        found = f"topics of this chain: {', '.join(topics) or 'none'}"
+    raise AssertionError(
+        f"no event {topic!r} with data {data!r} by {emitter!r} happened; {found}"
+    )

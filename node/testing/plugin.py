@@ -1,0 +1,157 @@
+"""The pytest plugin: a chain for each test, and what happened on it when one fails.
+
+Loaded by the entry point `cowboy_devnet` into every run of pytest where this package is
+installed: so it imports nothing but pytest until a fixture is asked for, keeps nothing
+between runs in one process, and shares nothing between the workers of xdist.
+
+Rules: a test gets the chain as `devnet_base` left it and hands it back as it was. What
+a test must not do to others (close the chain, leave threads behind) fails that test.
+"""
+
+import json
+import threading
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from node.client import Chain, Client
+    from node.testing.devnet import Devnet
+    from node.testing.process import NodeProcess
+
+_MARK = (
+    "devnet(genesis='devnet', **overrides): a chain of this test's own, of another "
+    "genesis preset or with fields of its document replaced"
+)
+_SECTION = "devnet"
+_CHAINS = ("devnet", "devnet_client")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    config.addinivalue_line("markers", _MARK)
+
+
+# --- a chain in this process ---------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def devnet_base() -> "Iterator[Devnet]":
+    """The chain that tests begin with; override it to deploy once what all need.
+
+    One for a session, and so for each worker of xdist.
+    """
+    from node.testing.devnet import Devnet  # noqa: PLC0415 - costs nothing unused
+
+    with Devnet() as chain:
+        yield chain
+
+
+@pytest.fixture
+def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
+    """A chain as `devnet_base` left it; whatever the test does to it is undone.
+
+    With the mark `devnet` it is a chain of the test's own.
+    """
+    mark = request.node.get_closest_marker("devnet")
+    threads = set(threading.enumerate())
+    if mark is not None:
+        from node.testing.devnet import Devnet  # noqa: PLC0415
+
+        with Devnet(*mark.args, **mark.kwargs) as chain:
+            yield chain
+            _refuse_threads(threads)
+        return
+    base: Devnet = request.getfixturevalue("devnet_base")
+    threads.update(threading.enumerate())  # the chain's own
+    with base.snapshot():
+        yield base
+        _refuse_threads(threads)
+        if base.is_closed:
+            pytest.fail(
+                "the test closed the chain that it shares with others: leave closing "
+                "to the fixture, or take a chain of its own with @pytest.mark.devnet()",
+                pytrace=False,
+            )
+
+
+def _refuse_threads(before: set[threading.Thread]) -> None:
+    """A thread that goes on would act on the chain of the next test."""
+    names = [
+        thread.name
+        for thread in threading.enumerate()
+        if thread not in before and not thread.daemon
+    ]
+    if names:
+        pytest.fail(
+            f"the test left threads running ({', '.join(sorted(names))}), which could "
+            "act on the chain of another test: join them before it ends",
+            pytrace=False,
+        )
+
+
+# --- a node in another process -------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def devnet_node_process() -> "Iterator[NodeProcess]":
+    """One node for a session, and so for each worker of xdist; on a free port."""
+    from node.testing.process import NodeProcess  # noqa: PLC0415
+
+    with NodeProcess() as node:
+        yield node
+
+
+@pytest.fixture
+def devnet_node(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> "Iterator[NodeProcess]":
+    """A real node that stands at genesis; `devnet_node.url` says where it listens.
+
+    With the mark `devnet` it is a node of the test's own.
+    """
+    mark = request.node.get_closest_marker("devnet")
+    if mark is not None:
+        from node.testing.presets import preset  # noqa: PLC0415
+        from node.testing.process import NodeProcess  # noqa: PLC0415
+
+        name = mark.args[0] if mark.args else "devnet"
+        genesis = tmp_path / "devnet-genesis.json"
+        genesis.write_text(json.dumps(preset(name, mark.kwargs).document()))
+        with NodeProcess("--genesis", str(genesis)) as node:
+            yield node
+        return
+    shared: NodeProcess = request.getfixturevalue("devnet_node_process")
+    with shared.client() as client:
+        client.api.reset()
+    yield shared
+
+
+@pytest.fixture
+def devnet_client(devnet_node: "NodeProcess") -> "Iterator[Client]":
+    """A client of `devnet_node`; does what `devnet` does, over gRPC."""
+    with devnet_node.client() as client:
+        yield client
+
+
+# --- what a failed test shows --------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what happened on its chains to the report of a failed test."""
+    report = yield
+    if report.when == "call" and report.failed and isinstance(item, pytest.Function):
+        for name in _CHAINS:
+            chain = item.funcargs.get(name)
+            if chain is not None:
+                from node.testing.telling import tell_chain  # noqa: PLC0415
+
+                report.sections.append(
+                    (f"{_SECTION}: {name}", tell_chain(cast("Chain", chain)))
+                )
+    return report

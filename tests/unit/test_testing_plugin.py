@@ -1,0 +1,220 @@
+"""The pytest plugin, used as a test suite of actors uses it."""
+
+import pytest
+
+from node.config import genesis_folder
+from node.testing import Devnet, InvalidArgument, assert_event, assert_fires_at
+
+pytest_plugins = ["pytester"]
+
+HEARTBEAT = (genesis_folder() / "actors" / "heartbeat.py").read_text()
+SUITE = f"""
+import pytest
+from node.testing import assert_event, assert_fires_at
+
+SOURCE = {HEARTBEAT!r}
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run a suite in this process, with the plugin and nothing else."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(body, *arguments, conftest=""):
+        pytester.makepyfile(SUITE + body)
+        if conftest:
+            pytester.makeconftest(SUITE + conftest)
+        plugin = ["-p", "node.testing.plugin", "-p", "no:cacheprovider"]
+        return pytester.runpytest_inprocess(*plugin, "--strict-markers", *arguments)
+
+    return run
+
+
+def test_each_test_has_the_chain_as_the_base_left_it(run):
+    result = run(
+        """
+def test_one(devnet):
+    assert devnet.height == 1
+    clock = devnet.clock
+    assert_fires_at(devnet, clock, 11)
+    assert clock.storage["beats"] == 1
+
+def test_two(devnet):
+    assert devnet.height == 1
+    assert devnet.clock.storage["beats"] == 0
+    devnet.advance(blocks=1_000)
+
+@pytest.mark.devnet(chain_id=7, accounts={"count": 3, "balance": "5"})
+def test_with_a_genesis_of_its_own(devnet):
+    assert (devnet.height, devnet.params.chain_id) == (0, 7)
+    assert [devnet.balance(account) for account in devnet.accounts] == [5, 5, 5]
+
+def test_three(devnet):
+    assert devnet.height == 1
+    assert devnet.params.chain_id == 100
+""",
+        conftest="""
+@pytest.fixture(scope="session")
+def devnet_base(devnet_base):
+    devnet_base.clock = devnet_base.deploy(SOURCE, value="5 CBY")
+    return devnet_base
+""",
+    )
+    result.assert_outcomes(passed=4)
+
+
+def test_a_failed_test_shows_blocks_events_and_why_timers_did_what(run):
+    result = run("""
+def test_that_fails(devnet):
+    clock = devnet.deploy(SOURCE, value="5 CBY")
+    devnet.advance(next_timer=True)
+    assert clock.storage["beats"] == 2
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- devnet: devnet -*",
+            "<devnet 'devnet' at height 11>, the last blocks:",
+            "  height 1: 1 transactions, 0 fires, 0 messages",
+            "  heights 2 to 10: nothing happened",
+            "  height 11: 0 transactions, 1 fires, 0 messages",
+            "    fire handle_timer of 0x*: succeeded, * cycles",
+            "    event 'TimerScheduled' by the chain: *height=21*",
+            "Height 11: fired: *handle_timer succeeded.",
+        ]
+    )
+
+
+def test_a_test_that_passes_or_uses_no_chain_shows_nothing(run):
+    result = run("""
+def test_that_passes(devnet):
+    pass
+
+def test_without_a_chain():
+    assert False
+""")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.no_fnmatch_line("*the last blocks*")
+
+
+def test_what_a_test_must_not_do_to_others_fails_it(run):
+    result = run("""
+import threading
+never = threading.Event()
+
+def test_that_leaks(devnet):
+    threading.Thread(target=never.wait, name="leaked").start()
+
+def test_that_cleans_up(devnet):
+    never.set()
+
+@pytest.mark.devnet()
+def test_that_closes_its_own(devnet):
+    devnet.close()
+
+def test_that_closes(devnet):
+    devnet.close()
+
+def test_after_it(devnet):
+    pass
+""")
+    result.assert_outcomes(passed=4, errors=3)
+    result.stdout.fnmatch_lines(
+        ["*the test left threads running (leaked)*join them before it ends"]
+    )
+    result.stdout.fnmatch_lines(["*the test closed the chain that it shares*"])
+    result.stdout.fnmatch_lines(["*DevnetClosed: this chain was closed*"])
+
+
+def test_a_real_node_is_there_when_it_is_asked_for(run):
+    """On a free port, at genesis in each test, or with a genesis of the test's own."""
+    result = run("""
+def test_one(devnet_client, devnet_node):
+    assert devnet_node.url.startswith("127.0.0.1:")
+    clock = devnet_client.deploy(SOURCE, value="5 CBY")
+    assert_fires_at(devnet_client, clock, 11)
+    assert_event(devnet_client, "TimerScheduled")
+    with pytest.raises(AssertionError, match="does not fire at height 12"):
+        assert_fires_at(devnet_client, clock, 12)
+
+def test_two(devnet_client):
+    assert devnet_client.height == 0
+
+@pytest.mark.devnet(chain_id=7)
+def test_with_a_genesis_of_its_own(devnet_client):
+    assert devnet_client.api.params().chain_id == 7
+    devnet_client.fund(bytes(20), 1)
+    assert devnet_client.height == 5
+""")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*- devnet: devnet_client -*", "<client of *>, the last blocks:"]
+    )
+
+
+@pytest.mark.slow
+def test_workers_of_xdist_have_chains_and_nodes_of_their_own(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        SUITE
+        + """
+@pytest.mark.parametrize("number", range(12))
+def test_in_process(devnet, number):
+    devnet.deploy(SOURCE, value="5 CBY")
+    devnet.advance(blocks=25)
+    assert devnet.height == 26
+
+@pytest.mark.parametrize("number", range(4))
+def test_over_grpc(devnet_client, number):
+    devnet_client.mine(2)
+    assert devnet_client.height == 2
+
+def test_that_fails(devnet):
+    assert devnet.height == 1
+"""
+    )
+    result = pytester.runpytest_subprocess(
+        "-p", "xdist", "-p", "node.testing.plugin", "-n", "2"
+    )
+    result.assert_outcomes(passed=16, failed=1)
+    result.stdout.fnmatch_lines(["<devnet 'devnet' at height 0>, the last blocks:"])
+
+
+# --- the assertions ------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock():
+    with Devnet() as chain:
+        yield chain.deploy(HEARTBEAT, value="5 CBY"), chain
+
+
+def test_a_fire_is_asserted_by_actor_timer_or_id(clock):
+    actor, chain = clock
+    receipt = assert_fires_at(chain, actor, 11)
+    assert (receipt.actor, chain.height) == (actor.address, 11)
+    (timer,) = actor.timers
+    assert assert_fires_at(chain, timer, 21).id == timer.timer_id
+    assert assert_fires_at(chain, timer.timer_id, 21).id == timer.timer_id
+
+
+def test_a_fire_that_does_not_come_is_explained(clock):
+    actor, chain = clock
+    (timer,) = actor.timers
+    with pytest.raises(AssertionError) as error:
+        assert_fires_at(chain, timer, 12)
+    assert f"{chain.explain(timer.timer_id)}" in str(error.value)
+    with pytest.raises(InvalidArgument, match="timer: an actor with a live timer"):
+        assert_fires_at(chain, chain.deploy("def nothing(payload):\n    pass\n"), 50)
+
+
+def test_an_event_is_asserted_by_topic_data_and_emitter(clock):
+    actor, chain = clock
+    chain.advance(next_timer=True)
+    event = assert_event(chain, "TimerScheduled")
+    assert assert_event(chain, "TimerScheduled", event.data) == event
+    with pytest.raises(AssertionError, match="events of this topic"):
+        assert_event(chain, "TimerScheduled", emitter=actor)
+    with pytest.raises(AssertionError, match="topics of this chain: TimerScheduled"):
+        assert_event(chain, "TimerSleeps")
