@@ -74,7 +74,13 @@ def require_rows(section):
         assert (row.is_reached is None) == (row.target == "")
 
 
-@pytest.mark.parametrize("name", IN_PROCESS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "vm"))
+        for name in IN_PROCESS
+    ],
+)
 def test_a_measurement_in_this_process_yields_its_rows(bench, name):
     require_rows(bench.MEASUREMENTS[name]())
 
