@@ -51,7 +51,7 @@ from node.chain.mailbox import decode_message
 from node.chain.params import BasefeeConfig, ChainParams
 from node.chain.timers.calendar import DueQueue
 from node.chain.timers.rules import RULE_SETS
-from node.chain.timers.ruleset import Outlook, RuleSet
+from node.chain.timers.ruleset import Prospect, RuleSet
 from node.chain.timers.runs import next_work_height
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transaction import Transaction
@@ -196,27 +196,27 @@ def work_height(state: State) -> Height | None:
 
     Transactions aside, of which the state knows nothing (D36).
     """
-    return next_work_height(*outlook(state))
+    return next_work_height(*prospect(state))
 
 
 def next_timer_height(state: State) -> Height | None:
     """The least height above the head at which a timer is examined, if there is one."""
-    view, rules = outlook(state)
+    view, rules = prospect(state)
     return rules.wake_height(view)
 
 
 def examined_at(state: State, timer: Timer) -> Height:
     """The least height above the head whose block looks at a live timer."""
-    view, rules = outlook(state)
+    view, rules = prospect(state)
     return rules.examined_at(timer, view)
 
 
-def outlook(state: State) -> tuple[Outlook, RuleSet]:
+def prospect(state: State) -> tuple[Prospect, RuleSet]:
     """What is known of the heights above the head, and the rules in force there."""
     known, head = _known_of(state), state.head.height
     governed = known.governed or load_governed(state.snapshot, state.params)
     names = governed.rules_at(head), governed.rules_at(head + 1)
-    view = Outlook(
+    view = Prospect(
         state.snapshot,
         head,
         known.globals,

@@ -37,6 +37,7 @@ _COMMANDS = {
     "advance": "Let time pass.",
     "mining": "When blocks are made.",
     "snapshot": "Heights to return to.",
+    "govern": "Rules and parameters in force, and to come.",
     "replay": "Execute a folder's blocks again, and compare.",
 }
 """Every command, in the order of the help."""
@@ -61,6 +62,7 @@ _MODULES = {
     "advance": "developing",
     "mining": "developing",
     "snapshot": "snapshots",
+    "govern": "governing",
     "replay": "offline",
 }
 

@@ -22,7 +22,7 @@ from node.rpc.v1 import transactions_pb2 as messages
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
 
-__all__ = ["call", "deploy", "transfer"]
+__all__ = ["Sending", "call", "deploy", "send", "sending_command", "transfer"]
 
 Parameters = ParamSpec("Parameters")
 
@@ -30,7 +30,7 @@ _SALT_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class _Sending:
+class Sending:
     """Who sends, and how."""
 
     sender: Sender
@@ -38,8 +38,8 @@ class _Sending:
     is_waited_for: bool
 
 
-def _sending_command(
-    function: Callable[Concatenate[Connection, _Sending, Parameters], None],
+def sending_command(
+    function: Callable[Concatenate[Connection, Sending, Parameters], None],
 ) -> Command:
     """The flags of a command that sends a transaction."""
 
@@ -52,7 +52,7 @@ def _sending_command(
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> None:
-        how = _Sending(sender, tip, is_waited_for=not no_wait)
+        how = Sending(sender, tip, is_waited_for=not no_wait)
         function(connection, how, *args, **kwargs)
 
     sending.__doc__ = function.__doc__
@@ -87,11 +87,11 @@ def _sending_command(
 @click.command()
 @click.argument("to", type=arguments.address)
 @click.argument("amount", type=arguments.amount)
-@_sending_command
-def transfer(connection: Connection, how: _Sending, to: bytes, amount: int) -> None:
+@sending_command
+def transfer(connection: Connection, how: Sending, to: bytes, amount: int) -> None:
     """Send AMOUNT (`5 CBY`, or base units) to the address TO."""
     wish = types_pb2.Instruction(transfer=types_pb2.Transfer(to=to, amount=str(amount)))
-    _send(connection, how, wish)
+    send(connection, how, wish)
 
 
 @click.command()
@@ -106,10 +106,10 @@ def transfer(connection: Connection, how: _Sending, to: bytes, amount: int) -> N
     default="",
     help="At most 32 bytes: for another address.",
 )
-@_sending_command
+@sending_command
 def deploy(
     connection: Connection,
-    how: _Sending,
+    how: Sending,
     file: Path,
     payload: bytes,
     value: int,
@@ -126,7 +126,7 @@ def deploy(
             value=str(value),
         )
     )
-    _send(connection, how, wish)
+    send(connection, how, wish)
 
 
 @click.command()
@@ -136,10 +136,10 @@ def deploy(
 @click.option(
     "--value", type=arguments.amount, default="0", help="What moves to the actor."
 )
-@_sending_command
+@sending_command
 def call(
     connection: Connection,
-    how: _Sending,
+    how: Sending,
     actor: bytes,
     handler: str,
     payload: bytes,
@@ -151,11 +151,11 @@ def call(
             actor=actor, handler=handler, payload=payload, value=str(value)
         )
     )
-    _send(connection, how, wish)
+    send(connection, how, wish)
 
 
-def _send(
-    connection: Connection, how: _Sending, instruction: types_pb2.Instruction
+def send(
+    connection: Connection, how: Sending, instruction: types_pb2.Instruction
 ) -> None:
     """Complete, sign, submit, and tell what became of it."""
     service = TransactionServiceStub(connection.channel)

@@ -113,6 +113,7 @@ class Queries(QueryServiceServicer):
                 for height, rules in governed.activations
             ],
             transaction_body_bytes_max=BODY_BYTES_MAX,
+            configs_hold_from=state.head.height + 1,
         )
 
     # --- accounts and actors -------------------------------------------------------

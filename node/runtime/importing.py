@@ -19,10 +19,14 @@ from itertools import islice
 from pathlib import Path
 
 from node import history
+from node.chain.fees import idle_lane_basefee
 from node.chain.genesis import build_genesis
+from node.chain.globals import load_globals, load_governed
 from node.chain.mailbox import count_changes, decode_message
 from node.chain.reading import load_count
-from node.chain.timers import calendar
+from node.chain.timers import calendar, due_index, fairness
+from node.chain.timers.due_index import LaneView
+from node.chain.timers.rules.auction import Auction
 from node.chain.timers.timer import decode_timer
 from node.chain.transition import Caches, State, open_state
 from node.primitives import codec
@@ -34,7 +38,7 @@ from node.state.errors import StoreCorrupt
 from node.state.journal import Journal
 from node.state.leveldb import LevelStore
 from node.state.oldest import Oldest
-from node.state.store import Store, WriteSet
+from node.state.store import Snapshot, Store, WriteSet
 
 __all__ = ["import_folder", "load_state"]
 
@@ -95,6 +99,7 @@ def load_state(
             raise _foreign(file, f"a record cannot be read ({error})") from error
         done += len(part)
         tell(done)
+    store.commit(_derived_by_auction(file, store.snapshot()), sync=False)
     snapshot = store.snapshot()
     if state_root_of_pages(snapshot) != file.head.state_root:
         raise _foreign(file, "its records do not have the state root of its header")
@@ -121,6 +126,29 @@ def _commit_part(
     writes = journal.write_set()
     _, tree_writes, _ = seal(journal, snapshot, caches, writes)
     store.commit(writes | tree_writes, sync=False)
+
+
+def _derived_by_auction(file: StateFile, snapshot: Snapshot) -> WriteSet:
+    """The sums of fires, and the orders in which due timers wait (D32, D36)."""
+    head, params = file.head, file.genesis.params
+    governed = load_governed(snapshot, params)
+    journal = Journal(snapshot)
+    for key, value in fairness.expected_sums(snapshot).items():
+        journal.put(key, value)
+    if governed.rules_at(head.height) == Auction.name:
+        following = load_globals(snapshot)
+        cap = Auction().cycles_cap(governed.timer_config)
+        last = idle_lane_basefee(head.basefee_lane, head.span - 1)
+        views = (
+            LaneView(head.height, last, cap, following.p50_priority),
+            LaneView(
+                head.height + 1, following.basefee_lane, cap, following.p50_priority
+            ),
+        )
+        for timer in calendar.timers_between(snapshot, 0, head.height):
+            is_asleep = any(view.is_dormant(timer) for view in views)
+            due_index.add(journal, timer, is_asleep=is_asleep)
+    return journal.write_set()
 
 
 def _history_of(file: StateFile) -> WriteSet:

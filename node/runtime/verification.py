@@ -163,12 +163,11 @@ def _verify_auction(state: State) -> None:
     rules = load_governed(snapshot, state.params).rules_at(height)
     left = due_index.found(snapshot)
     if rules == Auction.name:
-        for wanted in due_index.expected(snapshot, height):
-            if due_index.as_found(*wanted) != due_index.as_found(
-                wanted[0], snapshot.get(wanted[0]) or b""
-            ):
+        for key, value in due_index.expected(snapshot, height):
+            kept = snapshot.get(key)
+            if kept is None or due_index.as_found(key, kept) != (key, value):
                 raise DamagedChain(
-                    f"the index under {wanted[0].hex()} is not that of a due timer"
+                    f"the index under {key.hex()} is not that of a due timer"
                 )
             next(left, None)
     if next(left, None) is not None:

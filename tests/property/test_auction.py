@@ -20,7 +20,7 @@ from node.chain.transition import (
     build_next,
     next_state,
     open_state,
-    outlook,
+    prospect,
     work_height,
 )
 from node.state.journal import Journal
@@ -112,7 +112,7 @@ def test_the_wake_height_is_where_something_happens(worker, crowd):
     for _ in range(40):
         work = work_height(fork.state)
         height = fork.state.head.height + 1
-        view, _ = outlook(fork.state)
+        view, _ = prospect(fork.state)
         is_activation = rules_at_head(fork.state) != load_governed(
             view.reader, fork.state.params
         ).rules_at(height)

@@ -433,3 +433,48 @@ def test_values_in_words() -> None:
     assert bytes_text(b"\xff") == "0xff"
     assert bytes_text(b"") == "(empty)"
     assert bytes_text(b"x" * 1_000).endswith("… (1000 bytes)")
+
+
+# --- governance -----------------------------------------------------------------------
+
+
+def test_governing_changes_what_is_shown_and_from_when(run) -> None:
+    """D3, D25: the whole struct, written through at once, seen from the next block."""
+    before = json_of(run("govern", "show", "--json"))
+    changes = ("fairness_window_blocks=300", "tier_multipliers_permille=1,2,3,4")
+    run("govern", "timers", *changes)
+    after = json_of(run("govern", "show", "--json"))
+    assert after["timerConfig"] == {
+        **before["timerConfig"],
+        "fairnessWindowBlocks": "300",
+        "tierMultipliersPermille": ["1", "2", "3", "4"],
+    }
+    assert after["basefeeConfig"] == before["basefeeConfig"]
+    head = int(json_of(run("status", "--json"))["head"]["height"])
+    assert int(after["configsHoldFrom"]) == head + 1
+    run("govern", "basefee", "min_basefee=2")
+    assert f"Fees, from height {head + 2:,}" in run("govern", "show").stdout
+    assert table(run("govern", "show"))["fairness_window_blocks"] == "300"
+
+
+def test_an_activation_by_the_command_line(run) -> None:
+    """D1: above the present height, of rules that are known, by a system deployer."""
+    run("govern", "activate", "900000", "auction")
+    assert table(run("govern", "show"))["from height 900,000"] == "auction"
+    assert "known rules" in run("govern", "activate", "900000", "dutch", code=1).output
+    assert "above" in run("govern", "activate", "1", "auction", code=1).output
+    stranger = ("--from", "3")
+    refused = run("govern", "activate", "900000", "fifo", *stranger, code=1)
+    assert "Unauthorized" in refused.output
+
+
+def test_what_breaks_a_rule_of_a_configuration_is_refused(run) -> None:
+    """D25's refusals, with the rule's sentence; misspelt names are the caller's."""
+    refused = run("govern", "timers", "fairness_window_blocks=10001", code=1)
+    assert "at most 10,000" in refused.output
+    refused = run("govern", "timers", "max_cycles_per_fire_auction=1", code=1)
+    assert "fire_base_cycles" in refused.output
+    run("govern", "basefee", "alpha=0", code=1)
+    for change in ("window=3", "alpha", "alpha=x", "alpha=1,2", "min_basefee=-1"):
+        run("govern", "basefee", change, code=2)
+    run("govern", "timers", "lane_timer_cycles=1,2", code=2)

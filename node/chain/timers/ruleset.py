@@ -32,7 +32,7 @@ class FeeTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Prospect:
     """What is known of the next heights while nothing happens in them (D36)."""
 
     reader: Reader
@@ -88,14 +88,14 @@ class RuleSet(Protocol):
         """What a fire without stated terms pays per unit."""
         ...
 
-    def wake_height(self, outlook: Outlook) -> Height | None:
+    def wake_height(self, prospect: Prospect) -> Height | None:
         """The least height above the head at which a timer has to be examined (D36).
 
         None when there is no such height.
         """
         ...
 
-    def examined_at(self, timer: "Timer", outlook: Outlook) -> Height:
+    def examined_at(self, timer: "Timer", prospect: Prospect) -> Height:
         """The least height above the head whose block looks at a live timer."""
         ...
 

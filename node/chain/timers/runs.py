@@ -8,21 +8,21 @@ anything; any split of a run leads to the same state.
 
 from node.chain.mailbox import is_any_pending
 from node.chain.reading import Reader
-from node.chain.timers.ruleset import Outlook, RuleSet
+from node.chain.timers.ruleset import Prospect, RuleSet
 from node.primitives.types import Height
 from node.state import keys
 
 
-def next_work_height(outlook: Outlook, rules: RuleSet) -> Height | None:
+def next_work_height(prospect: Prospect, rules: RuleSet) -> Height | None:
     """The least height above the head whose block may not be empty; None for never.
 
     The least of: the next activation; the next height if a message is pending; the
     wake height of each timer, which is the rules' to say.
     """
-    reader, head = outlook.reader, outlook.head
+    reader, head = prospect.reader, prospect.head
     if is_any_pending(reader):
         return Height(head + 1)
-    heights = [_next_activation(reader, head), rules.wake_height(outlook)]
+    heights = [_next_activation(reader, head), rules.wake_height(prospect)]
     return min((h for h in heights if h is not None), default=None)
 
 

@@ -255,6 +255,7 @@ class GetParamsResponse(_message.Message):
     BASEFEE_CONFIG_FIELD_NUMBER: _builtins.int
     ACTIVATIONS_FIELD_NUMBER: _builtins.int
     TRANSACTION_BODY_BYTES_MAX_FIELD_NUMBER: _builtins.int
+    CONFIGS_HOLD_FROM_FIELD_NUMBER: _builtins.int
     chain_id: _builtins.int
     genesis_timestamp_ms: _builtins.int
     block_interval_ms: _builtins.int
@@ -272,6 +273,8 @@ class GetParamsResponse(_message.Message):
     epochs: _builtins.int
     auction_tie_break: _builtins.str
     transaction_body_bytes_max: _builtins.int
+    configs_hold_from: _builtins.int
+    """The first height of which both configurations are known to hold: the next block."""
     @_builtins.property
     def system_deployers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     @_builtins.property
@@ -306,10 +309,11 @@ class GetParamsResponse(_message.Message):
         basefee_config: _types_pb2.BasefeeConfig | None = ...,
         activations: _abc.Iterable[Global___Activation] | None = ...,
         transaction_body_bytes_max: _builtins.int = ...,
+        configs_hold_from: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["basefee_config", b"basefee_config", "timer_config", b"timer_config"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["activations", b"activations", "auction_tie_break", b"auction_tie_break", "basefee_config", b"basefee_config", "block_cells", b"block_cells", "block_interval_ms", b"block_interval_ms", "chain_id", b"chain_id", "dev", b"dev", "epoch_length", b"epoch_length", "epochs", b"epochs", "genesis_timestamp_ms", b"genesis_timestamp_ms", "lane_deferred_cycles", b"lane_deferred_cycles", "lane_user_cycles", b"lane_user_cycles", "message_cycles_max", b"message_cycles_max", "proposer", b"proposer", "ring_size", b"ring_size", "system_deployers", b"system_deployers", "timer_config", b"timer_config", "transaction_body_bytes_max", b"transaction_body_bytes_max", "transaction_cells_max", b"transaction_cells_max"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["activations", b"activations", "auction_tie_break", b"auction_tie_break", "basefee_config", b"basefee_config", "block_cells", b"block_cells", "block_interval_ms", b"block_interval_ms", "chain_id", b"chain_id", "configs_hold_from", b"configs_hold_from", "dev", b"dev", "epoch_length", b"epoch_length", "epochs", b"epochs", "genesis_timestamp_ms", b"genesis_timestamp_ms", "lane_deferred_cycles", b"lane_deferred_cycles", "lane_user_cycles", b"lane_user_cycles", "message_cycles_max", b"message_cycles_max", "proposer", b"proposer", "ring_size", b"ring_size", "system_deployers", b"system_deployers", "timer_config", b"timer_config", "transaction_body_bytes_max", b"transaction_body_bytes_max", "transaction_cells_max", b"transaction_cells_max"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

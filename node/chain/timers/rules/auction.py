@@ -31,7 +31,7 @@ from node.chain.timers.lane import (
     record,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import FeeTerms, Outlook
+from node.chain.timers.ruleset import FeeTerms, Prospect
 from node.chain.timers.timer import Decision, Timer, decode_timer
 from node.primitives.types import NOTHING, Amount, Height
 from node.state import keys
@@ -140,37 +140,37 @@ class Auction:
 
     # --- who is looked at, and when --------------------------------------------------
 
-    def wake_height(self, outlook: Outlook) -> Height | None:
+    def wake_height(self, prospect: Prospect) -> Height | None:
         """The first height at which somebody is due and awake (D36)."""
-        view, decline = self._foresee(outlook)
+        view, decline = self._foresee(prospect)
         best: int | None = None
         start = 0
-        if not outlook.is_entering:
-            best = due_index.wake_height(outlook.reader, view, decline, None)
+        if not prospect.is_entering:
+            best = due_index.wake_height(prospect.reader, view, decline, None)
             start = view.height
-        if best == view.height or outlook.floor >= keys.TIMERS_STOP:
+        if best == view.height or prospect.floor >= keys.TIMERS_STOP:
             return None if best is None else Height(best)
-        first = max(start, keys.timer_height(max(outlook.floor, keys.timer(0, 0))))
-        for timer in calendar.timers_between(outlook.reader, first, 2**64 - 1):
+        first = max(start, keys.timer_height(max(prospect.floor, keys.timer(0, 0))))
+        for timer in calendar.timers_between(prospect.reader, first, 2**64 - 1):
             if best is not None and max(timer.height, view.height) >= best:
                 break
             wakes = decline.wakes(timer, view)
             best = wakes if best is None else min(best, wakes)
         return None if best is None else Height(best)
 
-    def examined_at(self, timer: Timer, outlook: Outlook) -> Height:
+    def examined_at(self, timer: Timer, prospect: Prospect) -> Height:
         """When it is due and awake, if nothing happens until then."""
-        view, decline = self._foresee(outlook)
+        view, decline = self._foresee(prospect)
         return Height(decline.wakes(timer, view))
 
-    def _foresee(self, outlook: Outlook) -> tuple[LaneView, Decline]:
+    def _foresee(self, prospect: Prospect) -> tuple[LaneView, Decline]:
         """The lane at the next height, and its basefee after that."""
-        globals_ = outlook.globals
+        globals_ = prospect.globals
         lane, p50 = globals_.basefee_lane, globals_.p50_priority
-        if outlook.is_entering:
+        if prospect.is_entering:
             lane, p50 = self.first_lane_basefee(globals_.basefee_cycle), NOTHING
-        first = outlook.head + 1
-        view = LaneView(first, lane, self.cycles_cap(outlook.config), p50)
+        first = prospect.head + 1
+        view = LaneView(first, lane, self.cycles_cap(prospect.config), p50)
         return view, Decline(first, lane)
 
     def forget(self, block: BlockContext, timer: Timer) -> None:

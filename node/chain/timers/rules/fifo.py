@@ -24,7 +24,7 @@ from node.chain.timers.lane import (
     put_off,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import FeeTerms, Outlook
+from node.chain.timers.ruleset import FeeTerms, Prospect
 from node.chain.timers.timer import Timer
 from node.primitives.types import Address, Amount, Height
 
@@ -69,14 +69,14 @@ class Fifo:
         none = Amount(0)
         return Price(globals_.basefee_cycle, none, globals_.basefee_cell, none)
 
-    def wake_height(self, outlook: Outlook) -> Height | None:
+    def wake_height(self, prospect: Prospect) -> Height | None:
         """The due height of the first timer; an overdue one is looked at next (D36)."""
-        first = calendar.first(outlook.reader, outlook.floor)
-        return None if first is None else Height(max(first, outlook.head + 1))
+        first = calendar.first(prospect.reader, prospect.floor)
+        return None if first is None else Height(max(first, prospect.head + 1))
 
-    def examined_at(self, timer: Timer, outlook: Outlook) -> Height:
+    def examined_at(self, timer: Timer, prospect: Prospect) -> Height:
         """Its due height; overdue, in every block."""
-        return Height(max(timer.height, outlook.head + 1))
+        return Height(max(timer.height, prospect.head + 1))
 
     def forget(self, block: BlockContext, timer: Timer) -> None:
         """Nothing is derived but the calendar's own."""
