@@ -66,7 +66,7 @@ def test_a_line_has_what_it_makes_the_meter_count(world):
     assert lines[2] > 5 * 100
     assert lines[3] > 5 * 300
     assert lines[9] % 10 == 0
-    assert lines[14] == 1
+    assert lines[15] == 1
     assert lines[16] > 200
     assert 17 in lines
     assert NO_LINE in lines
