@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benches import inprocess, load, longchain, starting, traffic, vm
+from benches import inprocess, load, longchain, rewinding, starting, traffic, vm
 from benches.report import (
     Section,
     find_section,
@@ -34,6 +34,9 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "empty": inprocess.measure_empty_blocks,
     "fires": inprocess.measure_fires,
     "calls": inprocess.measure_calls,
+    "snapshots": rewinding.measure_devnet_snapshots,
+    "named": rewinding.measure_named_snapshots,
+    "replay": rewinding.measure_replay,
     "serial": traffic.measure_serial,
     "flight": traffic.measure_in_flight,
     "memory": starting.measure_memory,

@@ -16,6 +16,14 @@ TINY = {
         "ROUNDS": 2,
         "MESSAGES": 20,
     },
+    "rewinding": {
+        "ACCOUNTS": 20,
+        "TIMERS_PER_ACTOR": 4,
+        "ROUNDS": 1,
+        "BLOCKS": 3,
+        "TRANSFERS_PER_BLOCK": (2,),
+        "REPLAY_ROUNDS": 1,
+    },
     "starting": {"STARTS": 1, "IMPORTS": 1, "IDLE_SECONDS": 0.1},
     "traffic": {
         "SERIAL_ROUNDS": 1,
