@@ -2,6 +2,7 @@
 
     python scripts/bench.py [--only NAME …] [--dry-run]
     python scripts/bench.py --soak MINUTES
+    python scripts/bench.py --only scale --filled FOLDER
 
 Takes some five minutes. A target that is missed makes the exit code 1.
 """
@@ -12,7 +13,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benches import inprocess, load, longchain, rewinding, starting, traffic, vm
+from benches import (
+    atscale,
+    inprocess,
+    load,
+    longchain,
+    rewinding,
+    starting,
+    traffic,
+    vm,
+)
 from benches.report import (
     Section,
     find_section,
@@ -44,6 +54,7 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "long": longchain.measure_long_chain,
     "compile": vm.measure_compiling,
     "messages": vm.measure_messages,
+    "scale": atscale.measure_scale,
     "vm": vm.measure_ratios,
     "prices": vm.measure_prices,
 }
@@ -60,6 +71,12 @@ def main() -> int:
         help="only use one node for that long; replaces the report's soak",
     )
     parser.add_argument(
+        "--filled",
+        type=Path,
+        metavar="FOLDER",
+        help="of fill_timers.py; ten million timers instead of a hundred thousand",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="print the report, write nothing"
     )
     arguments = parser.parse_args()
@@ -68,6 +85,7 @@ def main() -> int:
     if arguments.soak is not None:
         _soak(arguments.soak)
         return 0
+    atscale.FILLED = arguments.filled
     facts = machine()
     sections = []
     for name, measure in MEASUREMENTS.items():

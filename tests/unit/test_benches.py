@@ -38,6 +38,19 @@ TINY = {
         "STREAMS": 20,
         "SOAK_SAMPLE_SECONDS": 0.2,
     },
+    "filling": {"SETTLED_SECONDS": 0.05, "PER_ACTOR": 50},
+    "atscale": {
+        "TIMERS": 2_000,
+        "FEW_TIMERS": 200,
+        "BATCHES": 2,
+        "BATCH_TIMERS": 30,
+        "EMPTY_BLOCKS": 3,
+        "OPENINGS": 1,
+        "JUMPED_HEIGHTS": 1_000,
+        "JUMPED_TIMERS": 5,
+        "DRAINED_TIMERS": 2_500,
+        "PROOFS": 5,
+    },
     "longchain": {
         "EMPTY_BLOCKS": 60,
         "BLOCKS": 100,
@@ -52,7 +65,7 @@ TINY = {
         "RATE_TRANSFERS": 3,
     },
 }
-IN_PROCESS = ("devnet", "empty", "vm")
+IN_PROCESS = ("devnet", "empty", "scale", "vm")
 
 
 @pytest.fixture

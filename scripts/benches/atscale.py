@@ -1,0 +1,390 @@
+"""The calendar with millions of pending timers: schedule, pass time, drain, prove.
+
+Everything is what a node does: blocks are built over LevelDB, and committed with their
+history and the records that take them back. How many timers wait can be set, and a
+folder that `fill_timers.py` made can be used, since filling one takes minutes.
+"""
+
+import bisect
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benches.filling import (
+    Stretch,
+    all_tiers,
+    fill,
+    genesis,
+    scheduler,
+    settle,
+)
+from benches.report import Row, Section, median, progress
+from benches.starting import memory_mib
+from node import query
+from node.chain.block import ReceiptKind
+from node.chain.transaction import ExecuteActor, Transaction, decode_transaction
+from node.chain.transition import BlockResult, State, build_next, next_state
+from node.client import Wallet, build_body
+from node.primitives import codec
+from node.primitives.proof import verify
+from node.primitives.types import Amount
+from node.runtime.chainstore import ChainStore
+from node.runtime.startup import open_chain
+from node.state import keys
+from node.state.leveldb import LevelStore
+from node.state.store import WriteSet
+from pvm import Worker
+
+TIMERS = 100_000
+FEW_TIMERS = 10_000
+FILLED: Path | None = None
+"""A folder that `fill_timers.py --schedulers` made; none: one is filled."""
+BATCHES = 20
+BATCH_TIMERS = 1_000
+EMPTY_BLOCKS = 100
+OPENINGS = 5
+JUMPED_HEIGHTS = 1_000_000
+JUMPED_TIMERS = 1_000
+DRAINED_TIMERS = 20_000
+PROOFS = 300
+
+SCHEDULE_US_MAX = 200
+SCHEDULE_RATIO_MAX = 6
+EMPTY_MS_MAX = 1
+EMPTY_WORST_MS_MAX = 20
+ANONYMOUS_MIB_MAX = 300
+OPEN_MS_MAX = 1_000
+JUMP_MS_MAX = 50
+JUMP_WITH_TIMERS_MS_MAX = 1_000
+FIRES_PER_SECOND_MIN = 4_000
+PUT_OFF_US_MAX = 5
+PROOF_BYTES_MAX = 4_096
+VERIFY_MS_MAX = 1
+
+_KEY_BYTES = 16
+_FAR = 10**9
+
+
+@dataclass
+class Chain:
+    """A chain in a folder, driven as a node drives it."""
+
+    folder: Path
+    store: LevelStore
+    state: State
+    worker: Worker
+    blocks: ChainStore = field(init=False)
+    nonce: int = field(init=False)
+    """Of the one who schedules, and so the number of the next actor without timers."""
+
+    def __post_init__(self) -> None:
+        """Find out whose turn it is."""
+        self.blocks = ChainStore(self.store)
+        self.nonce = query.account(self.state, Wallet.dev(0).address).nonce
+
+    def step(self, *transactions: Transaction, heights: int = 1) -> BlockResult:
+        """The next header, committed."""
+        return self.worker.run(lambda: self._step(transactions, heights))
+
+    def _step(self, transactions: tuple[Transaction, ...], heights: int) -> BlockResult:
+        result = build_next(self.state, transactions, heights)
+        assert not result.rejected, result.rejected
+        snapshot = self.blocks.commit(self.state.snapshot, self.state.head, result)
+        self.state = next_state(self.state, result, snapshot)
+        return result
+
+    def schedule(self, heights: list[int]) -> Transaction:
+        """A call that schedules a timer at each height."""
+        payload = codec.encode(heights)
+        body = build_body(
+            ExecuteActor(scheduler(self.nonce), "arm", payload, Amount(0)),
+            chain_id=self.state.params.chain_id,
+            nonce=self.nonce,
+            limits=(9_000_000, 3_000_000),
+            max_fees=(10**9, 10**9),
+        )
+        self.nonce += 1
+        return decode_transaction(Wallet.dev(0).sign(body))
+
+
+@contextmanager
+def _chain(
+    stretches: tuple[Stretch, ...], filled: Path | None = None
+) -> Iterator[Chain]:
+    """A chain with these timers, at rest; or the one in a folder."""
+    with ExitStack() as parts:
+        worker = parts.enter_context(Worker())
+        if filled is not None:
+            store = parts.enter_context(LevelStore(filled))
+            state = open_chain(store, lambda _: genesis()).state
+            yield Chain(filled, store, state, worker)
+            return
+        folder = Path(parts.enter_context(tempfile.TemporaryDirectory())) / "data"
+        store = parts.enter_context(LevelStore(folder))
+        state = fill(store, stretches, progress, schedulers=BATCHES + 1)
+        settle(store, progress)
+        yield Chain(folder, store, state, worker)
+
+
+def measure_scale() -> Section:
+    """All rows."""
+    few = _schedule_few()
+    rows: list[Row] = []
+    with _chain(all_tiers(TIMERS), FILLED) as chain:
+        count = load_count(chain)
+        rows += _schedule_rows(chain, count, few)
+        rows.append(_empty_row(chain, count))
+        rows.append(_memory_row(count))
+        rows += _proof_rows(chain, count)
+        chain.store.close()
+        rows.append(_open_row(chain.folder, count))
+    rows += [
+        _jump_row(0, JUMP_MS_MAX),
+        _jump_row(JUMPED_TIMERS, JUMP_WITH_TIMERS_MS_MAX),
+    ]
+    rows += _drain_rows()
+    method = (
+        f"{count:,} timers wait, spread over ring, epoch queue and overflow, in "
+        "LevelDB that has come to rest; blocks are committed with history and undo "
+        "records, each synced in which anything happened. CPU is that of the process, "
+        "for machines that are busy. Ten million: `python scripts/fill_timers.py "
+        "FOLDER --schedulers 400`, then `python scripts/bench.py --only scale --filled "
+        "FOLDER`."
+    )
+    return Section("The calendar at scale", method, tuple(rows))
+
+
+def load_count(chain: Chain) -> int:
+    """How many timers were accepted: none has left."""
+    return query.chain_status(chain.state).globals.timer_sequence
+
+
+# --- schedule ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheduled:
+    """What one timer cost in a batch, in microseconds."""
+
+    whole: float
+    cpu: float
+    reads: float
+    writes: float
+
+
+def _schedule_few() -> _Scheduled:
+    with _chain(all_tiers(FEW_TIMERS)) as chain:
+        return _schedule(chain)
+
+
+def _schedule(chain: Chain) -> _Scheduled:
+    source = random.Random(6)  # noqa: S311 - a bench
+    last = chain.state.head.height + 3 * BATCHES + EMPTY_BLOCKS
+    whole, cpu, reads, writes = [], [], [], []
+    chain.step(chain.schedule([last + 1]))  # compiles the actor
+    for _ in range(BATCHES):
+        # A third of the new timers for each of the tiers.
+        spans = [(last, last + 200), (last + 300, 80_000), (100_000, 2_000_000)]
+        heights = [source.randint(*spans[number % 3]) for number in range(BATCH_TIMERS)]
+        transaction = chain.schedule(heights)
+        before = chain.state.snapshot
+        began, used = time.perf_counter(), time.process_time()
+        result = chain.step(transaction)
+        whole.append(time.perf_counter() - began)
+        cpu.append(time.process_time() - used)
+        assert len(result.receipts[0].scheduled) == BATCH_TIMERS, result.receipts[0]
+        began = time.perf_counter()
+        for key in result.undo.changes:
+            before.get(key)
+        reads.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        # The same once more: what LevelDB takes for it alone.
+        chain.store.commit(result.writes, sync=True)
+        writes.append(time.perf_counter() - began)
+    scale = 1_000_000 / BATCH_TIMERS
+    return _Scheduled(*(median(taken) * scale for taken in (whole, cpu, reads, writes)))
+
+
+def _schedule_rows(chain: Chain, count: int, few: _Scheduled) -> Iterator[Row]:
+    many = _schedule(chain)
+    ratio = many.whole / few.whole
+    yield Row(
+        f"schedule one more with {count:,} pending, batches of {BATCH_TIMERS:,}",
+        f"{many.whole:.0f} µs each",
+        f"CPU {many.cpu:.0f} µs; raw LevelDB: reads {many.reads:.0f} µs, writes "
+        f"{many.writes:.0f}; into a sorted list in memory: {_insort_us(count):.1f} µs",
+        f"< {SCHEDULE_US_MAX} µs",
+        many.whole < SCHEDULE_US_MAX,
+    )
+    yield Row(
+        f"the same against {FEW_TIMERS:,} pending",
+        f"{ratio:.1f} times",
+        f"with {FEW_TIMERS:,}: {few.whole:.0f} µs, CPU {few.cpu:.0f}, reads "
+        f"{few.reads:.0f}, writes {few.writes:.0f}",
+        f"at most {SCHEDULE_RATIO_MAX} times",
+        ratio <= SCHEDULE_RATIO_MAX,
+    )
+
+
+def _insort_us(count: int) -> float:
+    source = random.Random(7)  # noqa: S311 - a bench
+    ordered = list(range(min(count, 1_000_000)))
+    began = time.perf_counter()
+    for _ in range(BATCH_TIMERS):
+        bisect.insort(ordered, source.randrange(count))
+    return (time.perf_counter() - began) * 1_000_000 / BATCH_TIMERS
+
+
+# --- time passes ---------------------------------------------------------------------
+
+
+def _empty_row(chain: Chain, count: int) -> Row:
+    taken = []
+    for _ in range(EMPTY_BLOCKS):
+        began = time.perf_counter()
+        result = chain.step()
+        taken.append((time.perf_counter() - began) * 1_000)
+        assert result.is_empty
+    middle, worst = median(taken), max(taken)
+    puts = []
+    for _ in range(EMPTY_BLOCKS):
+        began = time.perf_counter()
+        chain.store.commit(WriteSet({b"hbench": b""}), sync=False)
+        puts.append((time.perf_counter() - began) * 1_000)
+    return Row(
+        f"empty block with {count:,} pending",
+        f"{middle:.2f} ms, at most {worst:.1f}",
+        f"an unsynced put of LevelDB: {median(puts):.3f} ms",
+        f"< {EMPTY_MS_MAX} ms, none over {EMPTY_WORST_MS_MAX}",
+        middle < EMPTY_MS_MAX and worst < EMPTY_WORST_MS_MAX,
+    )
+
+
+def _memory_row(count: int) -> Row:
+    rss, anonymous = memory_mib(os.getpid())
+    return Row(
+        f"memory with {count:,} pending, after the rows above",
+        f"anonymous {anonymous:.0f} MiB",
+        f"RSS {rss:.0f} MiB: mapped tables of LevelDB are the rest",
+        f"anonymous < {ANONYMOUS_MIB_MAX} MiB",
+        anonymous < ANONYMOUS_MIB_MAX,
+    )
+
+
+def _open_row(folder: Path, count: int) -> Row:
+    whole, bare = [], []
+    for _ in range(OPENINGS):
+        began = time.perf_counter()
+        with LevelStore(folder):
+            bare.append((time.perf_counter() - began) * 1_000)
+        began = time.perf_counter()
+        with LevelStore(folder) as store:
+            open_chain(store, lambda _: genesis())
+            whole.append((time.perf_counter() - began) * 1_000)
+    return Row(
+        f"opening a folder with {count:,} pending",
+        f"{median(whole):.0f} ms, at most {max(whole):.0f}",
+        f"LevelDB alone: {median(bare):.0f} ms",
+        f"< {OPEN_MS_MAX} ms",
+        max(whole) < OPEN_MS_MAX,
+    )
+
+
+def _jump_row(timers: int, limit_ms: int) -> Row:
+    stretches = (Stretch(FEW_TIMERS, _FAR, _FAR + FEW_TIMERS),)
+    if timers:
+        stretches = (Stretch(timers, 100, JUMPED_HEIGHTS - 100), *stretches)
+    with _chain(stretches) as chain:
+        target = chain.state.head.height + JUMPED_HEIGHTS
+        headers = fires = 0
+        began, used = time.perf_counter(), time.process_time()
+        while chain.state.head.height < target:
+            result = chain.step(heights=target - chain.state.head.height)
+            headers, fires = headers + 1, fires + len(result.receipts)
+        spent = (time.perf_counter() - began) * 1_000
+        cpu = (time.process_time() - used) * 1_000
+    assert fires == timers
+    return Row(
+        f"jump of {JUMPED_HEIGHTS:,} heights with {timers:,} timers due",
+        f"{spent:.0f} ms",
+        f"{headers:,} headers, {fires:,} fires; CPU {cpu:.0f} ms",
+        f"< {limit_ms} ms",
+        spent < limit_ms,
+    )
+
+
+# --- drain ---------------------------------------------------------------------------
+
+
+def _drain_rows() -> Iterator[Row]:
+    height = 5
+    with _chain((Stretch(DRAINED_TIMERS, height, height),)) as chain:
+        chain.step(heights=height - 1 - chain.state.head.height)
+        order: list[bytes] = []
+        waiting, taken, cpu = [], [], []
+        while len(order) < DRAINED_TIMERS:
+            began, used = time.perf_counter(), time.process_time()
+            result = chain.step()
+            taken.append(time.perf_counter() - began)
+            cpu.append(time.process_time() - used)
+            fires = [r for r in result.receipts if r.kind is ReceiptKind.FIRE]
+            order += [receipt.id for receipt in fires]
+            waiting.append(len(result.trace) - len(fires))
+    assert len(set(order)) == DRAINED_TIMERS
+    rate = DRAINED_TIMERS / sum(taken)
+    yield Row(
+        f"one height with {DRAINED_TIMERS:,} timers of gas_limit 2,000 due",
+        f"{rate:,.0f} fires/s",
+        f"{len(taken)} blocks, {sum(waiting):,} put off on the way; by CPU "
+        f"{DRAINED_TIMERS / sum(cpu):,.0f}/s",
+        f"> {FIRES_PER_SECOND_MIN:,}/s",
+        rate > FIRES_PER_SECOND_MIN,
+    )
+    # All blocks fire as many; what they put off differs.
+    slope, cpu_slope = (
+        statistics.linear_regression(waiting, spent).slope * 1_000_000
+        for spent in (taken, cpu)
+    )
+    yield Row(
+        "one timer put off for another block",
+        f"{slope:.1f} µs",
+        f"CPU {cpu_slope:.1f} µs; one fire, with what is put off for it: "
+        f"{1_000_000 / rate:.0f}",
+        f"< {PUT_OFF_US_MAX} µs",
+        slope < PUT_OFF_US_MAX,
+    )
+
+
+# --- proofs --------------------------------------------------------------------------
+
+
+def _proof_rows(chain: Chain, count: int) -> Iterator[Row]:
+    source = random.Random(8)  # noqa: S311 - a bench
+    sizes, makes, checks = [], [], []
+    for number in range(PROOFS):
+        first = source.randrange(300, 20_000_000)
+        last = first + (number % 2)  # nothing, or little, is due there
+        began = time.perf_counter()
+        proof = query.prove_due(chain.state, first, last)
+        makes.append((time.perf_counter() - began) * 1_000)
+        assert proof.parts is not None
+        low, high = keys.height8(first), keys.height8(last + 1)
+        began = time.perf_counter()
+        verify(proof.parts[2], proof.proof, low, high, _KEY_BYTES)
+        checks.append((time.perf_counter() - began) * 1_000)
+        sizes.append(len(proof.proof))
+    slowest = statistics.quantiles(checks, n=100)[-1]
+    yield Row(
+        f"proof of what is due at a height, of {count:,}",
+        f"{median(sizes):,.0f} bytes, at most {max(sizes):,}; verified in "
+        f"{median(checks):.2f} ms, 99 of 100 within {slowest:.2f}",
+        f"made in {median(makes):.2f} ms",
+        f"< {PROOF_BYTES_MAX:,} bytes, < {VERIFY_MS_MAX} ms",
+        max(sizes) < PROOF_BYTES_MAX and slowest < VERIFY_MS_MAX,
+    )
