@@ -15,7 +15,7 @@ def test_the_script_still_draws_the_same_bytes():
 
 
 def test_the_picture_shows_timers_of_every_tier():
-    root = ET.fromstring(PICTURE.read_text("utf-8"))  # noqa: S314 - our own
+    root = ET.fromstring(PICTURE.read_text("utf-8"))
     titles = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}title")]
     tiers = {title.partition(": ")[2].partition(" ")[0] for title in titles}
     assert tiers == {"ring", "epoch", "overflow"}
