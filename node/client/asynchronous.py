@@ -73,7 +73,7 @@ __all__ = ["AsyncClient"]
 
 _LOCKS = 64
 """Senders are spread over so many locks: a fixed number, whoever sends."""
-_NONCE_ATTEMPTS = 8
+_NONCE_ATTEMPTS = 32
 _NONCE_TAKEN = ("NONCE_USED", "REPLACEMENT_UNDERPRICED")
 _UNHEARD = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 _MINED_MAX = 10_000
@@ -233,21 +233,28 @@ class AsyncClient(AsyncReader):
         terms.check()
         sender = address_of(terms.sender, "sender")
         async with self._locks[sender[-1] % _LOCKS]:
-            for attempt in range(_NONCE_ATTEMPTS):
+            for _ in range(_NONCE_ATTEMPTS):
                 asked, raw = await self._sign(instruction, terms)
                 try:
-                    await self.api.submit(raw)
+                    answer = await self.api.submit(raw)
                 except NodeUnreachable as error:
                     raise OutcomeUnknown(keccak256(raw), error) from None
                 except NodeError as error:
-                    is_last = attempt == _NONCE_ATTEMPTS - 1
-                    if error.reason in _NONCE_TAKEN and not is_last:
+                    if error.reason in _NONCE_TAKEN:
                         continue
                     if error.code in _UNHEARD:
                         raise OutcomeUnknown(keccak256(raw), error) from None
                     raise told_as_refusal(error) from None
-                return asked, raw
-        raise AssertionError("the last attempt returns or raises")
+                if not answer.is_known:
+                    return asked, raw
+                # Another program sent the very same with the same key and nonce.
+        raise NodeError(
+            "NONCE_TAKEN",
+            f"{_NONCE_ATTEMPTS} times another program used the nonce first: let one "
+            "client send for this key",
+            {},
+            "ABORTED",
+        )
 
     async def _sign(
         self, instruction: Instruction, terms: Terms

@@ -23,16 +23,24 @@ _Answer = TypeVar("_Answer")
 MESSAGE_BYTES_MAX = 64 << 20
 """Of an answer: a whole block may be that large."""
 
-_SAFE_TO_REPEAT = ("QueryService", "TimerService", "TransactionService")
-"""Reading changes nothing, and a transaction is admitted once, by its id."""
+_SAFE_TO_REPEAT = (
+    ("QueryService", ""),
+    ("TimerService", ""),
+    ("TransactionService", "Prepare"),
+    ("TransactionService", "Simulate"),
+    ("TransactionService", "EstimateLimits"),
+    ("TransactionService", "SubmitAndWait"),
+)
+"""Reading changes nothing, and the same bytes wait for the same outcome. Not `Submit`: a
+client must know whether it was the first to send them."""
 
 _RETRIES = json.dumps(
     {
         "methodConfig": [
             {
                 "name": [
-                    {"service": f"cowboy.devnet.v1.{service}"}
-                    for service in _SAFE_TO_REPEAT
+                    {"service": f"cowboy.devnet.v1.{service}", "method": method}
+                    for service, method in _SAFE_TO_REPEAT
                 ],
                 "retryPolicy": {
                     "maxAttempts": 4,

@@ -71,8 +71,10 @@ class Transactions(TransactionServiceServicer):
     ) -> pb.SubmitResponse:
         """Answers as soon as the transaction is admitted."""
         raw = self._raw(request.transaction, request.as_sender)
-        transaction = await self._admit(raw)
-        return pb.SubmitResponse(id=transaction.id, sender=transaction.sender)
+        transaction, is_known = await self._admit(raw)
+        return pb.SubmitResponse(
+            id=transaction.id, sender=transaction.sender, is_known=is_known
+        )
 
     @override
     @tells
@@ -83,7 +85,7 @@ class Transactions(TransactionServiceServicer):
     ) -> pb.SubmitAndWaitResponse:
         """Answers when the transaction is in a block, or dropped."""
         raw = self._raw(request.transaction, request.as_sender)
-        transaction = await self._admit(raw)
+        transaction, _ = await self._admit(raw)
         match await self._backend.wait_for(transaction.id):
             case Committed() as committed:
                 return pb.SubmitAndWaitResponse(
@@ -94,10 +96,13 @@ class Transactions(TransactionServiceServicer):
             case Reverted(transaction_id):
                 return pb.SubmitAndWaitResponse(reverted=transaction_id)
 
-    async def _admit(self, raw: bytes) -> Transaction:
-        """Admit once: who did not hear the answer may send the same bytes again."""
+    async def _admit(self, raw: bytes) -> tuple[Transaction, bool]:
+        """Admit once: who did not hear the answer may send the same bytes again.
+
+        Also whether they had been admitted before.
+        """
         try:
-            return await self._backend.submit(raw)
+            return await self._backend.submit(raw), False
         except InvalidTransaction as error:
             if error.fault not in _SENT_AGAIN:
                 raise
@@ -106,7 +111,7 @@ class Transactions(TransactionServiceServicer):
             if isinstance(known, Pending) or (
                 find_transaction(self._backend.state, transaction.id) is not None
             ):
-                return transaction
+                return transaction, True
             raise
 
     def _raw(self, transaction: bytes, as_sender: bytes) -> bytes:

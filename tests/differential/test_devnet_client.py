@@ -330,3 +330,93 @@ def test_both_have_every_member_of_the_protocol(kind):
 def test_no_address_is_no_address(chain, bad):
     with pytest.raises(InvalidArgument, match=r"who: .*address of 20 bytes"):
         chain.balance(bad)
+
+
+# --- bad input: what no call can take is refused before it happens ----------------
+
+ADDRESSES = (None, 5, "0x00", b"", bytes(19), [], 1.5)
+NUMBERS = (-1, 2**128, 1.5, None, "many", True, b"5")
+COUNTS = (0, -1, 1.5, None, "1", True, 2**64)
+TEXTS = (None, 5, b"text", ["text"], "\ud800")
+BYTES = (None, 5, "text", bytearray(b"x"), [1])
+IDS = (None, 5, "0x00", b"", bytes(65))
+TO = bytes(20)
+
+BAD = {
+    "balance": ("who", ADDRESSES, lambda chain, bad: chain.balance(bad)),
+    "nonce": ("who", ADDRESSES, lambda chain, bad: chain.nonce(bad)),
+    "timers": ("actor", ADDRESSES[1:], lambda chain, bad: chain.timers(bad)),
+    "storage": ("actor", ADDRESSES, lambda chain, bad: chain.storage(bad)),
+    "storage_entry": ("actor", ADDRESSES, lambda c, bad: c.storage_entry(bad, b"k")),
+    "storage_entry key": ("key", (None, 5), lambda c, bad: c.storage_entry(TO, bad)),
+    "actor": ("address", ADDRESSES, lambda chain, bad: chain.actor(bad)),
+    "timer": ("timer_id", IDS, lambda chain, bad: chain.timer(bad)),
+    "explain": ("timer_id", IDS, lambda chain, bad: chain.explain(bad)),
+    "events": ("topic", TEXTS[1:], lambda chain, bad: chain.events(bad)),
+    "receipts": ("kind", (5, "fire", 0), lambda chain, bad: chain.receipts(bad)),
+    "block": ("height", (-1, 1.5, "1", True), lambda chain, bad: chain.block(bad)),
+    "read actor": ("actor", ADDRESSES, lambda chain, bad: chain.read(bad, "h")),
+    "read handler": ("handler", TEXTS, lambda chain, bad: chain.read(TO, bad)),
+    "read payload": ("payload", BYTES, lambda chain, bad: chain.read(TO, "h", bad)),
+    "mine": ("blocks", COUNTS, lambda chain, bad: chain.mine(bad)),
+    "advance": ("advance", (None, 1.5, "1"), lambda c, bad: c.advance(blocks=bad)),
+    "transfer to": ("to", ADDRESSES, lambda chain, bad: chain.transfer(bad, 1)),
+    "transfer": ("amount", NUMBERS, lambda chain, bad: chain.transfer(TO, bad)),
+    "transfer from": (
+        "sender", ADDRESSES[1:], lambda c, bad: c.transfer(TO, 1, sender=bad),
+    ),
+    "fund": ("amount", (*NUMBERS, "5 EUR"), lambda chain, bad: chain.fund(TO, bad)),
+    "set_balance": ("who", ADDRESSES, lambda chain, bad: chain.set_balance(bad, 1)),
+    "deploy": ("source", (None, 5, [], "\ud800"), lambda chain, bad: chain.deploy(bad)),
+    "deploy payload": ("payload", BYTES, lambda c, bad: c.deploy("x = 1", payload=bad)),
+    "deploy salt": (
+        "salt", (b"", bytes(31), 5, "s"), lambda c, bad: c.deploy("x = 1", salt=bad),
+    ),
+    "deploy value": ("value", NUMBERS, lambda c, bad: c.deploy("x = 1", value=bad)),
+    "limits": (
+        "cycles_limit", (-1, 1.5, "1", True, 2**64),
+        lambda c, bad: c.execute(Transfer(TO, 1), cycles_limit=bad),
+    ),
+    "fees": (
+        "max_fee_per_cycle", (-1, 1.5, "1", True, 2**128),
+        lambda c, bad: c.submit(Transfer(TO, 1), max_fee_per_cycle=bad),
+    ),
+    "unknown field": (
+        "max_fee", (5,), lambda c, bad: c.submit(Transfer(TO, 1), max_fee=bad),
+    ),
+    "call": (
+        "handler", TEXTS, lambda c, bad: Actor(c, TO, "").call(bad),
+    ),
+    "call payload": (
+        "payload", BYTES, lambda c, bad: Actor(c, TO, "").call("h", bad),
+    ),
+    "call value": (
+        "value", NUMBERS, lambda c, bad: Actor(c, TO, "").call("h", value=bad),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", BAD)
+def test_what_no_call_can_take_is_refused_by_name(chain, method):
+    argument, values, call = BAD[method]
+    for bad in values:
+        with pytest.raises(InvalidArgument, match=f"^{argument}: ") as error:
+            call(chain, bad)
+        assert error.value.argument == argument
+        assert (
+            "want" in str(error.value)
+            or "from" in str(error.value)
+            or (
+                "exist" in str(error.value)
+                or "known" in str(error.value)
+                or "exactly one" in str(error.value)
+            )
+        ), "it says what is wanted"
+    assert chain.height == 0
+
+
+def test_every_method_that_takes_arguments_is_tried_with_bad_ones():
+    takes_none = {"accounts", "head", "height", "timestamp_ms", "snapshot"}
+    tried = {name.split()[0] for name in BAD} | {"execute", "submit"}
+    members = {name for name in vars(Chain) if not name.startswith("_")}
+    assert members - takes_none <= tried

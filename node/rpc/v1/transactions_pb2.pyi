@@ -103,17 +103,21 @@ class SubmitResponse(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     SENDER_FIELD_NUMBER: _builtins.int
+    IS_KNOWN_FIELD_NUMBER: _builtins.int
     id: _builtins.bytes
     sender: _builtins.bytes
+    is_known: _builtins.bool
+    """The same bytes were admitted before, by this caller or by another."""
     def __init__(
         self,
         *,
         id: _builtins.bytes = ...,
         sender: _builtins.bytes = ...,
+        is_known: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "sender", b"sender"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "is_known", b"is_known", "sender", b"sender"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
