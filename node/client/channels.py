@@ -31,7 +31,7 @@ _SAFE_TO_REPEAT = (
     ("TransactionService", "EstimateLimits"),
     ("TransactionService", "SubmitAndWait"),
 )
-"""Reading changes nothing, and the same bytes wait for the same outcome. Not `Submit`: a
+"""Reading changes nothing, the same bytes wait for the same outcome. Not `Submit`: a
 client must know whether it was the first to send them."""
 
 _RETRIES = json.dumps(
