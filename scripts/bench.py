@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benches import (
     atscale,
+    auction,
     inprocess,
     load,
     longchain,
@@ -47,6 +48,9 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "snapshots": rewinding.measure_devnet_snapshots,
     "named": rewinding.measure_named_snapshots,
     "replay": rewinding.measure_replay,
+    "due": auction.measure_looking,
+    "auction": auction.measure_auction_fires,
+    "fairness": auction.measure_fairness,
     "serial": traffic.measure_serial,
     "flight": traffic.measure_in_flight,
     "memory": starting.measure_memory,

@@ -6,7 +6,7 @@ instead of answering, its timer gets the default bid, and everybody else the sam
 block. An answer is only ever two amounts.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from node.chain.accounts import debit, load_account
 from node.chain.block import Price, ReceiptKind
@@ -25,8 +25,7 @@ HEADROOM = 2
 """Lane basefees in the default maximum fee: five full blocks of growth (CIP-1 §7.1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bid:
+class Bid(NamedTuple):
     """What a timer offers per cycle for its place in the lane, in base units."""
 
     max_fee: Amount

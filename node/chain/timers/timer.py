@@ -10,6 +10,7 @@ import binascii
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from node.chain.params import HANDLER_BYTES_MAX
 from node.primitives import codec
@@ -71,8 +72,19 @@ class Timer:
         )
 
 
+RECORDS_REMEMBERED_MAX = 16_384
+RECORD_BYTES_REMEMBERED_MAX = 512
+"""Waiting timers are looked at in every block: some 20 MB at the most."""
+
+
 def decode_timer(key: bytes, record: bytes) -> Timer:
     """The timer under a calendar key `t ‖ height8 ‖ sequence8`; trusts its bytes."""
+    if len(record) > RECORD_BYTES_REMEMBERED_MAX:
+        return _decode(key, record)
+    return _decode_once(key, record)
+
+
+def _decode(key: bytes, record: bytes) -> Timer:
     fields = codec.decode(record)
     assert isinstance(fields, list)
     last_bid = fields.pop()
@@ -82,6 +94,9 @@ def decode_timer(key: bytes, record: bytes) -> Timer:
         *fields,  # type: ignore[arg-type]
         tuple(last_bid) if isinstance(last_bid, list) else None,
     )
+
+
+_decode_once = lru_cache(maxsize=RECORDS_REMEMBERED_MAX)(_decode)
 
 
 def derive_timer_id(

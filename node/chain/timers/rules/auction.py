@@ -8,7 +8,7 @@ really used. Who does not fit waits, and so does who offers less than the lane b
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, Execution
@@ -22,9 +22,7 @@ from node.chain.timers.lane import (
     available_funds,
     expire,
     fire,
-    fire_limit,
     has_room,
-    is_expired,
     pre_charge,
     put_off,
     put_off_for_room,
@@ -51,6 +49,8 @@ class Contender:
     price: Price
     weight: int
     """W of its actor, in parts per million."""
+    key: bytes
+    """Of the timer in the calendar."""
     record: bytes
     """The timer's, as it was judged."""
 
@@ -197,11 +197,9 @@ class Auction:
             if due_index.was_asleep(block.journal, timer):
                 _note_turn(block, view, timer, Decision.WOKE)
         weights = fairness.Weights(block.journal)
-        contenders = [
-            contender
-            for timer in timers
-            if (contender := _classify(block, view, timer, weights)) is not None
-        ]
+        judge = _Judge(block, view, weights, block.timer_config.max_cells_per_fire)
+        judged = [judge.classify(timer) for timer in timers]
+        contenders = [contender for contender in judged if contender is not None]
         for rank, contender in enumerate(_ranked(block, contenders)):
             _take(block, contender, rank)
         fires = Counter(r.actor for r in block.receipts if r.kind is ReceiptKind.FIRE)
@@ -295,35 +293,53 @@ def _expand(block: BlockContext, terms: FeeTerms) -> Amount:
     return Amount(block.before.p50_priority * permille // PERMILLE)
 
 
-def _classify(
-    block: BlockContext, view: LaneView, timer: Timer, weights: fairness.Weights
-) -> Contender | None:
-    """Expired → over cap → bid → below lane basefee → unfunded (D28)."""
-    if is_expired(block, timer):
-        expire(block, timer)
-        return None
-    if view.is_over_cap(timer):
-        _hold_over_cap(block, view, timer)
-        return None
-    bid, is_own = bid_of(block, timer)
-    if is_own and timer.last_bid != (bid.max_fee, bid.max_priority):
-        timer = _rewrite(
-            block, timer, replace(timer, last_bid=(bid.max_fee, bid.max_priority))
-        )
-    if bid.max_fee < view.basefee:
-        numbers = {"max_fee": int(bid.max_fee), "basefee_lane": int(view.basefee)}
-        put_off(block, timer, "lane_basefee", numbers)
-        return None
-    limit = fire_limit(block, timer)
-    price = _price(block.before, bid.priority(view.basefee))
-    required = price.cost(limit, block.timer_config.max_cells_per_fire)
-    available = available_funds(block, timer)
-    if available < required:
-        remove_unfunded(block, timer, required, available)
-        return None
-    record_ = block.journal.get(keys.timer(timer.height, timer.sequence))
-    assert record_ is not None, "a timer that may fire is in the calendar"
-    return Contender(timer, limit, price, weights.of(timer.actor), record_)
+@dataclass(slots=True)
+class _Judge:
+    """What holds for every timer of a block, looked up once."""
+
+    block: BlockContext
+    view: LaneView
+    weights: fairness.Weights
+    cells_max: int
+    prices: dict[Amount, Price] = field(default_factory=dict)
+
+    def price(self, tip: Amount) -> Price:
+        """Of a fire with a priority: many have the same."""
+        price = self.prices.get(tip)
+        if price is None:
+            price = self.prices[tip] = _price(self.block.before, tip)
+        return price
+
+    def classify(self, timer: Timer) -> Contender | None:
+        """Expired → over cap → bid → below lane basefee → unfunded (D28)."""
+        block, view = self.block, self.view
+        if view.height > timer.expires_at:
+            expire(block, timer)
+            return None
+        if view.is_over_cap(timer):
+            _hold_over_cap(block, view, timer)
+            return None
+        bid, is_own = bid_of(block, timer)
+        if is_own and timer.last_bid != bid:
+            timer = _rewrite(
+                block, timer, replace(timer, last_bid=(bid.max_fee, bid.max_priority))
+            )
+        if bid.max_fee < view.basefee:
+            numbers = {"max_fee": int(bid.max_fee), "basefee_lane": int(view.basefee)}
+            put_off(block, timer, "lane_basefee", numbers)
+            return None
+        limit = timer.limit_under(view.cap)
+        price = self.price(bid.priority(view.basefee))
+        required = price.cost(limit, self.cells_max)
+        available = available_funds(block, timer)
+        if available < required:
+            remove_unfunded(block, timer, required, available)
+            return None
+        key = keys.timer(timer.height, timer.sequence)
+        record_ = block.journal.get(key)
+        assert record_ is not None, "a timer that may fire is in the calendar"
+        weight = self.weights.of(timer.actor)
+        return Contender(timer, limit, price, weight, key, record_)
 
 
 def _hold_over_cap(block: BlockContext, view: LaneView, timer: Timer) -> None:
@@ -366,12 +382,13 @@ def _take(block: BlockContext, contender: Contender, rank: int) -> None:
         "effective_priority": contender.effective,
         "rank": rank,
     }
-    required = price.cost(limit, block.timer_config.max_cells_per_fire)
-    available = available_funds(block, timer)
     if used + limit > lane:
         numbers = {"limit": limit, "used": used, "lane": lane, **story}
         put_off(block, timer, "lane", numbers)
-    elif available < required:
+        return
+    required = price.cost(limit, block.timer_config.max_cells_per_fire)
+    available = available_funds(block, timer)
+    if available < required:
         remove_unfunded(block, timer, required, available)
     elif not has_room(block):
         put_off_for_room(block, timer)
@@ -382,12 +399,10 @@ def _take(block: BlockContext, contender: Contender, rank: int) -> None:
 
 def _present(block: BlockContext, contender: Contender) -> Timer | None:
     """The timer as those that fired before it left it: cancelled, extended."""
-    timer = contender.timer
-    key = keys.timer(timer.height, timer.sequence)
-    left = block.journal.get(key)
+    left = block.journal.get(contender.key)
     if left is None or left == contender.record:
-        return None if left is None else timer
-    return decode_timer(key, left)
+        return None if left is None else contender.timer
+    return decode_timer(contender.key, left)
 
 
 def _note_turn(
