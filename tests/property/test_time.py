@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from node.chain.transaction import DeployActor, ExecuteActor
 from node.chain.transition import Caches, open_state
-from node.client import AsyncClient, Wallet
+from node.client import AsyncApi, Wallet
 from node.primitives import codec
 from node.primitives.types import Address
 from node.rpc.v1 import queries_pb2, types_pb2
@@ -227,7 +227,7 @@ async def mine(client, blocks):
 
 def test_every_way_to_pass_time_over_grpc_is_the_same(run_node):
     async def pass_time(way):
-        async with run_node() as served, AsyncClient(served.url) as client:
+        async with run_node() as served, AsyncApi(served.url) as client:
             await prepare(client)
             await way(client, HEIGHTS)
             return await observed(client)
