@@ -73,14 +73,17 @@ check: $(STAMP) ## everything static, under a minute
 
 .PHONY: test
 test: $(STAMP) ## what a person runs, under three minutes
-	"$(BIN)/python" -m pytest -q -m "not slow and not e2e" $(ARGS)
+	"$(BIN)/python" -m pytest -q -n auto -m "not slow and not e2e" $(ARGS)
 
 .PHONY: test-long
-test-long: $(STAMP) ## properties and worlds at length, then every test with coverage
+test-long: $(STAMP) ## properties, worlds and slow tests at length, then coverage
 	"$(BIN)/python" -m tests.simulation --quiet --seed 1000000 --worlds 1200
-	HYPOTHESIS_PROFILE=ci "$(BIN)/python" -m pytest -q tests/property tests/differential
+	HYPOTHESIS_PROFILE=ci "$(BIN)/python" -m pytest -q -n auto tests/property \
+	  tests/differential
+	"$(BIN)/python" -m pytest -q -n auto -m "slow and not e2e" \
+	  --ignore tests/property --ignore tests/differential
 	"$(BIN)/coverage" erase
-	"$(BIN)/coverage" run -m pytest -q -m "not e2e" $(ARGS)
+	"$(BIN)/coverage" run -m pytest -q -m "not slow and not e2e" $(ARGS)
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report
 
