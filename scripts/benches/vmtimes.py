@@ -145,16 +145,35 @@ def _least(task: Callable[[], object], rounds: int) -> float:
 
 
 def messages() -> dict[str, dict[str, float]]:
-    """Actor → microseconds of one message, through the host, without commit."""
+    """Actor → microseconds of one message, through the host, without commit.
+
+    Beside them those of the same module and method in plain Python, on a dictionary.
+    """
+    plain = _plain_message()
     with Devnet() as chain:
         return {
             name: {
                 "us": chain._on_worker(  # noqa: SLF001 - the node's own thread
                     lambda source=source: _message(chain, source)
-                )
+                ),
+                "plain": plain,
             }
             for name, source in MESSAGES_OF.items()
         }
+
+
+def _plain_message() -> float:
+    code = compile(_ACTOR.format(head=""), "plain", "exec")
+
+    def batch() -> None:
+        for _ in range(MESSAGES):
+            namespace: dict[str, type] = {}
+            exec(code, namespace)  # noqa: S102 - the bench's own source
+            ledger = namespace["Ledger"]()
+            ledger.storage = {"total": 5}
+            ledger.add(b"7")
+
+    return _least(batch, ROUNDS) / MESSAGES * 1e6
 
 
 def _message(chain: Devnet, source: str) -> float:

@@ -180,7 +180,7 @@ def run(data):
         found[word].append(number)
         sizes[word] += number
     ordered = OrderedDict(zip(data[0], data[1]))
-    before = repr(ordered)
+    before = len(repr(ordered)) > 13, str(OrderedDict())  # 3.12 prints another form
     other = OrderedDict(reversed(list(ordered.items())))
     same = [ordered == other, dict(ordered.items()) == ordered, ordered != other]
     for word in data[0][:2]:
