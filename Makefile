@@ -83,7 +83,7 @@ test-long: $(STAMP) ## properties, worlds and slow tests at length, then coverag
 	"$(BIN)/python" -m pytest -q -n auto -m "slow and not e2e" \
 	  --ignore tests/property --ignore tests/differential
 	"$(BIN)/coverage" erase
-	"$(BIN)/coverage" run -m pytest -q -m "not slow and not e2e" $(ARGS)
+	"$(BIN)/coverage" run -m pytest -q -n auto -m "not slow and not e2e" $(ARGS)
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report
 
