@@ -42,7 +42,6 @@ from node.chain.globals import (
     Governed,
     derive_beacon,
     is_governed,
-    load_basefee_config,
     load_globals,
     load_governed,
     save_globals,
@@ -214,7 +213,7 @@ def examined_at(state: State, timer: Timer) -> Height:
 def prospect(state: State) -> tuple[Prospect, RuleSet]:
     """What is known of the heights above the head, and the rules in force there."""
     known, head = _known_of(state), state.head.height
-    governed = known.governed or load_governed(state.snapshot, state.params)
+    governed = _governed_of(state)
     names = governed.rules_at(head), governed.rules_at(head + 1)
     view = Prospect(
         state.snapshot,
@@ -232,10 +231,15 @@ def head_globals(state: State) -> Globals:
     return _known_of(state).globals
 
 
+def _governed_of(state: State) -> Governed:
+    known = _known_of(state)
+    return known.governed or load_governed(state.snapshot, state.params)
+
+
 def is_fee_at_rest(state: State) -> bool:
     """Whether empty blocks no longer change what a transaction costs (D7)."""
     globals_ = head_globals(state)
-    config = load_basefee_config(state.snapshot, state.params)
+    config = _governed_of(state).basefee_config
     return all(
         next_basefee(fee, 0, config.target_cycles, config) == fee
         for fee in (globals_.basefee_cycle, globals_.basefee_cell)
@@ -331,7 +335,7 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
     journal, params = Journal(state.snapshot), state.params
     known = _known_of(state)
     before = known.globals
-    governed = known.governed or load_governed(state.snapshot, params)
+    governed = _governed_of(state)
     height = Height(before.height + span)
     environment = Environment(
         chain_id=params.chain_id,
