@@ -19,6 +19,8 @@ from tests.unit.test_app_process import (
 )
 
 MANUAL = ("--mining", "manual", "--http-listen", "off")
+# What measures coverage writes a file of its own, which a limit would end as well.
+UNMEASURED = ("env", "-u", "COVERAGE_PROCESS_CONFIG", "-u", "COVERAGE_PROCESS_START")
 
 
 def exits(tmp_path: Path, *flags: str) -> tuple[int, str]:
@@ -46,7 +48,7 @@ def test_a_full_disk_ends_the_node_and_loses_nothing_acknowledged(tmp_path):
         while len(acknowledged) < 10_000:
             acknowledged.append(fund(node))
 
-    with running(tmp_path, *MANUAL) as node:
+    with running(tmp_path, *MANUAL, through=UNMEASURED) as node:
         (log,) = (tmp_path / "data").glob("*.log")
         room = log.stat().st_size + 40_000
         limit = psutil.Process(node.process.pid).rlimit
