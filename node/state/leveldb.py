@@ -40,10 +40,11 @@ FORMAT_VERSION = 2
 FORMAT_BYTES_MAX = 100
 """More than any FORMAT line has."""
 
-MAX_OPEN_FILES = 74
-"""LevelDB maps its tables, and the kernel counts every page touched as resident:
-74 tables keep a node of ten million timers under 200 MiB, 1,000 make it a third
-faster and three times as large."""
+MAX_OPEN_FILES = 1_000
+"""LevelDB maps as many tables and no more. The kernel counts every page touched as
+resident, though it takes it back when it needs it; of the process's own memory an open
+table takes some 20 KiB. Ten million timers lie in 800 tables: with 74 open, nearly
+every read of theirs opens one, and a scheduled timer costs three times as much."""
 
 _MEBIBYTE = 1 << 20
 _WRITE_BUFFER_BYTES = 16 * _MEBIBYTE

@@ -6,6 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from node.chain.timers import calendar
+from node.state import keys
+from node.state.journal import Journal
+from node.state.leveldb import LevelStore
+from node.state.memory import MemoryStore
+
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 # What makes each measurement small: module → names and values.
@@ -104,6 +110,26 @@ def require_rows(section):
 )
 def test_a_measurement_in_this_process_yields_its_rows(bench, name):
     require_rows(bench.MEASUREMENTS[name]())
+
+
+@pytest.mark.usefixtures("bench")
+def test_a_filled_folder_holds_what_the_calendar_would_have_written(tmp_path):
+    filling = importlib.import_module("benches.filling")
+    with LevelStore(tmp_path / "data") as store:
+        state = filling.fill(store, filling.all_tiers(300), str, schedulers=1, batch=70)
+        filling.check(state)
+        journal = Journal(MemoryStore().snapshot())
+        for timer in calendar.timers_between(state.snapshot, 0, 2**64 - 1):
+            calendar.insert(journal, timer)
+            assert timer.timer_id in calendar.timer_ids_of(state.snapshot, timer.actor)
+        wanted = journal.write_set().changes
+        assert sum(key.startswith(keys.TIMER_PREFIX) for key in wanted) == 300
+        held = {
+            key: value
+            for family in (keys.TIMER_PREFIX, b"ia", b"ic", b"ii")
+            for key, value in state.snapshot.range(family, keys.prefix_stop(family))
+        }
+    assert held == wanted
 
 
 @pytest.mark.slow

@@ -56,6 +56,29 @@ def test_the_snapshot_is_asked_once_for_a_key(journal, snapshot):
     assert snapshot.asked == [b"a", b"x"]
 
 
+def test_for_what_is_added_the_snapshot_is_not_asked(journal, snapshot):
+    journal.add(b"n", b"new")
+    checkpoint = journal.checkpoint()
+    journal.add(b"m", b"undone")
+    journal.revert(checkpoint)
+    writes = journal.write_set()
+    assert writes.changes == {b"n": b"new"}
+    assert journal.undo(writes.changes).changes == {b"n": None}
+    assert journal.get(b"m") is None
+    assert snapshot.asked == []
+
+
+def test_what_was_deleted_in_the_block_can_be_added_again(journal):
+    journal.get(b"a")
+    journal.delete(b"a")
+    journal.delete(b"b")
+    journal.add(b"a", b"1")
+    journal.add(b"b", b"other")
+    writes = journal.write_set()
+    assert writes.changes == {b"b": b"other"}
+    assert journal.undo(writes.changes).changes == {b"b": b"2"}
+
+
 def test_reverting_leaves_no_trace(journal):
     journal.put(b"a", b"kept")
     before = everything(journal), set(journal.changed_keys())

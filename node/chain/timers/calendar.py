@@ -21,11 +21,15 @@ from node.state.journal import Journal
 
 
 def insert(journal: Journal, timer: Timer) -> None:
-    """Add a timer, newly accepted or given back by the cells gate (D21)."""
-    journal.put(keys.timer(timer.height, timer.sequence), timer.encode())
+    """Add a timer, newly accepted or given back by the cells gate (D21).
+
+    Nothing lies under its keys: no two timers share a sequence, nor an id, which the
+    actor's counter makes (D19).
+    """
+    journal.add(keys.timer(timer.height, timer.sequence), timer.encode())
     place = keys.height8(timer.height) + keys.height8(timer.sequence)
-    journal.put(keys.timer_by_id(timer.timer_id), place)
-    journal.put(
+    journal.add(keys.timer_by_id(timer.timer_id), place)
+    journal.add(
         keys.timer_by_actor(timer.actor, timer.height, timer.sequence), timer.timer_id
     )
     _count(journal, timer.actor, 1)
