@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 OTHER = ROOT / ".venv-3.12" / "bin" / "python"
 SECONDS_MAX = 300
-MEGABYTES_MAX = 160
+MEGABYTES_MAX = 120
 """Of the interpreter with all of `pvm`, and the account with what it may be off."""
 
 OTHER_BOUNDS = ("OutOfMemory", "OverflowError")
