@@ -100,7 +100,7 @@ def test_3_7_3_9_losers_are_put_off_and_due_again(chain, actor):
     assert put_off(chain.last, "lane") == ids[2::-1]
     decision = next(d for d in chain.last.trace if d.timer_id == ids[0])
     assert decision.numbers["used"] == decision.numbers["lane"] == LANE
-    assert decision.numbers["rank"] == 10
+    assert decision.numbers["rank"] == 11
     chain.mine()
     assert [fire.id for fire in fires(chain.last)] == ids[2::-1]
 

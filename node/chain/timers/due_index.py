@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
 from operator import neg
+from typing import NamedTuple
 
 from node.chain.fees import idle_lane_basefee
 from node.chain.params import U64_MAX, U128_MAX
@@ -174,33 +175,60 @@ def clear(journal: Journal) -> None:
 # --- who is looked at ----------------------------------------------------------------
 
 
-def select(
-    reader: Reader, fresh: Iterable[Timer], view: LaneView, count_max: int
-) -> list[Timer]:
+class DueTimer(NamedTuple):
+    """A timer that a block looks at, as it stood when it was looked at."""
+
+    timer: Timer
+    key: bytes
+    """Of it in the calendar."""
+    record: bytes
+    was_asleep: bool
+    """Whether it was seen to sleep and not to wake since."""
+
+    def present(self, reader: Reader) -> Timer | None:
+        """The timer as others left it meanwhile: cancelled, extended."""
+        record = reader.get(self.key)
+        if record is None or record == self.record:
+            return None if record is None else self.timer
+        return decode_timer(self.key, record)
+
+    def as_it_stands(self, reader: Reader) -> "DueTimer":
+        """The same, looked at again; it is still there."""
+        return _look(reader, self.key, is_asleep=self.was_asleep)
+
+
+def _look(reader: Reader, key: bytes, *, is_asleep: bool) -> DueTimer:
+    record = reader.get(key)
+    assert record is not None, "an order names a timer that is not in the calendar"
+    return DueTimer(decode_timer(key, record), key, record, is_asleep)
+
+
+def select(reader: Reader, view: LaneView, count_max: int) -> list[DueTimer]:
     """Those whom a block looks at, by due height and sequence (D8).
 
     Of more than `count_max` the first by stated priority, due height, sequence.
-    `fresh` are some that stand here and need not be read again.
     """
-    timers = {_place(timer): timer for timer in fresh}
-    ranks = dict(_waiting(reader, view, count_max))
-    places: Iterable[bytes] = ranks
-    if len(ranks) > count_max:
-        places = nsmallest(count_max, ranks, key=lambda p: (-ranks[p], p))
-    return [timers.get(place) or _load(reader, place) for place in sorted(places)]
+    found = {
+        place: (rank, value) for place, rank, value in _waiting(reader, view, count_max)
+    }
+    places: Iterable[bytes] = found
+    if len(found) > count_max:
+        places = nsmallest(count_max, found, key=lambda p: (-found[p][0], p))
+    prefix = keys.TIMER_PREFIX
+    return [
+        _look(reader, prefix + place, is_asleep=found[place][1])
+        for place in sorted(places)
+    ]
 
 
 def _load(reader: Reader, place: bytes) -> Timer:
-    key = keys.TIMER_PREFIX + place
-    record = reader.get(key)
-    assert record is not None, "an order names a timer that is not in the calendar"
-    return decode_timer(key, record)
+    return _look(reader, keys.TIMER_PREFIX + place, is_asleep=False).timer
 
 
 def _waiting(
     reader: Reader, view: LaneView, count_max: int
-) -> Iterator[tuple[bytes, int]]:
-    """Place and stated priority of those that stand here awake.
+) -> Iterator[tuple[bytes, int, bool]]:
+    """Of those that stand here awake: place, stated priority, if seen to sleep.
 
     Of the two open families, which are in the order of the ranks, as many as can be
     among the first `count_max`; the others are passed over in full.
@@ -209,16 +237,17 @@ def _waiting(
         return
     for key, _ in islice(_family(reader, _OPEN), count_max):
         priority = U128_MAX - int.from_bytes(key[_FEE_SLICE], "big")
-        yield key[-_PLACE_BYTES:], priority
+        yield key[-_PLACE_BYTES:], priority, False
     for key, _ in islice(_family(reader, _BARE), count_max):
-        yield key[-_PLACE_BYTES:], view.p50
+        yield key[-_PLACE_BYTES:], view.p50, False
     for key, value in _family(reader, _AGENT):
-        yield key[-_PLACE_BYTES:], view.priority_of_bid(_bid(value))
+        yield key[-_PLACE_BYTES:], view.priority_of_bid(_bid(value)), False
     for key, value in _above(reader, view.basefee):
         priority = int.from_bytes(value[1:], "big") if value[1:] else view.p50
-        yield key[-_PLACE_BYTES:], priority
+        yield key[-_PLACE_BYTES:], priority, value[:1] == _ASLEEP
     for place in _woken(reader, view):
-        yield place, view.stated_priority(_load(reader, place))
+        timer = _load(reader, place)
+        yield place, view.stated_priority(timer), was_asleep(reader, timer)
 
 
 def _woken(reader: Reader, view: LaneView) -> Iterator[bytes]:

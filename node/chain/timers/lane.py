@@ -5,6 +5,9 @@ order and at which price (`ruleset.RuleSet.run_lane`); the steps themselves, and
 record of each decision with the numbers compared, are here.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from node.chain.accounts import credit, debit, load_account
 from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, Execution, QueuedFire
@@ -19,6 +22,8 @@ from pvm import Meter
 
 DEFAULT_HANDLERS = ("handle_timer", "on_timer")
 """The second only where the first is absent (D12)."""
+NO_STORY: Mapping[str, int] = MappingProxyType({})
+"""What rules tell of a decision in the timer trace beside what the lane compared."""
 
 
 def due_timers(block: BlockContext) -> list[Timer]:
@@ -65,10 +70,14 @@ def expire(block: BlockContext, timer: Timer) -> bool:
 
 
 def remove_unfunded(
-    block: BlockContext, timer: Timer, required: int, available: int
+    block: BlockContext,
+    timer: Timer,
+    required: int,
+    available: int,
+    story: Mapping[str, int] = NO_STORY,
 ) -> bool:
     """Destroy a timer whose payer cannot pay (CIP-5 §5.4 path 2); False if it waits."""
-    numbers = {"required": required, "available": available}
+    numbers = {"required": required, "available": available, **story}
     if not _collect(block, timer, Decision.REMOVED_INSUFFICIENT_FUNDS, numbers):
         return False
     block.emit(
@@ -148,28 +157,29 @@ def give_back(block: BlockContext, queued: QueuedFire) -> None:
     put_off_for_room(block, timer)
 
 
-def put_off_for_room(block: BlockContext, timer: Timer) -> None:
+def put_off_for_room(
+    block: BlockContext, timer: Timer, story: Mapping[str, int] = NO_STORY
+) -> None:
     """Note which gate at the fire itself has no room: see `has_room`."""
     if block.writes >= WRITES_BEFORE_DEFERRED_STOP:
-        limit = WRITES_BEFORE_DEFERRED_STOP
-        put_off(block, timer, "writes", {"writes": block.writes, "limit": limit})
+        numbers = {"writes": block.writes, "limit": WRITES_BEFORE_DEFERRED_STOP}
+        put_off(block, timer, "writes", {**numbers, **story})
     else:
         numbers = {
             "cells_used": block.cells,
             "cells_cap": block.timer_config.max_cells_per_fire,
             "cells_limit": block.params.block_cells,
         }
-        put_off(block, timer, "cells", numbers)
+        put_off(block, timer, "cells", {**numbers, **story})
 
 
 def fire(
-    block: BlockContext, queued: QueuedFire, story: dict[str, int] | None = None
+    block: BlockContext, queued: QueuedFire, story: Mapping[str, int] = NO_STORY
 ) -> None:
     """Execute a pre-charged fire under its budget and settle it (CIP-5 §5.2, §6.3).
 
     The handler runs as the actor itself, in a fresh transaction context with no
     parent; effects are kept on success and discarded on failure, charged either way.
-    `story` are more numbers for the timer trace.
     """
     timer = queued.timer
     execution = Execution(
@@ -197,7 +207,7 @@ def fire(
         "lane": block.timer_config.lane_timer_cycles,
         "cycles_used": meter.cycles_used,
         "cells_used": meter.cells_used,
-        **(story or {}),
+        **story,
     }
     record(
         block,
@@ -214,7 +224,7 @@ def record(
     timer: Timer,
     decision: Decision,
     reason: str = "",
-    numbers: dict[str, int] | None = None,
+    numbers: Mapping[str, int] = NO_STORY,
     *,
     receipt_index: int | None = None,
 ) -> None:
@@ -227,11 +237,7 @@ def record(
             timer.height,
             decision,
             reason,
-            {
-                "current_height": block.height,
-                "sequence": timer.sequence,
-                **(numbers or {}),
-            },
+            {"current_height": block.height, "sequence": timer.sequence, **numbers},
             receipt_index,
         )
     )

@@ -5,15 +5,18 @@ two tables; every other decision is an encoding of its own, which history also k
 under the timer. What is not asked for is not decoded. Nothing of it is in a root::
 
     trace   [item, …]          item     decision, or a run of put-offs
-    run     [addresses, [[reason, numbers], …], rows]
+    run     [addresses, [[reason, numbers, rival], …], rows, ranks]
     row     timer id32 | actor4 | payer4 | due height8 | sequence8 | reason4
+    ranks   rank4 of each row, or nothing if none has one
 
 Actor, payer and reason are places in the tables of the run, in the order in which they
 first appear. All integers are big-endian.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from struct import Struct
 from typing import TypeAlias, cast
 
@@ -31,13 +34,15 @@ __all__ = [
 
 _ID_BYTES = 32
 _ROW = Struct(">32sIIQQI")
-_SEQUENCE = "sequence"
-"""The number that differs in every put-off: it stands in the row."""
+_RANK = Struct(">I")
+_VARIED = ("sequence", "rank")
+"""The numbers that differ in every put-off: they stand beside the table."""
 
 _StoredDecision: TypeAlias = tuple[
     TimerId, Address, Address, Height, str, str, dict[str, int], int | None, Hash32
 ]
-_StoredRun: TypeAlias = tuple[list[Address], list[tuple[str, dict[str, int]]], bytes]
+_StoredReason: TypeAlias = tuple[str, dict[str, int], TimerId | None]
+_StoredRun: TypeAlias = tuple[list[Address], list[_StoredReason], bytes, bytes]
 _StoredTrace: TypeAlias = list[bytes | _StoredRun]
 
 
@@ -85,30 +90,38 @@ def _pack(decisions: Sequence[TimerDecision]) -> list[codec.Value]:
     addresses: dict[Address, int] = {}
     reasons: dict[tuple[object, ...], int] = {}
     table: list[codec.Value] = []
-    rows: list[bytes] = []
+    rows, ranks = list[bytes](), list[int]()
     for decision in decisions:
         assert len(decision.timer_id) == _ID_BYTES, "ids are hashes"
         numbers = decision.numbers
-        compared = [n for name, n in numbers.items() if name != _SEQUENCE]
-        reason = (decision.reason, *numbers, *compared)
+        names = tuple(numbers)
+        reason = (decision.reason, decision.rival, names, _compared(names)(numbers))
         if reason not in reasons:
             reasons[reason] = len(reasons)
             shown: dict[int | bytes | str, codec.Value] = {}
             shown.update(numbers)
-            if _SEQUENCE in shown:
-                shown[_SEQUENCE] = 0
-            table.append([decision.reason, shown])
+            shown.update((name, 0) for name in _VARIED if name in numbers)
+            table.append([decision.reason, shown, decision.rival])
         rows.append(
             _ROW.pack(
                 decision.timer_id,
                 addresses.setdefault(decision.actor, len(addresses)),
                 addresses.setdefault(decision.fee_payer, len(addresses)),
                 decision.due_height,
-                numbers.get(_SEQUENCE, 0),
+                numbers.get("sequence", 0),
                 reasons[reason],
             )
         )
-    return [list(addresses), table, b"".join(rows)]
+        ranks.append(numbers.get("rank", 0))
+    packed = b"".join(map(_RANK.pack, ranks)) if any(ranks) else b""
+    return [list(addresses), table, b"".join(rows), packed]
+
+
+@lru_cache(maxsize=64)
+def _compared(names: tuple[str, ...]) -> Callable[[dict[str, int]], object]:
+    """What reads the numbers that put-offs have in common."""
+    compared = [name for name in names if name not in _VARIED]
+    return itemgetter(*compared) if compared else len
 
 
 def decode_decision(entry: bytes) -> TimerDecision:
@@ -164,13 +177,15 @@ def find_put_offs(data: bytes, timer_id: bytes) -> Iterator[tuple[int, TimerDeci
 
 
 def _unpack(run: _StoredRun, row: int) -> TimerDecision:
-    addresses, table, rows = run
+    addresses, table, rows, ranks = run
     timer_id, actor, payer, due_height, sequence, why = _ROW.unpack_from(
         rows, row * _ROW.size
     )
-    reason, numbers = table[why]
-    if _SEQUENCE in numbers:
-        numbers = {**numbers, _SEQUENCE: sequence}
+    reason, numbers, rival = table[why]
+    varied = {"sequence": sequence}
+    if ranks:
+        (varied["rank"],) = _RANK.unpack_from(ranks, row * _RANK.size)
+    shown = {name: varied.get(name, number) for name, number in numbers.items()}
     return TimerDecision(
         timer_id,
         addresses[actor],
@@ -178,5 +193,6 @@ def _unpack(run: _StoredRun, row: int) -> TimerDecision:
         due_height,
         Decision.PUT_OFF,
         reason,
-        numbers,
+        shown,
+        rival=rival,
     )

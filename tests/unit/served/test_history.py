@@ -136,8 +136,7 @@ def test_put_offs_are_packed_and_come_back_in_their_places(chain):
     """A drain of 100,000 timers puts 9,000 off in each of a hundred blocks."""
 
     def put_off(number, limit):
-        return replace(
-            make_decision(number.to_bytes(32, "big"), Decision.PUT_OFF),
+        return make_decision(number.to_bytes(32, "big"), Decision.PUT_OFF)._replace(
             actor=Address(bytes([number % 7]) * 20),
             due_height=Height(2**64 - 1 - number),
             reason="lane" if number % 5 else "cells",
@@ -160,6 +159,22 @@ def test_put_offs_are_packed_and_come_back_in_their_places(chain):
     (gone,) = history.load_timer_decisions(snapshot, decisions[250].timer_id)
     assert gone == (1, decisions[250])
     assert len(writes.changes[keys.timer_trace(1)]) < 500 * 66
+
+
+def test_put_offs_of_an_auction_keep_their_ranks_and_rivals(chain):
+    """Ranks differ in every one, prices and rivals in few."""
+    decisions = [
+        make_decision(bytes([number]) * 32, Decision.PUT_OFF)._replace(
+            numbers={"rank": number + 1, "priority": number % 4, "sequence": number},
+            rival=TimerId(bytes([number % 2]) * 32) if number % 3 else None,
+        )
+        for number in range(60)
+    ]
+    bare = make_decision(bytes(32), Decision.PUT_OFF)._replace(numbers={"sequence": 1})
+    writes = record_trace(chain, *decisions, bare)
+    loaded = history.load_trace(chain.store.snapshot(), Height(1))
+    assert loaded == (*decisions, bare)
+    assert len(writes.changes[keys.timer_trace(1)]) < 60 * 66 + 1_300
 
 
 def test_an_id_that_begins_another_has_a_life_of_its_own(chain):

@@ -8,29 +8,19 @@ really used. Who does not fit waits, and so does who offers less than the lane b
 """
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, Execution
 from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basefee
 from node.chain.globals import Globals
-from node.chain.params import TieBreak, TimerConfig
+from node.chain.params import TimerConfig
 from node.chain.timers import calendar, due_index, fairness
-from node.chain.timers.due_index import Decline, LaneView
-from node.chain.timers.gba import HEADROOM, bid_of
-from node.chain.timers.lane import (
-    available_funds,
-    expire,
-    fire,
-    has_room,
-    pre_charge,
-    put_off,
-    put_off_for_room,
-    record,
-    remove_unfunded,
-)
+from node.chain.timers.contest import fire_price, hold_contest, note_turn
+from node.chain.timers.due_index import Decline, DueTimer, LaneView, is_below
+from node.chain.timers.gba import HEADROOM
 from node.chain.timers.ruleset import FeeTerms, Prospect
-from node.chain.timers.timer import Decision, Timer, decode_timer
+from node.chain.timers.timer import Decision, Timer
 from node.primitives.types import NOTHING, Amount, Height
 from node.state import keys
 from pvm import HostError, HostErrorCode
@@ -38,26 +28,6 @@ from pvm import HostError, HostErrorCode
 TIERS = ("economy", "standard", "fast", "urgent")
 """Of `priority_tier_hint`, in the order of `tier_multipliers_permille`."""
 PERMILLE = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """A due timer that may fire, with what decides its place."""
-
-    timer: Timer
-    limit: int
-    price: Price
-    weight: int
-    """W of its actor, in parts per million."""
-    key: bytes
-    """Of the timer in the calendar."""
-    record: bytes
-    """The timer's, as it was judged."""
-
-    @property
-    def effective(self) -> int:
-        """Priority times weight, in parts per million of a base unit a cycle."""
-        return self.price.cycle_tip * self.weight
 
 
 class Auction:
@@ -136,7 +106,7 @@ class Auction:
         """With the default agent's bid (CIP-1 §7.1)."""
         lane = globals_.basefee_lane
         tip = Amount(min(globals_.p50_priority, (HEADROOM - 1) * lane))
-        return _price(globals_, tip)
+        return fire_price(globals_, tip)
 
     # --- who is looked at, and when --------------------------------------------------
 
@@ -188,23 +158,18 @@ class Auction:
     def run_lane(self, block: BlockContext) -> None:
         """CIP-1 §3 steps 4 to 10."""
         self._forget_old_fires(block)
-        view, fresh = self._view(block), self._index_fresh(block)
+        self._index_fresh(block)
         if not block.is_any_due:
             return
-        count_max = block.timer_config.max_due_examined
-        timers = due_index.select(block.journal, fresh, view, count_max)
-        for timer in timers:
-            if due_index.was_asleep(block.journal, timer):
-                _note_turn(block, view, timer, Decision.WOKE)
-        weights = fairness.Weights(block.journal)
-        judge = _Judge(block, view, weights, block.timer_config.max_cells_per_fire)
-        judged = [judge.classify(timer) for timer in timers]
-        contenders = [contender for contender in judged if contender is not None]
-        for rank, contender in enumerate(_ranked(block, contenders)):
-            _take(block, contender, rank)
+        view, count_max = self._view(block), block.timer_config.max_due_examined
+        due = due_index.select(block.journal, view, count_max)
+        for one in due:
+            if one.was_asleep:
+                _note_turn(block, view, one.timer, Decision.WOKE)
+        hold_contest(block, view, due)
         fires = Counter(r.actor for r in block.receipts if r.kind is ReceiptKind.FIRE)
         fairness.note(block.journal, block.height, fires)
-        self._note_sleepers(block, timers)
+        self._note_sleepers(block, due)
 
     def pass_time(self, block: BlockContext) -> None:
         """Prune fairness; those that became due within the run all sleep (D36)."""
@@ -232,12 +197,8 @@ class Auction:
         window = block.timer_config.fairness_window_blocks
         fairness.prune(block.journal, block.height, window)
 
-    def _index_fresh(self, block: BlockContext) -> list[Timer]:
-        """Those that became due since the latest block join those that wait.
-
-        Returned are those that are awake.
-        """
-        awake: list[Timer] = []
+    def _index_fresh(self, block: BlockContext) -> None:
+        """Those that became due since the latest block join those that wait."""
         view = self._view(block)
         first = block.due_indexed_to + 1
         if first == 0:
@@ -248,32 +209,27 @@ class Auction:
                 # Within a run nobody can have been awake at its height.
                 is_asleep = block.span > 1 or view.is_dormant(timer)
                 due_index.add(block.journal, timer, is_asleep=is_asleep)
-                if not is_asleep:
-                    awake.append(timer)
         block.due_indexed_to = block.height
         block.is_any_due = due_index.is_any(block.journal)
-        return awake
 
-    def _note_sleepers(self, block: BlockContext, examined: list[Timer]) -> None:
+    def _note_sleepers(self, block: BlockContext, due: list[DueTimer]) -> None:
         """Who was looked at, and will not be from the next height on."""
         basefee, _ = self.advance(block)
         view = replace(self._view(block), height=block.height + 1, basefee=basefee)
-        for timer in examined:
-            if due_index.can_sleep(timer) or view.is_over_cap(timer):
-                left = calendar.load_timer(block.journal, timer.timer_id)
-                if left is not None and view.is_dormant(left):
-                    _note_turn(block, view, left, Decision.SLEPT)
+        for one in due:
+            if not (is_below(one.timer, basefee) or view.is_over_cap(one.timer)):
+                continue
+            left = one.present(block.journal)
+            if left is not None and view.is_dormant(left):
+                _note_turn(block, view, left, Decision.SLEPT)
 
 
-def _price(globals_: Globals, tip: Amount) -> Price:
-    """All that a fire pays per unit; the lane basefee is burned, too (D29)."""
-    return Price(
-        globals_.basefee_cycle,
-        tip,
-        globals_.basefee_cell,
-        NOTHING,
-        globals_.basefee_lane,
-    )
+def _note_turn(
+    block: BlockContext, view: LaneView, timer: Timer, decision: Decision
+) -> None:
+    note_turn(block, view, timer, decision)
+    is_asleep = decision is Decision.SLEPT
+    due_index.add(block.journal, timer, is_asleep=is_asleep)
 
 
 def _expand(block: BlockContext, terms: FeeTerms) -> Amount:
@@ -291,134 +247,3 @@ def _expand(block: BlockContext, terms: FeeTerms) -> Amount:
     multipliers = block.timer_config.tier_multipliers_permille
     permille = multipliers[TIERS.index(terms.priority_tier_hint)]
     return Amount(block.before.p50_priority * permille // PERMILLE)
-
-
-@dataclass(slots=True)
-class _Judge:
-    """What holds for every timer of a block, looked up once."""
-
-    block: BlockContext
-    view: LaneView
-    weights: fairness.Weights
-    cells_max: int
-    prices: dict[Amount, Price] = field(default_factory=dict)
-
-    def price(self, tip: Amount) -> Price:
-        """Of a fire with a priority: many have the same."""
-        price = self.prices.get(tip)
-        if price is None:
-            price = self.prices[tip] = _price(self.block.before, tip)
-        return price
-
-    def classify(self, timer: Timer) -> Contender | None:
-        """Expired → over cap → bid → below lane basefee → unfunded (D28)."""
-        block, view = self.block, self.view
-        if view.height > timer.expires_at:
-            expire(block, timer)
-            return None
-        if view.is_over_cap(timer):
-            _hold_over_cap(block, view, timer)
-            return None
-        bid, is_own = bid_of(block, timer)
-        if is_own and timer.last_bid != bid:
-            timer = _rewrite(
-                block, timer, replace(timer, last_bid=(bid.max_fee, bid.max_priority))
-            )
-        if bid.max_fee < view.basefee:
-            numbers = {"max_fee": int(bid.max_fee), "basefee_lane": int(view.basefee)}
-            put_off(block, timer, "lane_basefee", numbers)
-            return None
-        limit = timer.limit_under(view.cap)
-        price = self.price(bid.priority(view.basefee))
-        required = price.cost(limit, self.cells_max)
-        available = available_funds(block, timer)
-        if available < required:
-            remove_unfunded(block, timer, required, available)
-            return None
-        key = keys.timer(timer.height, timer.sequence)
-        record_ = block.journal.get(key)
-        assert record_ is not None, "a timer that may fire is in the calendar"
-        weight = self.weights.of(timer.actor)
-        return Contender(timer, limit, price, weight, key, record_)
-
-
-def _hold_over_cap(block: BlockContext, view: LaneView, timer: Timer) -> None:
-    """It waits without an attempt (CIP-1 §3 step 7), and is told of it once (D17)."""
-    numbers = {"limit": timer.gas_limit, "cap": view.cap}
-    put_off(block, timer, "cap", numbers)
-    if not timer.is_over_cap_noted:
-        _rewrite(block, timer, replace(timer, is_over_cap_noted=True))
-        block.emit("TimerDeferredOverCap", timer_id=timer.timer_id, **numbers)
-
-
-def _rewrite(block: BlockContext, old: Timer, new: Timer) -> Timer:
-    """A note in the record: its place stays (D22)."""
-    calendar.replace(block.journal, new)
-    block.rule_set.amend(block, old, new)
-    return new
-
-
-def _ranked(block: BlockContext, contenders: list[Contender]) -> list[Contender]:
-    """By effective priority; ties as the genesis chose (CIP-1 §3 step 7, D33)."""
-    if block.params.auction_tie_break is TieBreak.CIP:
-        return sorted(
-            contenders,
-            key=lambda c: (-c.effective, c.timer.timer_id, c.timer.scheduled_at),
-        )
-    # Those given are in order of due height and sequence; sorting keeps it.
-    return sorted(contenders, key=lambda c: (-c.effective, -c.weight))
-
-
-def _take(block: BlockContext, contender: Contender, rank: int) -> None:
-    """Gates, pre-charge, fire, refund, for one after the other (D28)."""
-    timer = _present(block, contender)
-    if timer is None:
-        return  # one that fired before it cancelled it
-    limit, price = contender.limit, contender.price
-    lane, used = block.timer_config.lane_timer_cycles, block.timer_cycles
-    story = {
-        "priority": price.cycle_tip,
-        "weight_ppm": contender.weight,
-        "effective_priority": contender.effective,
-        "rank": rank,
-    }
-    if used + limit > lane:
-        numbers = {"limit": limit, "used": used, "lane": lane, **story}
-        put_off(block, timer, "lane", numbers)
-        return
-    required = price.cost(limit, block.timer_config.max_cells_per_fire)
-    available = available_funds(block, timer)
-    if available < required:
-        remove_unfunded(block, timer, required, available)
-    elif not has_room(block):
-        put_off_for_room(block, timer)
-    else:
-        pre_charge(block, timer, limit, price, used)
-        fire(block, block.queue.pop(timer.timer_id), story)
-
-
-def _present(block: BlockContext, contender: Contender) -> Timer | None:
-    """The timer as those that fired before it left it: cancelled, extended."""
-    left = block.journal.get(contender.key)
-    if left is None or left == contender.record:
-        return None if left is None else contender.timer
-    return decode_timer(contender.key, left)
-
-
-def _note_turn(
-    block: BlockContext, view: LaneView, timer: Timer, decision: Decision
-) -> None:
-    """That a timer falls asleep, or woke: why, and what was compared (D36)."""
-    if view.height > timer.expires_at:
-        reason, numbers = "expired", {"expires_at": int(timer.expires_at)}
-    elif timer.is_over_cap_noted:
-        reason, numbers = "cap", {"limit": timer.gas_limit, "cap": view.cap}
-    else:
-        reason = "lane_basefee"
-        numbers = {
-            "max_fee": timer.max_fee_per_cycle or 0,
-            "basefee_lane": view.basefee,
-        }
-    record(block, timer, decision, reason, numbers)
-    is_asleep = decision is Decision.SLEPT
-    due_index.add(block.journal, timer, is_asleep=is_asleep)

@@ -1,0 +1,310 @@
+"""The contest for the lane: who takes part, in which order, and how far the lane goes.
+
+Each due timer that is awake is judged once, then those that may fire take their turns,
+the highest effective priority first (CIP-1 §3 steps 4 to 9, D28). Each decision leaves
+the numbers that were compared in the timer trace, and a full lane leaves the fire that
+would have had to be outbid (D17): nobody has to compute anything anew to say why.
+
+Rules: what many timers of a block have in common (price, weight, funds of their payer)
+is looked up once; a block with 10,000 due timers is judged in a tenth of a second.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import NamedTuple
+
+from node.chain.block import Price
+from node.chain.context import BlockContext
+from node.chain.globals import Globals
+from node.chain.params import TieBreak
+from node.chain.timers import calendar, fairness
+from node.chain.timers.due_index import DueTimer, LaneView
+from node.chain.timers.gba import Bid, bid_of, default_bid
+from node.chain.timers.lane import (
+    available_funds,
+    expire,
+    fire,
+    has_room,
+    pre_charge,
+    put_off,
+    put_off_for_room,
+    record,
+    remove_unfunded,
+)
+from node.chain.timers.timer import Decision, Timer, TimerDecision
+from node.primitives.types import NOTHING, Address, Amount, TimerId
+
+
+class Offer(NamedTuple):
+    """What timers with the same bid pay and compete with in one block."""
+
+    bid: Bid
+    price: Price
+    cycle: int
+    """Base units a cycle, all parts together."""
+
+
+class Contender(NamedTuple):
+    """A due timer that may fire, with what decides its place."""
+
+    place: tuple[int, int]
+    """Of D33's tie-break `fair`: effective priority, weight; negated, so ascending."""
+    due: DueTimer
+    limit: int
+    offer: Offer
+    weight: int
+    """W of its actor, in parts per million."""
+    is_answered: bool | None
+    """Whether its Gas Bidding Agent answered; None without one."""
+
+    @property
+    def effective(self) -> int:
+        """Priority times weight, in parts per million of a base unit a cycle."""
+        return -self.place[0]
+
+
+def fire_price(globals_: Globals, tip: Amount) -> Price:
+    """All that a fire pays per unit; the lane basefee is burned, too (D29)."""
+    return Price(
+        globals_.basefee_cycle,
+        tip,
+        globals_.basefee_cell,
+        NOTHING,
+        globals_.basefee_lane,
+    )
+
+
+def hold_contest(block: BlockContext, view: LaneView, due: list[DueTimer]) -> None:
+    """Judge the timers that a block looks at, then let them take their turns."""
+    judge = Judge(block, view)
+    judged = [judge.classify(one) for one in due]
+    contenders = ranked(block, [one for one in judged if one is not None])
+    lane = _Lane(block, view, len(contenders))
+    for rank, contender in enumerate(contenders, 1):
+        lane.take(contender, rank)
+
+
+def ranked(block: BlockContext, contenders: list[Contender]) -> list[Contender]:
+    """By effective priority; ties as the genesis chose (CIP-1 §3 step 7, D33)."""
+    if block.params.auction_tie_break is TieBreak.CIP:
+        return sorted(
+            contenders,
+            key=lambda c: (
+                -c.effective,
+                c.due.timer.timer_id,
+                c.due.timer.scheduled_at,
+            ),
+        )
+    # Those given are in order of due height and sequence; sorting keeps it.
+    return sorted(contenders, key=attrgetter("place"))
+
+
+class Judge:
+    """Who may fire in a block: expired → over cap → bid → basefee → unfunded (D28)."""
+
+    def __init__(self, block: BlockContext, view: LaneView) -> None:
+        self.block = block
+        self.view = view
+        self._weights = fairness.Weights(block.journal)
+        # Of timers without an agent, by what they state.
+        self._offers: dict[tuple[Amount | None, Amount | None], Offer] = {}
+        self._funds: dict[Address, Amount] = {}  # until an agent is paid for
+        cells = block.timer_config.max_cells_per_fire
+        self._cells_cost = cells * block.before.basefee_cell
+
+    def classify(self, due: DueTimer) -> Contender | None:
+        """A contender, unless the timer leaves or waits: then why is recorded."""
+        timer, view = due.timer, self.view
+        if view.height > timer.expires_at:
+            expire(self.block, timer)
+            return None
+        if view.is_over_cap(timer):
+            _hold_over_cap(self.block, view, timer)
+            return None
+        is_answered = None
+        if timer.gba is None:
+            offer = self._offer_of(timer)
+        else:
+            due, offer, is_answered = self._ask(due)
+            timer = due.timer
+        if offer.bid.max_fee < view.basefee:
+            numbers = {
+                "max_fee": int(offer.bid.max_fee),
+                "basefee_lane": int(view.basefee),
+            }
+            put_off(self.block, timer, "lane_basefee", numbers)
+            return None
+        limit = timer.limit_under(view.cap)
+        required = limit * offer.cycle + self._cells_cost
+        available = self._funds_of(timer)
+        weight = self._weights.of(timer.actor)
+        tip = offer.price.cycle_tip
+        if available < required:
+            story = {
+                "priority": int(tip),
+                "basefee_lane": int(view.basefee),
+                "limit": limit,
+            }
+            remove_unfunded(self.block, timer, required, available, story)
+            return None
+        place = (-tip * weight, -weight)
+        return Contender(place, due, limit, offer, weight, is_answered)
+
+    def _offer_of(self, timer: Timer) -> Offer:
+        stated = timer.max_fee_per_cycle, timer.max_priority_fee_per_cycle
+        offer = self._offers.get(stated)
+        if offer is None:
+            before = self.block.before
+            bid = default_bid(timer, self.view.basefee, before.p50_priority)
+            offer = self._offers[stated] = self._price(bid)
+        return offer
+
+    def _price(self, bid: Bid) -> Offer:
+        price = fire_price(self.block.before, bid.priority(self.view.basefee))
+        return Offer(bid, price, price.cycle)
+
+    def _ask(self, due: DueTimer) -> tuple[DueTimer, Offer, bool]:
+        """The timer as the answer left its record, what it offers, and if it did."""
+        block, timer = self.block, due.timer
+        bid, is_own = bid_of(block, timer)
+        self._funds.clear()  # it was paid for
+        if is_own and timer.last_bid != bid:
+            _rewrite(
+                block, timer, replace(timer, last_bid=(bid.max_fee, bid.max_priority))
+            )
+            due = due.as_it_stands(block.journal)
+        return due, self._price(bid), is_own
+
+    def _funds_of(self, timer: Timer) -> Amount:
+        funds = self._funds.get(timer.fee_payer)
+        if funds is None:
+            funds = self._funds[timer.fee_payer] = available_funds(self.block, timer)
+        return funds
+
+
+def _hold_over_cap(block: BlockContext, view: LaneView, timer: Timer) -> None:
+    """It waits without an attempt (CIP-1 §3 step 7), and is told of it once (D17)."""
+    numbers = {"limit": timer.gas_limit, "cap": view.cap}
+    put_off(block, timer, "cap", numbers)
+    if not timer.is_over_cap_noted:
+        _rewrite(block, timer, replace(timer, is_over_cap_noted=True))
+        block.emit("TimerDeferredOverCap", timer_id=timer.timer_id, **numbers)
+
+
+def _rewrite(block: BlockContext, old: Timer, new: Timer) -> None:
+    """A note in the record: its place stays (D22)."""
+    calendar.replace(block.journal, new)
+    block.rule_set.amend(block, old, new)
+
+
+@dataclass(slots=True)
+class _Lane:
+    """The lane while it fills: who took which part of it, in order."""
+
+    block: BlockContext
+    view: LaneView
+    contenders: int
+    _stops: list[int] = field(default_factory=list)
+    """Cycles used after each fire."""
+    _fires: list[tuple[TimerId, int]] = field(default_factory=list)
+    """Of each the timer and its effective priority."""
+
+    def take(self, contender: Contender, rank: int) -> None:
+        """Gates, pre-charge, fire, refund, for one after the other (D28)."""
+        block, limit, offer = self.block, contender.limit, contender.offer
+        timer = contender.due.present(block.journal)
+        if timer is None:
+            return  # one that fired before it cancelled it
+        lane, used = block.timer_config.lane_timer_cycles, block.timer_cycles
+        if used + limit > lane:
+            self._put_off(timer, contender, rank)
+            return
+        story = self._story(contender, rank)
+        required = offer.price.cost(limit, block.timer_config.max_cells_per_fire)
+        available = available_funds(block, timer)
+        if available < required:
+            remove_unfunded(block, timer, required, available, story)
+        elif not has_room(block):
+            put_off_for_room(block, timer, story)
+        else:
+            pre_charge(block, timer, limit, offer.price, used)
+            fire(block, block.queue.pop(timer.timer_id), story)
+            self._stops.append(block.timer_cycles)
+            self._fires.append((timer.timer_id, contender.effective))
+
+    def _put_off(self, timer: Timer, contender: Contender, rank: int) -> None:
+        """The lane is too full: note the fire after which its limit fitted no more.
+
+        Whoever comes before that fire finds the lane as it did: its effective priority
+        is the price of the place.
+        """
+        lane, limit = self.block.timer_config.lane_timer_cycles, contender.limit
+        first = bisect_right(self._stops, lane - limit)
+        rival, marginal = self._fires[first]
+        numbers = {
+            "current_height": self.block.height,
+            "sequence": timer.sequence,
+            "limit": limit,
+            "used": self.block.timer_cycles,
+            "lane": lane,
+            "marginal_priority": marginal,
+            **self._story(contender, rank),
+        }
+        self.block.trace.append(
+            TimerDecision(
+                timer.timer_id,
+                timer.actor,
+                timer.fee_payer,
+                timer.height,
+                Decision.PUT_OFF,
+                "lane",
+                numbers,
+                rival=rival,
+            )
+        )
+
+    def _story(self, contender: Contender, rank: int) -> dict[str, int]:
+        """What decided the place: offered, weighed, ranked."""
+        offer = contender.offer
+        story: dict[str, int] = {
+            "max_fee": offer.bid.max_fee,
+            "max_priority": offer.bid.max_priority,
+            "basefee_lane": self.view.basefee,
+            "priority": offer.price.cycle_tip,
+            "weight_ppm": contender.weight,
+            "effective_priority": -contender.place[0],
+            "rank": rank,
+            "contenders": self.contenders,
+        }
+        if contender.is_answered is not None:
+            story["agent_answered"] = int(contender.is_answered)
+        return story
+
+
+def note_turn(
+    block: BlockContext, view: LaneView, timer: Timer, decision: Decision
+) -> None:
+    """That a timer falls asleep, or woke: why, and what was compared (D36)."""
+    if view.height > timer.expires_at:
+        reason, numbers = "expired", {"expires_at": int(timer.expires_at)}
+    elif timer.is_over_cap_noted:
+        reason, numbers = "cap", {"limit": timer.gas_limit, "cap": view.cap}
+    else:
+        reason = "lane_basefee"
+        numbers = {
+            "max_fee": timer.max_fee_per_cycle or 0,
+            "basefee_lane": view.basefee,
+        }
+    record(block, timer, decision, reason, numbers)
+
+
+__all__ = [
+    "Contender",
+    "Judge",
+    "Offer",
+    "fire_price",
+    "hold_contest",
+    "note_turn",
+    "ranked",
+]
