@@ -26,6 +26,7 @@ from pvm.host import MUTATING, Host, address_of
 from pvm.interpreter import execute, find_handler
 from pvm.ledger import Block
 from pvm.meter import CYCLES_LIMIT_MAX, Meter
+from pvm.profile import NO_LINE, Cost, Place, ProfiledCode, Recorder, Stack, by_line
 from pvm.report import Handler, Report, Room, report_on
 from pvm.storage import STORAGE_PREFIX, storage_key
 from pvm.types import (
@@ -45,6 +46,7 @@ from pvm.worker import Worker
 __all__ = [
     "CYCLES_LIMIT_MAX",
     "MUTATING",
+    "NO_LINE",
     "STORAGE_PREFIX",
     "ActorCode",
     "Address",
@@ -52,6 +54,7 @@ __all__ = [
     "Cells",
     "CodeCache",
     "CompileError",
+    "Cost",
     "Cycles",
     "Entry",
     "Environment",
@@ -70,15 +73,20 @@ __all__ = [
     "OutOfMemory",
     "OutOfWrites",
     "Outcome",
+    "Place",
+    "ProfiledCode",
     "ReadOnlyViolation",
+    "Recorder",
     "Refusal",
     "Report",
     "RevertError",
     "Reverted",
     "Room",
+    "Stack",
     "TooDeepRecursion",
     "Worker",
     "address_of",
+    "by_line",
     "cbor",
     "compile_actor",
     "costs",

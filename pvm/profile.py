@@ -1,33 +1,76 @@
-"""Cycles by line of an actor's source, for one execution of it.
+"""Cycles and cells by line of an actor's source, for the executions that a chain makes.
 
 The execution is the one that a chain makes, of a source compiled with a ledger. What
 a block costs goes to its lines as the ledger says; all else (work that depends on
-operands, host calls, library functions, called actors) to the line of the actor that
-was running, which the interpreter's trace function tells. Both are differences of one
-meter, so the lines add up to what the meter says, to the cycle.
+operands, library functions) to the line of the actor that was running, which the
+interpreter's trace function tells, and what a host call costs to that call, made by
+that line. All are differences of one meter, so they add up to what the meter says, to
+the unit. What an actor costs that is called is its own, below the call.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType
+from typing import NamedTuple, cast
 
 from pvm.compiler import compile_actor
+from pvm.desugar import public_name
 from pvm.host import Host
 from pvm.interpreter import execute
-from pvm.ledger import PAID, Block, Ledger
+from pvm.ledger import PAID, Ledger
 from pvm.machines import new
 from pvm.meter import Meter
 from pvm.types import Message, Outcome
+
+__all__ = [
+    "NOTHING",
+    "NO_LINE",
+    "Cost",
+    "Place",
+    "ProfiledCode",
+    "Recorder",
+    "Stack",
+    "by_line",
+]
 
 NO_LINE = 0
 """What no line of the source costs: encoding what a handler returns, say."""
 
 
-class Profile:
+class Place(NamedTuple):
+    """One level of what was running."""
+
+    actor: bytes
+    """Address of the actor whose source it is; b"" of a host call."""
+    name: str
+    """Of the function, "" for the module's body; of the host call."""
+    line: int
+    """Of the source; `NO_LINE` of a host call, and of what no line costs."""
+
+
+Stack = tuple[Place, ...]
+"""What was running, outermost first."""
+
+
+class Cost(NamedTuple):
+    """What something used."""
+
+    cycles: int
+    cells: int
+
+    def plus(self, cycles: int, cells: int) -> "Cost":
+        """So much more."""
+        return Cost(self.cycles + cycles, self.cells + cells)
+
+
+NOTHING = Cost(0, 0)
+
+
+class ProfiledCode:
     """A source whose executions are counted by line."""
 
-    __slots__ = ("_blocks", "_code")
+    __slots__ = ("blocks", "code", "codes")
 
     def __init__(self, source: bytes) -> None:
         """Compile.
@@ -36,46 +79,98 @@ class Profile:
             CompileError: as `compile_actor`.
         """
         ledger = Ledger()
-        self._code = compile_actor(source, ledger)
-        self._blocks = ledger.blocks
+        self.code = compile_actor(source, ledger)
+        self.blocks = ledger.blocks
+        self.codes = {id(code): name for code, name in _codes(self.code.module)}
+        """Name of each function by the identity of its code."""
+
+
+class Recorder:
+    """What an execution costs by stack, with those of all actors that it calls."""
+
+    __slots__ = ("_lines", "costs")
+
+    def __init__(self) -> None:
+        self.costs: dict[Stack, Cost] = {}
+        """Of what ran until now; each cycle and cell once."""
+        self._lines: _Lines | None = None
 
     def execute(
-        self, message: Message, host: Host, meter: Meter
-    ) -> tuple[Outcome, dict[int, int]]:
-        """As `pvm.execute`; with it cycles by line, `NO_LINE` for the rest.
+        self, profile: ProfiledCode, message: Message, host: Host, meter: Meter
+    ) -> Outcome:
+        """As `pvm.execute`. What it costs is how far the meter's counts grow.
 
-        The sum is `meter.cycles_used` as it grew, whatever the outcome.
+        An execution inside of another stands below the host call that made it, whose
+        meter counts it afterwards.
         """
-        vm = new()
-        lines = _Lines(self._code.module, self._blocks, meter)
+        outer, vm = self._lines, new()
+        base = () if outer is None else outer.stack
+        lines = _Lines(self.costs, profile, Place(message.actor, "", NO_LINE), base)
+        lines.watch(meter, sys._getframe())  # noqa: SLF001 - as inspect.currentframe
         vm.names[PAID] = lines.paid
-        with lines.watched():
-            outcome = execute(self._code, message, host, meter, vm)
-        return outcome, lines.result()
+        self._lines = lines
+        watched = cast("Host", _WatchedHost(host, lines))
+        try:
+            with lines.traced():
+                outcome = execute(profile.code, message, watched, meter, vm)
+        finally:
+            self._lines = outer
+        if outer is not None:
+            outer.leave_out(lines.total)
+        return outcome
+
+
+def by_line(costs: Mapping[Stack, Cost], actor: bytes) -> dict[int, Cost]:
+    """What the lines of an actor cost, with the host calls that they made."""
+    found: dict[int, Cost] = {}
+    for stack, cost in costs.items():
+        place = next((place for place in reversed(stack) if place.actor), None)
+        if place is not None and place.actor == actor:
+            found[place.line] = found.get(place.line, NOTHING).plus(*cost)
+    return dict(sorted(found.items()))
 
 
 class _Lines:
-    """Gives what the meter counts to lines, while it counts."""
+    """Gives what a meter counts to stacks, while it counts."""
 
-    __slots__ = ("_blocks", "_codes", "_counted", "_cycles", "_line", "_meter")
+    __slots__ = (
+        "_base", "_bottom", "_costs", "_counted", "_meter", "_profile", "_root",
+        "stack", "total",
+    )  # fmt: skip
 
-    def __init__(self, module: CodeType, blocks: list[Block], meter: Meter) -> None:
-        self._blocks = blocks
-        self._codes = frozenset(map(id, _codes(module)))
+    def __init__(
+        self, costs: dict[Stack, Cost], profile: ProfiledCode, root: Place, base: Stack
+    ) -> None:
+        self._costs = costs
+        self._profile = profile
+        self._root = root
+        self._base = base
+        self._bottom: FrameType | None = None
+        self.stack: Stack = (*base, root)
+        """What is running."""
+        self.total = NOTHING
+        """Of all that was given away."""
+
+    def watch(self, meter: Meter, bottom: FrameType) -> None:
+        """Count what `meter` counts from here on, above a frame of ours."""
+        self._bottom = bottom
         self._meter = meter
-        self._cycles: dict[int, int] = {}
-        self._counted = meter.cycles_used
-        self._line = NO_LINE
+        self._counted = Cost(meter.cycles_used, meter.cells_used)
 
     def paid(self, number: int) -> None:
         """A block was paid: its price is not that of the line that runs."""
-        block = self._blocks[number]
+        block, top = self._profile.blocks[number], self.stack[-1]
         for line, cycles in block.lines:
-            self._cycles[line] = self._cycles.get(line, 0) + cycles
-        self._counted += block.cycles
+            self._give((*self.stack[:-1], top._replace(line=line)), cycles, 0)
+        self._counted = self._counted.plus(block.cycles, 0)
+
+    def leave_out(self, cost: Cost) -> None:
+        """An execution inside of this one was counted; the meter will count it, too."""
+        self._counted = self._counted.plus(*cost)
+        self.total = self.total.plus(*cost)
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def traced(self) -> Iterator[None]:
         """Trace this thread, whatever else traced it before."""
         before = sys.gettrace()
         sys.settrace(self._entered)
@@ -83,50 +178,86 @@ class _Lines:
             yield
         finally:
             sys.settrace(before)
-            self._move(NO_LINE)
+            self.move((*self._base, self._root))
+            self._bottom = None
 
-    def result(self) -> dict[int, int]:
-        """Cycles by line, of lines that cost any, in order."""
-        return {line: n for line, n in sorted(self._cycles.items()) if n}
+    @contextmanager
+    def within(self, name: str) -> Iterator[None]:
+        """A host call, made by what is running."""
+        outer = self.stack
+        self.move((*outer, Place(b"", name, NO_LINE)))
+        try:
+            yield
+        finally:
+            self.move(outer)
+
+    def move(self, stack: Stack) -> None:
+        """All that was counted until now belongs to the stack that ran."""
+        meter, counted = self._meter, self._counted
+        now = Cost(meter.cycles_used, meter.cells_used)
+        self._give(self.stack, now.cycles - counted.cycles, now.cells - counted.cells)
+        self._counted, self.stack = now, stack
+
+    def _give(self, stack: Stack, cycles: int, cells: int) -> None:
+        if cycles or cells:
+            self._costs[stack] = self._costs.get(stack, NOTHING).plus(cycles, cells)
+            self.total = self.total.plus(cycles, cells)
 
     def _entered(
         self, frame: FrameType, _event: str, _argument: object
     ) -> "_Trace | None":
-        if id(frame.f_code) not in self._codes:
+        if id(frame.f_code) not in self._profile.codes:
             return None
-        self._move(frame.f_lineno)
+        self.move(self._stack_of(frame))
         return self._traced
 
     def _traced(
         self, frame: FrameType, event: str, _argument: object
     ) -> "_Trace | None":
-        if event == "return":
-            self._move(self._line_around(frame))
-        else:
-            self._move(frame.f_lineno)
+        self.move(self._stack_of(frame.f_back if event == "return" else frame))
         return self._traced
 
-    def _line_around(self, frame: FrameType) -> int:
-        """Where the actor goes on when `frame` is left."""
-        outer = frame.f_back
-        while outer is not None and id(outer.f_code) not in self._codes:
-            outer = outer.f_back
-        return NO_LINE if outer is None else outer.f_lineno
+    def _stack_of(self, frame: FrameType | None) -> Stack:
+        """The actor's functions that are running, with their lines."""
+        codes, frames = self._profile.codes, []
+        while frame is not None and frame is not self._bottom:
+            name = codes.get(id(frame.f_code))
+            if name is not None:
+                frames.append(Place(self._root.actor, name, frame.f_lineno))
+            frame = frame.f_back
+        return (*self._base, *reversed(frames or [self._root]))
 
-    def _move(self, line: int) -> None:
-        """All that was counted until now belongs to the line that ran."""
-        used = self._meter.cycles_used
-        spent = self._cycles.get(self._line, 0) + used - self._counted
-        self._cycles[self._line] = spent
-        self._counted, self._line = used, line
+
+class _WatchedHost:
+    """A host whose calls are told apart from the lines that make them."""
+
+    __slots__ = ("_host", "_lines")
+
+    def __init__(self, host: Host, lines: _Lines) -> None:
+        self._host = host
+        self._lines = lines
+
+    def __getattr__(self, name: str) -> object:
+        method = getattr(self._host, name)
+
+        def call(*arguments: object, **named: object) -> object:
+            with self._lines.within(name):
+                answer: object = method(*arguments, **named)
+                return answer
+
+        return call
 
 
 _Trace = Callable[[FrameType, str, object], "_Trace | None"]
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A code object and those of the functions in it."""
-    yield code
+def _codes(code: CodeType, name: str = "") -> Iterator[tuple[CodeType, str]]:
+    """A code object and those of the functions in it, with what the actor calls them.
+
+    The module's body has no name; a method is named with its class.
+    """
+    yield code, name
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            yield from _codes(part)
+            own = public_name(part.co_name)
+            yield from _codes(part, f"{name}.{own}" if name else own)

@@ -16,7 +16,7 @@ from pvm.hashing import keccak256
 from pvm.host import address_of
 from pvm.interpreter import execute
 from pvm.meter import Meter
-from pvm.profile import Profile
+from pvm.profile import ProfiledCode, Recorder, by_line
 from pvm.types import (
     ZEROS,
     Address,
@@ -142,7 +142,7 @@ class World:
         """
         meter = Meter(options.get("cycles", _CYCLES), options.get("cells", _CELLS))
         message = self.message(actor, (handler,), payload)
-        profile = Profile(self.sources[actor])
+        profile = ProfiledCode(self.sources[actor])
         return self.worker.run(lambda: self._run(message, meter, profile))
 
     def run(self, message: Message, meter: Meter | None = None) -> Result:
@@ -150,7 +150,7 @@ class World:
         return self.worker.run(lambda: self._run(message, meter))
 
     def _run(
-        self, message: Message, meter: Meter | None, profile: Profile | None = None
+        self, message: Message, meter: Meter | None, profile: ProfiledCode | None = None
     ) -> Result:
         meter = meter or Meter(_CYCLES, _CELLS, limits=Limits())
         memory = int(meter.memory.cell_contents)
@@ -158,7 +158,10 @@ class World:
         host = DictionaryHost(self, message, meter)
         lines: Mapping[int, int] = {}
         if profile is not None:
-            outcome, lines = profile.execute(message, host, meter)
+            recorder = Recorder()
+            outcome = recorder.execute(profile, message, host, meter)
+            costs_by_line = by_line(recorder.costs, message.actor)
+            lines = {line: cost.cycles for line, cost in costs_by_line.items()}
         else:
             outcome = execute(self.codes[message.actor], message, host, meter)
         if not outcome.is_success:

@@ -20,7 +20,19 @@ from node.primitives.crypto import keccak256
 from node.primitives.types import Address, Amount, Hash32
 from node.state.journal import Checkpoint, Journal
 from node.state.keys import height8
-from pvm import CodeCache, Environment
+from pvm import (
+    ActorCode,
+    CodeCache,
+    Environment,
+    Host,
+    Message,
+    Meter,
+    Outcome,
+    execute,
+)
+
+Execute = Callable[[ActorCode, Message, Host, Meter], Outcome]
+"""How a message is executed: `pvm.execute`, or what does the same and watches."""
 
 
 @dataclass(slots=True)
@@ -104,6 +116,8 @@ class BlockContext:
     """Timers of this block that are still to run, by id."""
     defect: Exception | None = None
     """What a host call raised that is no refusal: the block cannot be made."""
+    execute: Execute = execute
+    """Of every message."""
 
     @property
     def height(self) -> int:

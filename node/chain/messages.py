@@ -21,7 +21,6 @@ from pvm import (
     Meter,
     Outcome,
     RevertError,
-    execute,
     find_handler,
 )
 
@@ -78,7 +77,7 @@ def process_message(
     host = ActorHost(execution, call.actor, meter, call_actor, depth)
     if depth == 0:
         execution.handler = find_handler(code, message) or ""
-    outcome = execute(code, message, host, meter)
+    outcome = block.execute(code, message, host, meter)
     if block.defect is not None:
         raise block.defect
     if outcome.is_success:

@@ -32,7 +32,7 @@ from node.chain.block import (
     encode_results,
     list_root,
 )
-from node.chain.context import BlockContext, LaneUse
+from node.chain.context import BlockContext, Execute, LaneUse
 from node.chain.deferred import run_part
 from node.chain.errors import InvalidBlock, InvalidTransaction
 from node.chain.execution import execute_transaction
@@ -60,7 +60,7 @@ from node.state import keys
 from node.state.commitment import TreeCaches, is_calendar_empty, seal
 from node.state.journal import Journal
 from node.state.store import Snapshot, WriteSet
-from pvm import CodeCache, Environment
+from pvm import CodeCache, Environment, execute
 
 
 @dataclass(slots=True)
@@ -72,6 +72,8 @@ class Caches:
     """Pages of the two trees; of use over a store on disk."""
     due: DueQueue = field(default_factory=DueQueue)
     known: "Known | None" = None
+    execute: Execute = execute
+    """How messages are executed; whatever it watches, it changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +360,7 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         floor=keys.TIMERS_STOP if is_calendar_empty(state.snapshot) else known.floor,
         oldest_message=known.oldest_message,
         oldest_left=height,
+        execute=state.caches.execute,
     )
     if rules != rules_before:
         RULE_SETS[rules_before].leave(block)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from node.testing.devnet import Devnet
     from node.testing.failures import DevnetClosed, SnapshotGone
     from node.testing.process import NodeNotStarted, NodeProcess
+    from node.testing.profiles import Profile
     from node.testing.snapshots import ChainSnapshot
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "InvalidArgument",
     "NodeNotStarted",
     "NodeProcess",
+    "Profile",
     "ReadFailed",
     "SnapshotGone",
     "Supply",
@@ -50,6 +52,7 @@ _HOMES = {
     "InvalidArgument": "node.client.failures",
     "NodeNotStarted": "node.testing.process",
     "NodeProcess": "node.testing.process",
+    "Profile": "node.testing.profiles",
     "ReadFailed": "node.client.failures",
     "SnapshotGone": "node.testing.failures",
     "TransactionFailed": "node.client.failures",

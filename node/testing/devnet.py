@@ -8,7 +8,8 @@ the node, so results do not depend on the caller's stack.
 Failures are exceptions that show the actor's line.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -35,6 +36,7 @@ from node.chain.transaction import (
 )
 from node.chain.transition import (
     BlockResult,
+    State,
     build_next,
     head_globals,
     next_state,
@@ -59,10 +61,12 @@ from node.client.values import (
     dev_account,
 )
 from node.primitives.types import Address, Hash32
+from node.query.profiles import profile_next
 from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.store import Store
 from node.testing.presets import preset
+from node.testing.profiles import Profile
 from node.testing.reading import DevnetReader
 from node.testing.snapshots import ChainSnapshot, Mark, undo_since
 from node.testing.stories import OutlookStory, outlook_story
@@ -102,6 +106,8 @@ class Devnet(DevnetReader):
         self._store = store or MemoryStore()
         self._queue: list[Transaction] = []
         self._sources: dict[Address, str] = {}
+        self._profiles: list[Profile] = []
+        self._build = build_next
         first = build_genesis(self.genesis)
         self._store.commit(first.writes, sync=False)
         params, snapshot = self.genesis.params, self._store.snapshot()
@@ -159,6 +165,36 @@ class Devnet(DevnetReader):
 
         return ChainSnapshot(mark.last.header, go_back)
 
+    @contextmanager
+    def profile(self) -> Iterator[Profile]:
+        """Count cycles and cells by line of every execution in blocks made inside.
+
+        What is printed or saved of the profile tells all until then. Slower than
+        without by far; without, nothing is counted. A profile inside of another takes
+        its part of both.
+
+        Raises:
+            DevnetClosed: the chain was closed.
+        """
+        self._require_open()
+        profile = Profile()
+        self._profiles.append(profile)
+        self._build = self._build_profiled
+        try:
+            yield profile
+        finally:
+            self._profiles = [each for each in self._profiles if each is not profile]
+            if not self._profiles:
+                self._build = build_next
+
+    def _build_profiled(
+        self, state: State, candidates: Iterable[Transaction], heights_max: int
+    ) -> BlockResult:
+        result, found = profile_next(state, candidates, heights_max)
+        for profile in self._profiles:
+            profile.add(found)
+        return result
+
     # --- acting --------------------------------------------------------------------
 
     def mine(self, blocks: int = 1) -> BlockResult:
@@ -202,7 +238,7 @@ class Devnet(DevnetReader):
 
     def _step(self, heights_max: int) -> BlockResult:
         queue, self._queue = self._queue, []
-        result = build_next(self.state, queue, heights_max)
+        result = self._build(self.state, queue, heights_max)
         self._store.commit(result.writes, sync=False)
         self.state = next_state(self.state, result, self._store.snapshot())
         self.results.append(result)

@@ -11,6 +11,7 @@ a test must not do to others (close the chain, leave threads behind) fails that 
 import json
 import threading
 from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -20,18 +21,36 @@ if TYPE_CHECKING:
     from node.client import Chain, Client
     from node.testing.devnet import Devnet
     from node.testing.process import NodeProcess
+    from node.testing.profiles import RunProfile
 
 _MARK = (
     "devnet(genesis='devnet', **overrides): a chain of this test's own, of another "
     "genesis preset or with fields of its document replaced"
 )
 _SECTION = "devnet"
+_PROFILE = "cowboy_devnet_profile"
 _CHAINS = ("devnet", "devnet_client")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What a run can be asked for."""
+    parser.getgroup("cowboy-devnet").addoption(
+        "--devnet-profile",
+        metavar="FILE",
+        help="write cycles and cells by line of all actors that fixture `devnet` "
+        "executed: FILE for speedscope, and a report beside it (.txt)",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known."""
+    """Make the mark known, and begin what the run was asked for."""
     config.addinivalue_line("markers", _MARK)
+    path = config.getoption("--devnet-profile")
+    if path is not None:
+        from node.testing.profiles import RunProfile  # noqa: PLC0415 - only if wanted
+
+        worker = getattr(config, "workerinput", {}).get("workerid")
+        config.pluginmanager.register(RunProfile(path, worker), _PROFILE)
 
 
 # --- a chain in this process ---------------------------------------------------------
@@ -60,13 +79,16 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
     if mark is not None:
         from node.testing.devnet import Devnet  # noqa: PLC0415
 
-        with Devnet(*mark.args, **mark.kwargs) as chain:
+        with (
+            Devnet(*mark.args, **mark.kwargs) as chain,
+            _profiled(request.config, chain),
+        ):
             yield chain
             _refuse_threads(threads)
         return
     base: Devnet = request.getfixturevalue("devnet_base")
     threads.update(threading.enumerate())  # the chain's own
-    with base.snapshot():
+    with base.snapshot(), _profiled(request.config, base):
         yield base
         _refuse_threads(threads)
         if base.is_closed:
@@ -75,6 +97,14 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
                 "to the fixture, or take a chain of its own with @pytest.mark.devnet()",
                 pytrace=False,
             )
+
+
+def _profiled(config: pytest.Config, chain: "Devnet") -> AbstractContextManager[None]:
+    """Counts what a chain executes in a run that asked for it; else nothing."""
+    plugin = config.pluginmanager.get_plugin(_PROFILE)
+    if plugin is None:
+        return nullcontext()
+    return cast("RunProfile", plugin).watching(chain)
 
 
 def _refuse_threads(before: set[threading.Thread]) -> None:
