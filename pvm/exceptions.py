@@ -54,10 +54,15 @@ def said(vm: Execution, error: object, _cause: object = None) -> Exception:
     return error
 
 
+def made(vm: Execution, error: Exception, cause: object = None) -> Exception:
+    """What `raise Error(…)` raises, of an exception that is paid when it is raised."""
+    vm.allocate(costs.EXCEPTION_BYTES)
+    return said(vm, error, cause)
+
+
 def failed(vm: Execution, *message: object) -> Exception:
     """What `assert` raises."""
-    vm.allocate(costs.EXCEPTION_BYTES)
-    return said(vm, AssertionError(*message))
+    return made(vm, AssertionError(*message))
 
 
 def caught(vm: Execution, error: Exception) -> Exception:

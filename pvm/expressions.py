@@ -54,8 +54,17 @@ class Expressions(Operations):
     def _write_name(self, node: ast.Name) -> ast.expr:
         return load(HELPERS.get(node.id, node.id))
 
+    def subject(self, node: ast.expr) -> ast.expr:
+        """What an attribute is read of, or an item: its own value goes nowhere.
+
+        A native method has neither, so reading one needs no price there.
+        """
+        if isinstance(node, ast.Attribute) and node.attr in language.METHOD_NAMES:
+            return ast.Attribute(self.subject(node.value), node.attr, ast.Load())
+        return self.rewrite(node)
+
     def _write_attribute(self, node: ast.Attribute) -> ast.expr:
-        value = self.rewrite(node.value)
+        value = self.subject(node.value)
         if node.attr.startswith(desugar.DUNDER_PREFIX):
             name = f"__{node.attr.removeprefix(desugar.DUNDER_PREFIX)}__"
             return ast.Attribute(value, name, ast.Load())
@@ -72,12 +81,12 @@ class Expressions(Operations):
             return call("_slice", self.rewrite(node.value), *self.bounds(node.slice))
         if is_short_key(node.slice):
             return ast.Subscript(
-                self.rewrite(node.value), self.rewrite(node.slice), ast.Load()
+                self.subject(node.value), self.rewrite(node.slice), ast.Load()
             )
         if not self.scope.allows_walrus:
-            value, key = self.rewrite(node.value), self.rewrite(node.slice)
+            value, key = self.subject(node.value), self.rewrite(node.slice)
             return call("_getitem", value, key)
-        container, name = self.named(node.value)
+        container, name = self.named(self.subject(node.value))
         first, second = self.twice(node.slice)
         key = syntax.either(
             _is_no_tuple(first), second, call("_key", load(name), again(second))
@@ -175,7 +184,7 @@ class Expressions(Operations):
             if is_native and self.scope.allows_walrus and not keywords:
                 return self._call_get(function.value, arguments)
             is_native = False
-        value = self.rewrite(function.value)
+        value = self.subject(function.value)
         is_native = is_native or (name in _AFFIXES and is_short_text(arguments))
         if is_native and not keywords:
             return ast.Call(ast.Attribute(value, name, ast.Load()), arguments, [])
@@ -199,7 +208,7 @@ class Expressions(Operations):
 
     def _call_get(self, node: ast.expr, arguments: list[ast.expr]) -> ast.expr:
         """`d.get(k)`: native, a tuple as key pays."""
-        container, name = self.named(node)
+        container, name = self.named(self.subject(node))
         key = arguments[0]
         guarded = syntax.either(
             _is_no_tuple(key), again(key), call("_key", load(name), again(key))
@@ -343,7 +352,7 @@ class Expressions(Operations):
                 targets = [self.target(element) for element in elements]
                 return ast.Tuple(targets, ast.Store())
             case ast.Attribute(value=value, attr=name):
-                return ast.Attribute(self.rewrite(value), name, ast.Store())
+                return ast.Attribute(self.subject(value), name, ast.Store())
             case ast.Subscript():
                 return self._subscript_target(node)
             case _:
@@ -352,9 +361,9 @@ class Expressions(Operations):
     def _subscript_target(self, node: ast.Subscript) -> ast.expr:
         assert not isinstance(node.slice, ast.Slice), "the policy refuses it"
         if is_short_key(node.slice):
-            value = self.rewrite(node.value)
+            value = self.subject(node.value)
             return ast.Subscript(value, self.rewrite(node.slice), ast.Store())
-        container, name = self.named(node.value)
+        container, name = self.named(self.subject(node.value))
         first, second = self.twice(node.slice)
         length = syntax.compare(
             call("_len", second), ast.Lt(), constant(KEY_LENGTH_MAX + 1)

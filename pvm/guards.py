@@ -119,6 +119,7 @@ HELPERS: Mapping[str, Helper] = {
     "_getattr": methods.get_attribute,
     "_hasattr": methods.has_attribute,
     "_said": exceptions.said,
+    "_made": exceptions.made,
     "_failed": exceptions.failed,
     "_caught": exceptions.caught,
     "_again": exceptions.again,

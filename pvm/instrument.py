@@ -186,7 +186,8 @@ class _Statements(Definitions):
         arguments = [exception]
         if node.cause is not None:
             arguments.append(self.rewrite(node.cause))
-        return [ast.Raise(call("_said", *arguments))]
+        helper = "_made" if self.pricing.makes_exception(node) else "_said"
+        return [ast.Raise(call(helper, *arguments))]
 
     def _write_assert(self, node: ast.Assert) -> list[ast.stmt]:
         message = [] if node.msg is None else [self.rewrite(node.msg)]

@@ -285,12 +285,18 @@ GUARDED_ATTRIBUTES = words(
     "insert pop remove reverse sort fromkeys get items keys popitem "
     "setdefault update values add difference difference_update discard "
     "intersection intersection_update isdisjoint issubset issuperset "
-    "symmetric_difference symmetric_difference_update start step stop "
+    "symmetric_difference symmetric_difference_update start "
     "indices setter getter deleter union mapping send throw close "
     "characters_written errno filename filename2 strerror encoding object "
     "reason end msg path obj"
 )
 """Public names of native objects: reached through a helper that knows the type."""
+
+PLAIN_ATTRIBUTES = words("step stop")
+"""Public names of native objects that are read as they are: the ints of a `range`.
+
+`start` is none: a UnicodeDecodeError has it, too.
+"""
 
 ABSENT_ATTRIBUTES: Mapping[str, str] = {
     "format": "an f-string",

@@ -87,8 +87,18 @@ class Pricing:
         if isinstance(node, ast.Assign | ast.Delete):
             price = Price(costs.STATEMENT * len(node.targets), 0)
         if isinstance(node, ast.Raise | ast.Assert):
-            price = Price(costs.RAISE, 0)
+            # The exception pays for its memory when it is raised.
+            bytes_ = costs.EXCEPTION_BYTES if self.makes_exception(node) else 0
+            price = Price(costs.RAISE, -bytes_)
         return self._sum(price, children(node))
+
+    def makes_exception(self, node: ast.stmt) -> bool:
+        """Whether a statement is `raise Error(…)` of the universe."""
+        match node:
+            case ast.Raise(exc=ast.Call(func=ast.Name(id=name))):
+                return name in language.EXCEPTIONS and self.facts.is_universal(name)
+            case _:
+                return False
 
     def arms(self, node: ast.If) -> tuple[Price, Price]:
         """Prices of the two arms of an `if`."""

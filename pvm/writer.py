@@ -60,9 +60,8 @@ class Writer:
         self.scope.temporaries += 1
         return f"{self.scope.prefix}{self.scope.temporaries}"
 
-    def named(self, node: ast.expr) -> tuple[ast.expr, str]:
+    def named(self, value: ast.expr) -> tuple[ast.expr, str]:
         """An expression that leaves its value in a variable, and that variable."""
-        value = self.rewrite(node)
         if isinstance(value, ast.Name):
             return value, value.id
         name = self.temporary()

@@ -120,6 +120,25 @@ def test_compiling_is_linear_in_the_source(make):
     assert min(seconds(800) for _ in range(2)) < 20 * short + 0.05
 
 
+def test_an_exception_is_paid_when_it_is_raised():
+    """Of `raise E(…)`; one that is made without is paid where it is made."""
+
+    def used(body):
+        source = f"def run():\n    {body}\n    return None"
+        return call_once(source).memory_used
+
+    assert used("if 0:\n        raise ValueError('x')") == used(
+        "if 0:\n        y = 'x'"
+    )
+    assert used("x = ValueError('x')") == used("x = 'x'") + 256
+    caught = "try:\n        raise {}\n    except ValueError:\n        pass"
+    plain = used(caught.format("ValueError('x')"))
+    assert plain == used(caught.format("ValueError"))
+    assert (
+        plain == used("try:\n        pass\n    except ValueError:\n        pass") + 256
+    )
+
+
 def test_memory_is_charged_for_what_is_kept():
     def used(body):
         return call_once(f"def run():\n    {body}\n    return None").memory_used

@@ -105,6 +105,28 @@ def run():
     assert call_once(source).error.startswith("AttributeError")
 
 
+@pytest.mark.parametrize("form", ["{}.values", "{}.x", "{}[0]", "{}.get(1)"])
+def test_what_is_read_of_a_native_method_is_nothing(form):
+    """As the subject of an attribute or item it is the native one, unpaid."""
+    for subject in ("{}.values", "'a'.split", "own.update", "range(3).count"):
+        source = f"""{CLASS}
+class Other:
+    x = 1
+def run():
+    return {form.format(subject)}
+"""
+        error = call_once(source).error
+        assert error.startswith(("AttributeError", "TypeError")), (subject, error)
+
+
+def test_the_ints_of_a_range_are_read_as_they_are():
+    source = f"{CLASS}def run():\n    r = range(1, 9, 2)\n    return str(r.step + 1)\n"
+    assert used(source).value == b"3"
+    assert set(dir(range)) >= language.PLAIN_ATTRIBUTES
+    others = [kind for kind in TYPES if kind is not range]
+    assert not any(set(dir(kind)) & language.PLAIN_ATTRIBUTES for kind in others)
+
+
 def test_subtracting_a_literal_is_adding_its_negative_only_where_none_can_tell():
     plain = "def run():\n    return str({} - 3)\n"
     assert used(plain.format("10")).value == b"7"
