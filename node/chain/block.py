@@ -10,12 +10,22 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 
+from node.chain.params import ADDRESS_BYTES
 from node.chain.transaction import Transaction
 from node.primitives import codec
 from node.primitives.crypto import blake2b256
 from node.primitives.merkle import commit
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 from pvm import Failure
+
+HASH_BYTES = 32
+_HASHES = (
+    "parent_hash",
+    "transactions_root",
+    "receipts_root",
+    "events_root",
+    "state_root",
+)
 
 HEADERS_REMEMBERED_MAX = 64
 """Headers whose bytes and hashes are remembered, the latest: several ask for each."""
@@ -66,6 +76,31 @@ def _hash_header(header: Header) -> Hash32:
 def decode_header(data: bytes) -> Header:
     """The header that `Header.encode` wrote; trusts its bytes."""
     return Header(*codec.decode(data))  # type: ignore[misc]
+
+
+def parse_header(data: bytes) -> Header:
+    """The header in bytes that nobody vouches for; whether it is right is not asked.
+
+    Raises:
+        ValueError: They are not the encoding of one.
+    """
+    try:
+        values = codec.decode(data)
+    except codec.MalformedCbor as error:
+        raise ValueError("the header is malformed") from error
+    if not isinstance(values, list) or len(values) != len(Header.__slots__):
+        raise ValueError("the header is malformed")
+    named = dict(zip(Header.__slots__, values, strict=True))
+    lengths = dict.fromkeys(_HASHES, HASH_BYTES) | {"proposer": ADDRESS_BYTES}
+    for name, value in named.items():
+        length = lengths.get(name)
+        if length is None:
+            is_right = type(value) is int and value >= 0
+        else:
+            is_right = isinstance(value, bytes) and len(value) == length
+        if not is_right:
+            raise ValueError(f"the header is malformed: {name}")
+    return Header(*values)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

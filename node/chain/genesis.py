@@ -92,6 +92,13 @@ class Genesis:
         return codec.encode(self.document())
 
 
+def differing_fields(one: Genesis, other: Genesis) -> list[str]:
+    """Fields of the document in which two of them differ, by name."""
+    there, here = one.document(), other.document()
+    names = there.keys() | here.keys()
+    return sorted(name for name in names if there.get(name) != here.get(name))
+
+
 def dev_account(index: int) -> Address:
     """Address of a deterministic development account (D42)."""
     return public_key_address(dev_private_key(index))

@@ -37,6 +37,7 @@ _COMMANDS = {
     "advance": "Let time pass.",
     "mining": "When blocks are made.",
     "snapshot": "Heights to return to.",
+    "bundle": "A chain in one file, to be executed again anywhere.",
     "govern": "Rules and parameters in force, and to come.",
     "replay": "Execute a folder's blocks again, and compare.",
 }
@@ -62,6 +63,7 @@ _MODULES = {
     "advance": "developing",
     "mining": "developing",
     "snapshot": "snapshots",
+    "bundle": "bundles",
     "govern": "governing",
     "replay": "offline",
 }

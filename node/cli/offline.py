@@ -1,4 +1,4 @@
-"""Commands on a chain's folder while no node runs on it: `replay`, state files.
+"""Commands on files: `replay`, `bundle check`, state files; they need no node.
 
 Rules: exit code 0 when all is as it should be, 1 when the chain is not, 2 when the
 command cannot be carried out as it was given.
@@ -16,6 +16,8 @@ import click
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
 from node.history import load_header
+from node.runtime.bundle import Bundle, open_bundle, replay_of
+from node.runtime.bundle_errors import BundleFault, BundleRefused
 from node.runtime.clock import SystemClock
 from node.runtime.folder import Folder, NoChain, open_folder, state_at
 from node.runtime.importing import import_folder, load_state
@@ -24,7 +26,9 @@ from node.runtime.replay import (
     NotReplayable,
     Replay,
     Replayed,
+    begin,
     begin_at_genesis,
+    into,
     require_replayable,
 )
 from node.runtime.startup import DamagedChain
@@ -38,7 +42,9 @@ from node.state.errors import StoreCorrupt, StoreError
 from node.state.leveldb import LevelStore
 from pvm import Worker
 
-__all__ = ["export_state", "import_state", "replay"]
+__all__ = ["check_bundle_file", "export_state", "import_state", "replay"]
+
+_OF_THE_SYSTEM = (BundleFault.FILE_EXISTS, BundleFault.FILE_UNUSABLE)
 
 _STEP_HEADERS = 20
 """Between two looks at the progress: some milliseconds when they are small."""
@@ -123,12 +129,60 @@ def _replay(
             )
         )
         begun = state.head.height
-        run = Replay(folder.snapshot, store, state, last)
-        with output.progress("replaying", last - begun) as show:
-            while worker.run(lambda: run.step(_STEP_HEADERS)):
-                show(run.done.height - begun)
+        run = Replay(folder.snapshot, into(store), state, last)
+        _drive(run, worker, last - begun, output)
         worker.run(run.require_same_state)
         return run.done
+
+
+def _drive(run: Replay, worker: Worker, heights: int, output: Output) -> None:
+    begun = run.done.height
+    with output.progress("replaying", heights) as show:
+        while worker.run(lambda: run.step(_STEP_HEADERS)):
+            show(run.done.height - begun)
+
+
+def check_bundle_file(file: Path, genesis_to: Path | None, output: Output) -> None:
+    """Execute a bundle's blocks, and compare all that it tells; `bundle check`."""
+    clock = SystemClock()
+    began = clock.monotonic()
+    try:
+        with open_bundle(file) as bundle:
+            if genesis_to is not None:
+                _write_genesis(bundle, genesis_to)
+            done = _replay_bundle(bundle, output)
+    except BundleRefused as refusal:
+        if refusal.fault in _OF_THE_SYSTEM:
+            raise click.UsageError(str(refusal)) from refusal
+        output.error(f"{refusal.fault}: {refusal}")
+        raise click.exceptions.Exit(EXIT_REFUSED) from refusal
+    except Differs as difference:
+        _tell_difference(difference, output)
+        raise click.exceptions.Exit(EXIT_REFUSED) from difference
+    _tell(done, clock.monotonic() - began, output)
+
+
+def _replay_bundle(bundle: Bundle, output: Output) -> Replayed:
+    with (
+        tempfile.TemporaryDirectory(prefix="cowboy-replay-") as scratch,
+        LevelStore(Path(scratch)) as store,
+        Worker() as worker,
+    ):
+        state = worker.run(lambda: begin(bundle.genesis, store))
+        run = replay_of(bundle, into(store), state)
+        _drive(run, worker, bundle.head.height, output)
+        return run.done
+
+
+def _write_genesis(bundle: Bundle, path: Path) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            json.dump(bundle.genesis.document(), file, indent=2)
+            file.write("\n")
+    except OSError as error:
+        raise click.UsageError(
+            f"{path} cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def _file_of(folder: Folder, path: Path) -> StateFile:

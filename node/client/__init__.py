@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         TransactionDropped,
     )
     from node.client.failures import (
+        BundleRefused,
         ChainClosed,
         InvalidArgument,
         ReadFailed,
@@ -54,6 +55,7 @@ __all__ = [
     "AsyncClient",
     "AsyncSnapshot",
     "BadProof",
+    "BundleRefused",
     "Chain",
     "ChainClosed",
     "Client",
@@ -92,6 +94,7 @@ _HOMES = {
     "AsyncClient": "asynchronous",
     "AsyncSnapshot": "actor_async",
     "BadProof": "proofs",
+    "BundleRefused": "failures",
     "Chain": "actor",
     "ChainClosed": "failures",
     "Client": "client",

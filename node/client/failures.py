@@ -6,8 +6,11 @@ actors need not know which they have. Imports neither.
 
 from node.chain.block import Receipt
 from node.chain.errors import InvalidTransaction
+from node.runtime.bundle_errors import BundleFault, BundleRefused
 
 __all__ = [
+    "BundleFault",
+    "BundleRefused",
     "ChainClosed",
     "InvalidArgument",
     "ReadFailed",

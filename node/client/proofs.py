@@ -11,7 +11,7 @@ Rules: no LevelDB, no engine, no gRPC call. Whatever does not follow is `BadProo
 from dataclasses import dataclass
 from typing import Protocol
 
-from node.chain.block import Header, ReceiptKind
+from node.chain.block import Header, ReceiptKind, parse_header
 from node.chain.params import U64_MAX
 from node.primitives import codec
 from node.primitives.crypto import blake2b256
@@ -214,22 +214,10 @@ def check_proof(
 
 
 def _read_header(data: bytes) -> Header:
-    """A header out of bytes that nobody vouches for."""
     try:
-        fields = codec.decode(data)
-    except codec.MalformedCbor as error:
+        return parse_header(data)
+    except ValueError as error:
         raise BadProof("the header is malformed") from error
-    if not isinstance(fields, list) or len(fields) != len(Header.__slots__):
-        raise BadProof("the header is malformed")
-    named = dict(zip(Header.__slots__, fields, strict=True))
-    roots = [named["state_root"], named["receipts_root"]]
-    heights = [named["height"], named["span"]]
-    if not (
-        all(isinstance(root, bytes) and len(root) == _HASH_BYTES for root in roots)
-        and all(type(height) is int for height in heights)
-    ):
-        raise BadProof("the header is malformed")
-    return Header(*fields)  # type: ignore[arg-type]
 
 
 def _only_record(answer: pb.GetProofResponse) -> tuple[bytes, list[codec.Value]]:

@@ -8,6 +8,8 @@ argument and says what is wanted.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Protocol
 
 from typing_extensions import override
@@ -34,6 +36,7 @@ __all__ = [
     "check_count",
     "check_id",
     "check_kind",
+    "check_path",
     "check_salt",
     "check_target",
     "check_text",
@@ -240,6 +243,19 @@ def check_text(argument: str, value: object) -> str:
     if isinstance(value, str) and not _LONE_SURROGATE.search(value):
         return value
     raise InvalidArgument(argument, "a text (str) is wanted", value)
+
+
+def check_path(argument: str, value: str | PathLike[str]) -> Path:
+    """A path of the file system.
+
+    Raises:
+        InvalidArgument: neither a text nor a path, or an empty one.
+    """
+    if isinstance(value, str | PathLike):
+        text: object = fspath(value)  # of a path it may be bytes
+        if isinstance(text, str) and text and "\0" not in text:
+            return Path(check_text(argument, text))
+    raise InvalidArgument(argument, "the path of a file is wanted", value)
 
 
 def check_target(wanted: Mapping[str, int | bool]) -> None:

@@ -64,11 +64,18 @@ class ChainStore:
 
     # --- blocks ----------------------------------------------------------------------
 
-    def commit(self, snapshot: Snapshot, head: Header, result: BlockResult) -> Snapshot:
+    def commit(
+        self,
+        snapshot: Snapshot,
+        head: Header,
+        result: BlockResult,
+        *,
+        sync: bool = True,
+    ) -> Snapshot:
         """Add the block that `result` made above `head`; the new snapshot.
 
         `snapshot` is the one on which it was built. A block in which anything
-        happened is on disk on return.
+        happened is on disk on return, unless not even that is wanted.
         """
         trail = self._load_trail(head.height)
         recorded = history.record(result)
@@ -83,7 +90,7 @@ class ChainStore:
         if self.keep_blocks is not None:
             height = result.header.height
             writes |= prune(snapshot, height, self.keep_blocks, trail.pinned)
-        self._store.commit(writes, sync=not result.is_empty)
+        self._store.commit(writes, sync=sync and not result.is_empty)
         self._trail = trail
         return self._store.snapshot()
 

@@ -1,18 +1,18 @@
-"""Replay: the blocks of a folder, executed again and compared with what it holds.
+"""Replay: the blocks of a folder or a bundle, executed again and compared with it.
 
 From genesis, or from the state of a snapshot file, each block is applied with its
 signatures recovered anew, by the same `apply_block` that decides whether a block is
-valid; then all that the folder remembers of it, header, receipts, events, failures
-and decisions about timers, must be what executing it gives, byte for byte. The first
+valid; then all that is remembered of it, header, receipts, events, failures and
+decisions about timers, must be what executing it gives, byte for byte. The first
 difference ends it, explained as closely as what is kept allows.
 
-Rules: the folder is only read. The state goes into a store of its own. Work is done
+Rules: what is replayed is only read. Where results go, the caller says. Work is done
 in steps, so that whoever drives it can show progress, and stop.
 """
 
 # ruff: noqa: N818 - what is found is no error of the program
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -46,12 +46,16 @@ from node.state.past import ChangedSnapshot, past_snapshot
 from node.state.store import Snapshot, Store
 
 __all__ = [
+    "BLOCK_RECORDS",
     "Differs",
     "NotReplayable",
     "Replay",
     "Replayed",
+    "begin",
     "begin_at_genesis",
+    "into",
     "require_replayable",
+    "require_same_beginning",
 ]
 
 PAST_BYTES_MAX = 256 << 20
@@ -62,6 +66,11 @@ _UNREADABLE = (codec.MalformedCbor, TypeError, ValueError)
 
 _OPTIONAL = (keys.body, keys.receipts, keys.run_config, keys.timer_trace)
 """What a block adds to the history only if there is something to tell."""
+
+
+BLOCK_RECORDS = (keys.header, keys.body, keys.receipts, keys.timer_trace)
+"""All that is remembered of a block; everything else is found through indexes, which
+follow from these."""
 
 
 class Differs(Exception):
@@ -108,31 +117,70 @@ def begin_at_genesis(snapshot: Snapshot, genesis: Genesis, store: Store) -> Stat
     Raises:
         Differs: The folder's block 0 is another one.
     """
-    result = build_genesis(genesis)
     held = history.load_header(snapshot, Height(0))
     if held is None:
         raise Differs(0, ["block 0 is missing"])
-    if held != result.header:
-        raise Differs(0, differing_headers(held, result.header))
+    state = begin(genesis, store)
+    require_same_beginning(held, state.head)
+    return state
+
+
+def begin(genesis: Genesis, store: Store) -> State:
+    """The genesis' own state, committed to an empty store."""
+    result = build_genesis(genesis)
     store.commit(result.writes, sync=False)
     caches = Caches(trees=TreeCaches())
     return open_state(genesis.params, result.header, store.snapshot(), caches)
+
+
+def require_same_beginning(held: Header, computed: Header) -> None:
+    """Refuse what begins with another block 0 than its genesis gives here.
+
+    Raises:
+        Differs: With the fields.
+    """
+    if held != computed:
+        raise Differs(0, differing_headers(held, computed))
+
+
+def into(store: Store) -> Callable[[State, BlockResult], Snapshot]:
+    """Keep states in a store, and nothing of how they came about."""
+
+    def keep(_parent: State, result: BlockResult) -> Snapshot:
+        store.commit(result.writes, sync=False)
+        return store.snapshot()
+
+    return keep
 
 
 class Replay:
     """A replay in progress; what it holds is bounded by one block."""
 
     def __init__(
-        self, snapshot: Snapshot, store: Store, state: State, until: int
+        self,
+        snapshot: Snapshot,
+        keep: Callable[[State, BlockResult], Snapshot],
+        state: State,
+        until: int,
+        *,
+        is_folder: bool = True,
     ) -> None:
-        """Go on from `state`, which lies in `store`, to height `until` at the most.
+        """Go on from `state` to height `until` at the most.
 
-        `snapshot` is the folder's.
+        Args:
+            snapshot: what is replayed.
+            keep: puts a block's result into the store in which `state` lies, and gives
+                its new snapshot.
+            state: after the block before the first one.
+            until: the last height at the most.
+            is_folder: whether states and indexes lie beside the blocks, or nothing.
         """
         self._snapshot = snapshot
-        self._store = store
-        self._state = state
+        self._keep = keep
+        self.state = state
+        """After the last block that was found right."""
         self._until = until
+        self._is_folder = is_folder
         self._headers = history.headers_after(snapshot, state.head.height)
         self.done = Replayed(state.head.height)
 
@@ -171,22 +219,21 @@ class Replay:
             Differs: With the first differences.
         """
         head = history.load_head(self._snapshot)
-        if head != self._state.head:
+        if head != self.state.head:
             return
-        lines = differing_states(self._snapshot, self._state.snapshot)
+        lines = differing_states(self._snapshot, self.state.snapshot)
         if lines:
             raise Differs(head.height, ["the state is not that of the head", *lines])
 
     def _take(self, header: Header) -> None:
-        parent = self._state
+        parent = self.state
         block = Block(header, self._transactions(header))
         try:
             result = apply_block(parent, block)
         except InvalidBlock as error:
             raise Differs(header.height, self._explain(block, error)) from error
         self._require_same_history(header, result)
-        self._store.commit(result.writes, sync=False)
-        self._state = next_state(parent, result, self._store.snapshot())
+        self.state = next_state(parent, result, self._keep(parent, result))
         done = self.done
         self.done = Replayed(
             header.height,
@@ -221,6 +268,9 @@ class Replay:
         recorded = history.record(result).changes
         wanted = {key_of(header.height): None for key_of in _OPTIONAL} | dict(recorded)
         del wanted[keys.HEAD]
+        if not self._is_folder:
+            alone = [key_of(header.height) for key_of in BLOCK_RECORDS]
+            wanted = {key: wanted[key] for key in alone}
         for key, value in wanted.items():
             if self._snapshot.get(key) != value:
                 line = f"{name_key(key)}: not what executing it gives"
@@ -231,7 +281,7 @@ class Replay:
 
     def _explain(self, block: Block, error: InvalidBlock) -> list[str]:
         """As closely as what is kept allows."""
-        parent, header = self._state, block.header
+        parent, header = self.state, block.header
         lines = [f"block {header.height}: {error}"]
         if header.parent_hash != parent.head.hash():
             return lines
@@ -243,7 +293,7 @@ class Replay:
             lines.append(f"transaction {transaction.id.hex()} is refused: {reason}")
         lines += differing_headers(header, result.header)
         lines += self._explain_results(result)
-        if header.state_root != result.header.state_root:
+        if self._is_folder and header.state_root != result.header.state_root:
             lines += self._explain_state(header, result)
         return lines
 
@@ -270,7 +320,7 @@ class Replay:
             names = ", ".join(name_key(key) for key in written[:10])
             line = "the state after this block is not kept any more; executing it "
             return [f"{line}changes {len(written)} records: {names}"]
-        computed = ChangedSnapshot(self._state.snapshot, result.writes.changes)
+        computed = ChangedSnapshot(self.state.snapshot, result.writes.changes)
         lines = differing_states(held, computed)
         if not lines:
             lines = ["the folder's records are those computed: the header is altered"]

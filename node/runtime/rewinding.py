@@ -30,6 +30,8 @@ class Rewound:
     """Ids of transactions whose blocks are no more."""
     waiting: tuple[Transaction, ...] = ()
     """What waited in the pool at that height."""
+    is_from_genesis: bool = False
+    """Whether blocks above genesis are others than before, or new."""
 
 
 def reset(

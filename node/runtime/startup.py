@@ -6,13 +6,19 @@ the head must be what the tail of the chain and the pages of the state say it is
 damaged chain is refused: what a node would build on it nobody else could follow.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from node import history
 from node.chain.block import Header, decode_header
 from node.chain.errors import InvalidGenesis
-from node.chain.genesis import Genesis, build_genesis, parse_genesis
+from node.chain.genesis import (
+    Genesis,
+    build_genesis,
+    differing_fields,
+    parse_genesis,
+)
 from node.chain.transition import Caches, State, open_state
 from node.primitives import codec
 from node.primitives.pages import BrokenTree
@@ -27,10 +33,13 @@ __all__ = [
     "DamagedChain",
     "ForeignGenesis",
     "Opened",
+    "begin_unfinished",
     "load_genesis",
     "open_chain",
     "reset_chain",
 ]
+
+_FINISHED: Final[Mapping[bytes, bytes | None]] = {keys.UNFINISHED: None}
 
 TAIL_HEADERS = 64
 """Headers whose hashes are checked when a chain is opened."""
@@ -97,9 +106,20 @@ def _finish_rewind(store: Store) -> bool:
         raise DamagedChain(f"a rewind cannot be finished: {error}") from error
 
 
-def _begin(store: Store, genesis: Genesis) -> State:
+def begin_unfinished(store: Store, genesis: Genesis) -> State:
+    """`reset_chain`, but it is unfinished for as long as the caller says so.
+
+    Until the key `UNFINISHED` is deleted, each start of a node resets the chain again.
+    """
+    chainstore.clear(store, genesis.encode())
+    return _begin(store, genesis, {})
+
+
+def _begin(
+    store: Store, genesis: Genesis, word: Mapping[bytes, bytes | None] = _FINISHED
+) -> State:
     result = build_genesis(genesis)
-    document = WriteSet({keys.GENESIS: genesis.encode(), keys.UNFINISHED: None})
+    document = WriteSet({keys.GENESIS: genesis.encode(), **word})
     store.commit(result.writes | history.record(result) | document, sync=True)
     return _open(genesis, result.block.header, store.snapshot())
 
@@ -177,12 +197,7 @@ def _require_sample(snapshot: Snapshot, seed: Hash32) -> None:
 
 def _describe_difference(stored: Genesis, wanted: Genesis) -> str:
     """Which fields differ, by name."""
-    there, asked = stored.document(), wanted.document()
-    names = sorted(
-        name
-        for name in there.keys() | asked.keys()
-        if there.get(name) != asked.get(name)
-    )
+    names = differing_fields(stored, wanted)
     return (
         f"this chain began from another genesis (`{stored.name}`, and `{wanted.name}` "
         f"was asked for; they differ in: {', '.join(names)}): start without --genesis, "

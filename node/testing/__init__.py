@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from node.client.actor import Actor
     from node.client.failures import (
+        BundleRefused,
         InvalidArgument,
         ReadFailed,
         TransactionFailed,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Actor",
+    "BundleRefused",
     "ChainSnapshot",
     "DevAccount",
     "Devnet",
@@ -44,6 +46,7 @@ __all__ = [
 
 _HOMES = {
     "Actor": "node.client.actor",
+    "BundleRefused": "node.client.failures",
     "ChainSnapshot": "node.testing.snapshots",
     "DevAccount": "node.client.values",
     "Devnet": "node.testing.devnet",

@@ -10,6 +10,7 @@ Failures are exceptions that show the actor's line.
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -17,9 +18,9 @@ from typing_extensions import override
 
 from node.chain.accounts import load_account
 from node.chain.advance import is_done, stop_height
-from node.chain.block import Receipt
+from node.chain.block import Header, Receipt
 from node.chain.errors import InvalidTransaction
-from node.chain.genesis import build_genesis
+from node.chain.genesis import Genesis, build_genesis
 from node.chain.params import U128_MAX
 from node.chain.passage import Passage, Target, target_of
 from node.chain.simulation import estimate_limits
@@ -54,9 +55,9 @@ from node.client.values import (
     amount_of,
     check_bytes,
     check_count,
+    check_path,
     check_salt,
     check_target,
-    check_text,
     code_of,
     dev_account,
 )
@@ -64,7 +65,7 @@ from node.primitives.types import Address, Hash32
 from node.query.profiles import profile_next
 from node.state import keys
 from node.state.memory import MemoryStore
-from node.state.store import Store
+from node.state.store import Snapshot, Store
 from node.testing.presets import preset
 from node.testing.profiles import Profile
 from node.testing.reading import DevnetReader
@@ -85,7 +86,7 @@ class Devnet(DevnetReader):
 
     def __init__(
         self,
-        genesis: str = "devnet",
+        genesis: str | Genesis = "devnet",
         *,
         store: Store | None = None,
         **overrides: object,
@@ -93,7 +94,7 @@ class Devnet(DevnetReader):
         """A fresh chain.
 
         Args:
-            genesis: a preset's name.
+            genesis: a preset's name, or a genesis.
             store: where to keep it; empty. In memory if not given.
             overrides: fields of the genesis document, nested ones merged.
 
@@ -101,17 +102,17 @@ class Devnet(DevnetReader):
             InvalidGenesis: an override that cannot be.
             InvalidArgument: no preset has that name.
         """
-        self.genesis = preset(check_text("genesis", genesis), overrides)
-        self.accounts = tuple(map(dev_account, range(self.genesis.dev_account_count)))
+        chosen = preset(genesis, overrides)
+        self.accounts = tuple(map(dev_account, range(chosen.dev_account_count)))
         self._store = store or MemoryStore()
         self._queue: list[Transaction] = []
         self._sources: dict[Address, str] = {}
         self._profiles: list[Profile] = []
         self._build = build_next
-        first = build_genesis(self.genesis)
+        first = build_genesis(chosen)
         self._store.commit(first.writes, sync=False)
-        params, snapshot = self.genesis.params, self._store.snapshot()
-        super().__init__(first, open_state(params, first.header, snapshot))
+        state = open_state(chosen.params, first.header, self._store.snapshot())
+        super().__init__(chosen, first, state)
 
     @override
     def __repr__(self) -> str:
@@ -155,13 +156,8 @@ class Devnet(DevnetReader):
 
         def go_back() -> None:
             self._require_open()
-            undo = undo_since(self.results, mark)
-            if undo.changes:
-                self._store.commit(undo, sync=False)
-            self.state = mark.state(self.state, self._store.snapshot())
+            self._return_to(mark, sources)
             self._queue = list(queue)
-            while len(self._sources) > sources:
-                self._sources.popitem()
 
         return ChainSnapshot(mark.last.header, go_back)
 
@@ -194,6 +190,66 @@ class Devnet(DevnetReader):
         for profile in self._profiles:
             profile.add(found)
         return result
+
+    def _return_to(self, mark: Mark, sources: int = 0) -> None:
+        undo = undo_since(self.results, mark)
+        if undo.changes:
+            self._store.commit(undo, sync=False)
+        self.state = mark.state(self.state, self._store.snapshot())
+        while len(self._sources) > sources:
+            self._sources.popitem()
+
+    # --- the whole chain in a file ---------------------------------------------------
+
+    def import_bundle(self, file: str | PathLike[str]) -> Header:
+        """Execute a bundle's blocks, each of which must be what it says; the head.
+
+        Raises:
+            BundleRefused: the file is no whole bundle of this genesis, or more than
+                time passed on this chain: nothing happened. Or executing it gives
+                something else: the chain stands at genesis.
+        """
+        from node.testing import bundles  # noqa: PLC0415
+
+        path = check_path("file", file)
+        self._require_open()
+        waiting = len(self._queue)
+        with bundles.opened(path, self.genesis, self.results, waiting) as bundle:
+            genesis = Mark(self.results[0], 1, self.results[0].known)
+            self._return_to(genesis)
+            try:
+                self.state = self._on_worker(
+                    lambda: bundles.execute(bundle, self._keep, self.state)
+                )
+            except BaseException:
+                self._return_to(genesis)
+                raise
+        for result in self.results:
+            self._sources.update(bundles.sources_of(result))
+        return self.head
+
+    @classmethod
+    def from_bundle(cls, file: str | PathLike[str]) -> Self:
+        """The chain of a bundle, whatever its genesis, executed again here.
+
+        Raises:
+            BundleRefused: as `import_bundle`.
+        """
+        from node.testing import bundles  # noqa: PLC0415
+
+        with bundles.open_bundle(check_path("file", file)) as bundle:
+            chain = cls(bundle.genesis)
+        try:
+            chain.import_bundle(file)
+        except BaseException:
+            chain.close()
+            raise
+        return chain
+
+    def _keep(self, _parent: State, result: BlockResult) -> Snapshot:
+        self._store.commit(result.writes, sync=False)
+        self.results.append(result)
+        return self._store.snapshot()
 
     # --- acting --------------------------------------------------------------------
 

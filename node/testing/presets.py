@@ -6,18 +6,22 @@ from pathlib import Path
 
 from node.chain.genesis import Genesis, parse_genesis
 from node.client.failures import InvalidArgument
+from node.client.values import check_text
 from node.config import genesis_folder
 
 __all__ = ["preset"]
 
 
-def preset(name: str, overrides: Mapping[str, object]) -> Genesis:
-    """A preset with fields of its document replaced, nested ones merged.
+def preset(name: str | Genesis, overrides: Mapping[str, object]) -> Genesis:
+    """A preset, or another genesis, with fields of its document replaced or merged.
 
     Raises:
         InvalidGenesis: an override that cannot be.
         InvalidArgument: no preset has that name.
     """
+    if isinstance(name, Genesis):
+        return parse_genesis(_merge(name.document(), overrides))
+    check_text("genesis", name)
     known = {path.stem: path for path in Path(genesis_folder()).glob("*.json")}
     if name not in known:
         names = " or ".join(repr(each) for each in sorted(known))

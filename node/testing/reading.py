@@ -6,10 +6,13 @@ either: asking costs what the answer costs.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
 from typing import TypeVar
 
 from node.chain.accounts import Account, load_account
 from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.genesis import Genesis
 from node.chain.params import ADDRESS_BYTES, U64_MAX, ChainParams
 from node.chain.simulation import call_read_only
 from node.chain.timers import calendar
@@ -22,6 +25,7 @@ from node.client.values import (
     check_bytes,
     check_id,
     check_kind,
+    check_path,
     check_text,
 )
 from node.primitives import codec
@@ -39,8 +43,9 @@ _T = TypeVar("_T")
 class DevnetReader:
     """A chain and what can be asked of it."""
 
-    def __init__(self, first: BlockResult, state: State) -> None:
+    def __init__(self, genesis: Genesis, first: BlockResult, state: State) -> None:
         self._worker: Worker | None = Worker()
+        self.genesis = genesis
         self.state = state
         self.results = [first]
         """Of every header since genesis, in order; a run of empty blocks is one."""
@@ -201,6 +206,21 @@ class DevnetReader:
         if result.failure is not None:
             raise ReadFailed(f"{result.failure.kind}: {result.failure.message}")
         return result.value
+
+    def export_bundle(self, file: str | PathLike[str]) -> Path:
+        """Write the chain into a new file, for `import_bundle` or `bundle check`.
+
+        Equal chains give equal bytes. What is queued is in no block, and not in it.
+
+        Raises:
+            BundleRefused: there is a file already, or it cannot be written.
+        """
+        from node.testing import bundles  # noqa: PLC0415 - few want one
+
+        path = check_path("file", file)
+        self._require_open()
+        bundles.export(path, self.genesis, self.results)
+        return path
 
     def _on_worker(self, function: Callable[[], _T]) -> _T:
         return self._require_open().run(function)

@@ -20,7 +20,7 @@ from node.client import Wallet, build_body
 from node.primitives.crypto import recover
 from node.primitives.types import Address, Amount
 from node.runtime.chainstore import ChainStore
-from node.runtime.replay import Replay, begin_at_genesis
+from node.runtime.replay import Replay, begin_at_genesis, into
 from node.runtime.rewinding import revert
 from node.runtime.startup import open_chain
 from node.runtime.verification import verify
@@ -294,7 +294,7 @@ def _replay(chain: _Chain) -> float:
 
     def run(store: LevelStore) -> int:
         state = begin_at_genesis(snapshot, chain.genesis, store)
-        replay = Replay(snapshot, store, state, chain.state.head.height)
+        replay = Replay(snapshot, into(store), state, chain.state.head.height)
         while replay.step(20):
             pass
         return replay.done.transactions

@@ -24,7 +24,7 @@ from tests.worlds import KeptWorld, fixed_pick
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from node.runtime import importing, statefile
+from node.runtime import importing, recordfile, statefile
 from node.runtime.folder import open_folder
 
 what, source, target, left = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), [9]
@@ -39,7 +39,7 @@ if what == "import":
     file = statefile.check_state_file(source)
     importing.import_folder(file, target, lambda done: die())
 else:
-    statefile._RECORDS_A_WRITE = 3
+    recordfile.PART_BYTES = 1
     with open_folder(source) as folder:
         class Dying:
             def range(self, start, stop):

@@ -5,7 +5,7 @@ import pytest
 from node import history
 from node.query import HistoryNotKept, NotFound, block_at, find_transaction, timer
 from node.runtime import pruning
-from node.runtime.replay import NotReplayable, Replay, require_replayable
+from node.runtime.replay import NotReplayable, Replay, into, require_replayable
 from node.runtime.verification import verify
 from node.state import keys
 from node.state.memory import MemoryStore
@@ -142,7 +142,7 @@ def test_it_is_replayed_from_a_state_that_is_kept(worker):
     start = type(state)(state.params, state.head, store.snapshot())
 
     def run():
-        replay = Replay(world.store.snapshot(), store, start, 2**63)
+        replay = Replay(world.store.snapshot(), into(store), start, 2**63)
         while replay.step(5):
             pass
         replay.require_same_state()

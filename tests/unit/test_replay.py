@@ -11,7 +11,7 @@ from node.chain.accounts import decode_account, encode_account
 from node.cli import main
 from node.primitives import codec
 from node.primitives.types import Amount, Height
-from node.runtime.replay import Differs, Replay, begin_at_genesis
+from node.runtime.replay import Differs, Replay, begin_at_genesis, into
 from node.state import keys
 from node.state.leveldb import LevelStore
 from node.state.memory import MemoryStore
@@ -43,7 +43,7 @@ def replayed(world, until=2**64, first_steps=3):
 
     def run():
         state = begin_at_genesis(snapshot, world.genesis, store)
-        replay = Replay(snapshot, store, state, until)
+        replay = Replay(snapshot, into(store), state, until)
         while replay.step(first_steps):
             pass
         replay.require_same_state()
