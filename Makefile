@@ -49,12 +49,18 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	  --no-deps --no-build-isolation -e .
 	@touch "$@"
 
+# Of an installed wheel pip compiles all; of this checkout nobody does where an
+# environment has PYTHONDONTWRITEBYTECODE, and each start would compile 200 modules.
+.PHONY: bytecode
+bytecode: $(STAMP)
+	@"$(BIN)/python" -m compileall -q node pvm
+
 .PHONY: demo
-demo: $(STAMP) ## a node, a deployed actor, its timers firing: seen in ten seconds
+demo: bytecode ## a node, a deployed actor, its timers firing: seen in ten seconds
 	@"$(BIN)/python" scripts/demo.py $(ARGS)
 
 .PHONY: run
-run: $(STAMP) ## start a node in ./devnet-data (ARGS="--data-dir :memory:")
+run: bytecode ## start a node in ./devnet-data (ARGS="--data-dir :memory:")
 	@"$(BIN)/cowboy-devnet" start $(ARGS)
 
 .PHONY: format
@@ -72,11 +78,11 @@ check: $(STAMP) ## everything static, under a minute
 	"$(BIN)/python" scripts/gensync.py --check
 
 .PHONY: test
-test: $(STAMP) ## what a person runs, under three minutes
+test: bytecode ## what a person runs, under three minutes
 	"$(BIN)/python" -m pytest -q -n auto -m "not slow and not e2e" $(ARGS)
 
 .PHONY: test-long
-test-long: $(STAMP) ## properties, worlds and slow tests at length, then coverage
+test-long: bytecode ## properties, worlds and slow tests at length, then coverage
 	"$(BIN)/python" -m tests.simulation --quiet --seed 1000000 --worlds 1200
 	HYPOTHESIS_PROFILE=ci "$(BIN)/python" -m pytest -q -n auto tests/property \
 	  tests/differential
@@ -97,11 +103,11 @@ fuzz: $(STAMP) ## the property tests alone, ten thousand examples each
 	"$(BIN)/python" -m pytest -q tests/property $(ARGS)
 
 .PHONY: simulate
-simulate: $(STAMP) ## small worlds that crash, checked after each block (SEED=7 WORLDS=1)
+simulate: bytecode ## small worlds that crash, checked after each block (SEED=7 WORLDS=1)
 	@"$(BIN)/python" -m tests.simulation --seed $(SEED) --worlds $(WORLDS) $(ARGS)
 
 .PHONY: bench
-bench: $(STAMP) ## measure, and write docs/performance.md
+bench: bytecode ## measure, and write docs/performance.md
 	@"$(BIN)/python" scripts/bench.py $(ARGS)
 
 .PHONY: sync

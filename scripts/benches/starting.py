@@ -115,7 +115,7 @@ def measure_import() -> Section:
     def import_of(statement: str) -> float:
         return float(output_of_python(_TIME_IMPORT.format(statement=statement)))
 
-    needed = "import RestrictedPython, coincurve, Crypto.Hash.keccak"
+    needed = "import RestrictedPython, coincurve, sha3"
     testing, baselines = interleave(
         IMPORTS,
         lambda: import_of("from node.testing import Devnet"),
