@@ -17,7 +17,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +25,7 @@ from pathlib import Path
 
 import uvloop
 
+import pvm
 from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
 from node.rpc.guard import CallWatch
@@ -187,9 +188,12 @@ async def _serve(
             )
             async with asyncio.TaskGroup() as tasks:
                 engine_task = tasks.create_task(_run(engine, alive), name="engine")
+                late = _serve_late(
+                    log, partial(_load, server, worker), port, http_listen
+                )
                 helpers = [
                     tasks.create_task(_stop_when(stop, engine), name="stop"),
-                    tasks.create_task(_serve_late(log, port, http_listen), name="late"),
+                    tasks.create_task(late, name="late"),
                 ]
                 await server.announce()
                 announce(ready)
@@ -290,12 +294,24 @@ def _size_of(data_dir: Path | None) -> int:
     return total
 
 
-async def _serve_late(log: NodeLog, port: HttpPort, listen: Listen | None) -> None:
+async def _serve_late(
+    log: NodeLog,
+    load: Callable[[], Awaitable[None]],
+    port: HttpPort,
+    listen: Listen | None,
+) -> None:
     """What may begin when the first callers were answered."""
     await asyncio.sleep(LATE_SECONDS)
+    await load()
     log.open()
     if listen is not None:
         await port.serve()
+
+
+async def _load(server: RpcServer, worker: Worker) -> None:
+    """Import what the first call of a service, or the first actor, would wait for."""
+    await server.load()
+    await on_worker(worker, lambda: (pvm.execute, pvm.compile_actor))
 
 
 async def _stop_when(stop: asyncio.Event, engine: Engine) -> None:

@@ -1,47 +1,61 @@
 """The actor virtual machine: compiles and executes actors; knows nothing of blocks.
 
-This is its whole public surface; nobody imports past it.
+This is its whole public surface; nobody imports past it. Names are imported when they
+are first used (PEP 562): most of it compiles, which a chain without actors never does.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from pvm import cbor, costs
-from pvm.codecache import CodeCache
-from pvm.compiler import ActorCode, compile_actor
-from pvm.errors import (
-    CompileError,
-    Halt,
-    HostError,
-    HostErrorCode,
-    OutOfCells,
-    OutOfCycles,
-    OutOfMemory,
-    OutOfWrites,
-    ReadOnlyViolation,
-    Refusal,
-    Reverted,
-    RevertError,
-    TooDeepRecursion,
-)
-from pvm.hashing import keccak256
-from pvm.host import MUTATING, Host, address_of
-from pvm.interpreter import execute, find_handler
-from pvm.ledger import Block
-from pvm.meter import CYCLES_LIMIT_MAX, Meter
-from pvm.profile import NO_LINE, Cost, Place, ProfiledCode, Recorder, Stack, by_line
-from pvm.report import Handler, Report, Room, report_on
-from pvm.storage import STORAGE_PREFIX, storage_key
-from pvm.types import (
-    Address,
-    Cells,
-    Cycles,
-    Entry,
-    Environment,
-    Failure,
-    Frame,
-    Limits,
-    Message,
-    Outcome,
-)
-from pvm.worker import Worker
+
+if TYPE_CHECKING:
+    from pvm.codecache import CodeCache
+    from pvm.compiler import ActorCode, compile_actor
+    from pvm.errors import (
+        CompileError,
+        Halt,
+        HostError,
+        HostErrorCode,
+        OutOfCells,
+        OutOfCycles,
+        OutOfMemory,
+        OutOfWrites,
+        ReadOnlyViolation,
+        Refusal,
+        Reverted,
+        RevertError,
+        TooDeepRecursion,
+    )
+    from pvm.hashing import keccak256
+    from pvm.host import MUTATING, Host, address_of
+    from pvm.interpreter import execute, find_handler
+    from pvm.ledger import Block
+    from pvm.meter import CYCLES_LIMIT_MAX, Meter
+    from pvm.profile import (
+        NO_LINE,
+        Cost,
+        Place,
+        ProfiledCode,
+        Recorder,
+        Stack,
+        by_line,
+    )
+    from pvm.report import Handler, Report, Room, report_on
+    from pvm.storage import STORAGE_PREFIX, storage_key
+    from pvm.types import (
+        Address,
+        Cells,
+        Cycles,
+        Entry,
+        Environment,
+        Failure,
+        Frame,
+        Limits,
+        Message,
+        Outcome,
+    )
+    from pvm.worker import Worker
 
 __all__ = [
     "CYCLES_LIMIT_MAX",
@@ -96,3 +110,67 @@ __all__ = [
     "report_on",
     "storage_key",
 ]
+
+_HOMES = {
+    "by_line": "profile",
+    "Stack": "profile",
+    "Recorder": "profile",
+    "ProfiledCode": "profile",
+    "Place": "profile",
+    "Cost": "profile",
+    "NO_LINE": "profile",
+    "ActorCode": "compiler",
+    "Address": "types",
+    "Block": "ledger",
+    "CYCLES_LIMIT_MAX": "meter",
+    "Cells": "types",
+    "CodeCache": "codecache",
+    "CompileError": "errors",
+    "Cycles": "types",
+    "Entry": "types",
+    "Environment": "types",
+    "Failure": "types",
+    "Frame": "types",
+    "Halt": "errors",
+    "Handler": "report",
+    "Host": "host",
+    "HostError": "errors",
+    "HostErrorCode": "errors",
+    "Limits": "types",
+    "MUTATING": "host",
+    "Message": "types",
+    "Meter": "meter",
+    "OutOfCells": "errors",
+    "OutOfCycles": "errors",
+    "OutOfMemory": "errors",
+    "OutOfWrites": "errors",
+    "Outcome": "types",
+    "ReadOnlyViolation": "errors",
+    "Refusal": "errors",
+    "Report": "report",
+    "RevertError": "errors",
+    "Reverted": "errors",
+    "Room": "report",
+    "STORAGE_PREFIX": "storage",
+    "TooDeepRecursion": "errors",
+    "Worker": "worker",
+    "address_of": "host",
+    "compile_actor": "compiler",
+    "execute": "interpreter",
+    "find_handler": "interpreter",
+    "keccak256": "hashing",
+    "report_on": "report",
+    "storage_key": "storage",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,9 +10,10 @@ import marshal
 import zlib
 from collections import OrderedDict
 from dataclasses import astuple
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from pvm.compiler import ActorCode, compile_actor
+if TYPE_CHECKING:
+    from pvm.compiler import ActorCode
 
 LIVE_BYTES_MAX: Final = 64 * 2**20
 """Of code that can run at once, by its marshalled length: some 1,500 ordinary actors.
@@ -68,7 +69,7 @@ class CodeCache:
         self.compilations = 0
         """Sources compiled so far, for whoever watches."""
 
-    def find(self, code_hash: bytes) -> ActorCode | None:
+    def find(self, code_hash: bytes) -> "ActorCode | None":
         """The compiled actor, if it is held: no source is needed."""
         live = self._live.find(code_hash)
         if live is not None:
@@ -81,7 +82,7 @@ class CodeCache:
         self._live.put(code_hash, code, len(marshalled))
         return code
 
-    def get(self, code_hash: bytes, source: bytes) -> ActorCode:
+    def get(self, code_hash: bytes, source: bytes) -> "ActorCode":
         """The compiled source; `code_hash` must be a function of it.
 
         Raises:
@@ -90,6 +91,8 @@ class CodeCache:
         code = self.find(code_hash)
         if code is None:
             self.compilations += 1
+            from pvm.compiler import compile_actor  # noqa: PLC0415 - half of pvm
+
             code = compile_actor(source)
             marshalled = _packed(code)
             packed = zlib.compress(marshalled, _FASTEST)
@@ -102,10 +105,12 @@ class CodeCache:
         return len(self._live)
 
 
-def _packed(code: ActorCode) -> bytes:
+def _packed(code: "ActorCode") -> bytes:
     return marshal.dumps(astuple(code))
 
 
-def _unpacked(marshalled: bytes) -> ActorCode:
+def _unpacked(marshalled: bytes) -> "ActorCode":
     """What this process packed: it comes from nowhere else."""
+    from pvm.compiler import ActorCode  # noqa: PLC0415 - as above
+
     return ActorCode(*marshal.loads(marshalled))  # noqa: S302 - our own bytes

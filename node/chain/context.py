@@ -8,7 +8,9 @@ plain working memory of the core; what leaves a block is a frozen `BlockResult`.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+import pvm
 from node.chain.block import Event, Price, Receipt, ReceiptKind
 from node.chain.globals import Globals, Governed
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
@@ -20,19 +22,18 @@ from node.primitives.crypto import keccak256
 from node.primitives.types import Address, Amount, Hash32
 from node.state.journal import Checkpoint, Journal
 from node.state.keys import height8
-from pvm import (
-    ActorCode,
-    CodeCache,
-    Environment,
-    Host,
-    Message,
-    Meter,
-    Outcome,
-    execute,
-)
+from pvm import CodeCache, Environment, Host, Message, Meter, Outcome
 
-Execute = Callable[[ActorCode, Message, Host, Meter], Outcome]
+if TYPE_CHECKING:
+    from pvm import ActorCode
+
+Execute = Callable[["ActorCode", Message, Host, Meter], Outcome]
 """How a message is executed: `pvm.execute`, or what does the same and watches."""
+
+
+def execute(code: "ActorCode", message: Message, host: Host, meter: Meter) -> Outcome:
+    """`pvm.execute`, imported by the first message."""
+    return pvm.execute(code, message, host, meter)
 
 
 @dataclass(slots=True)

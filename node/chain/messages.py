@@ -1,17 +1,19 @@
 """Messages: one call of one handler, with everything it does kept or undone.
 
 checkpoint → execute → commit or revert: the same four lines for a transaction, a
-fire, a deferred message and a `call_actor` inside any of them.
+fire, a deferred message and a `call_actor` inside any of them. What compiles and
+executes is imported by the first of them.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import pvm
 from node.chain.accounts import Account, load_account, load_code
 from node.chain.context import BlockContext, Execution
 from node.chain.host import ActorHost
 from node.primitives.types import Address
 from pvm import (
-    ActorCode,
     Entry,
     Failure,
     Halt,
@@ -21,8 +23,10 @@ from pvm import (
     Meter,
     Outcome,
     RevertError,
-    find_handler,
 )
+
+if TYPE_CHECKING:
+    from pvm import ActorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Call:
     """Whether payload and answer are canonical CBOR of values (pvm.Message)."""
 
 
-def load_actor(block: BlockContext, account: Account) -> ActorCode:
+def load_actor(block: BlockContext, account: Account) -> "ActorCode":
     """Compiled code of an actor; what was accepted once always compiles."""
     cached = block.code_cache.find(account.code_hash)
     if cached is not None:
@@ -76,7 +80,7 @@ def process_message(
     mark = execution.mark()
     host = ActorHost(execution, call.actor, meter, call_actor, depth)
     if depth == 0:
-        execution.handler = find_handler(code, message) or ""
+        execution.handler = pvm.find_handler(code, message) or ""
     outcome = block.execute(code, message, host, meter)
     if block.defect is not None:
         raise block.defect

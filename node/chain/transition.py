@@ -32,7 +32,7 @@ from node.chain.block import (
     encode_results,
     list_root,
 )
-from node.chain.context import BlockContext, Execute, LaneUse
+from node.chain.context import BlockContext, Execute, LaneUse, execute
 from node.chain.deferred import run_part
 from node.chain.errors import InvalidBlock, InvalidTransaction
 from node.chain.execution import execute_transaction
@@ -60,7 +60,7 @@ from node.state import keys
 from node.state.commitment import TreeCaches, is_calendar_empty, seal
 from node.state.journal import Journal
 from node.state.store import Snapshot, WriteSet
-from pvm import CodeCache, Environment, execute
+from pvm import CodeCache, Environment
 
 
 @dataclass(slots=True)

@@ -6,81 +6,86 @@ these answers into their own words.
 
 Rules: a state answers of its own height, what happened (blocks, transactions, how
 timers ended) at every height. Lists are bounded by entries, by what is examined, and
-by bytes; each page names the key at which the next begins.
+by bytes; each page names the key at which the next begins. Names are imported when
+they are first used (PEP 562), so that a node does not load at its start what explains.
 """
 
-from node.query.blocks import (
-    BlockView,
-    Committed,
-    Run,
-    Warnings,
-    block_at,
-    block_by_hash,
-    blocks_page,
-    committed_in,
-    find_block,
-    find_transaction,
-    is_in_chain,
-    next_height,
-    warnings_of,
-)
-from node.query.chain import (
-    ActorView,
-    ChainStatus,
-    Supply,
-    account,
-    actor,
-    chain_status,
-    count_supply,
-    governed,
-    require_actor,
-    storage_page,
-    storage_value,
-)
-from node.query.errors import (
-    HeightNotReached,
-    HistoryNotKept,
-    Missing,
-    NotFound,
-    SupplyTooLarge,
-)
-from node.query.explaining import (
-    BlockExplanation,
-    Step,
-    TimerExplanation,
-    explain,
-    explain_block,
-    explain_timer,
-    explain_trace,
-    is_of_lane,
-)
-from node.query.pages import Page
-from node.query.proofs import (
-    Proof,
-    prove_account,
-    prove_due,
-    prove_receipt,
-    prove_storage,
-    prove_timer,
-    prove_transaction,
-)
-from node.query.quoting import InvalidQuote, Quote, Wanted, quote_timer
-from node.query.telling import (
-    tell_block,
-    tell_decision,
-    tell_outlook,
-    tell_quote,
-    tell_timer,
-)
-from node.query.timers import (
-    EndedTimer,
-    LiveTimer,
-    TimerFilter,
-    TimerView,
-    ended_timers_page,
-    live_timers_page,
-    timer,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from node.query.blocks import (
+        BlockView,
+        Committed,
+        Run,
+        Warnings,
+        block_at,
+        block_by_hash,
+        blocks_page,
+        committed_in,
+        find_block,
+        find_transaction,
+        is_in_chain,
+        next_height,
+        warnings_of,
+    )
+    from node.query.chain import (
+        ActorView,
+        ChainStatus,
+        Supply,
+        account,
+        actor,
+        chain_status,
+        count_supply,
+        governed,
+        require_actor,
+        storage_page,
+        storage_value,
+    )
+    from node.query.errors import (
+        HeightNotReached,
+        HistoryNotKept,
+        Missing,
+        NotFound,
+        SupplyTooLarge,
+    )
+    from node.query.explaining import (
+        BlockExplanation,
+        Step,
+        TimerExplanation,
+        explain,
+        explain_block,
+        explain_timer,
+        explain_trace,
+        is_of_lane,
+    )
+    from node.query.pages import Page
+    from node.query.proofs import (
+        Proof,
+        prove_account,
+        prove_due,
+        prove_receipt,
+        prove_storage,
+        prove_timer,
+        prove_transaction,
+    )
+    from node.query.quoting import InvalidQuote, Quote, Wanted, quote_timer
+    from node.query.telling import (
+        tell_block,
+        tell_decision,
+        tell_outlook,
+        tell_quote,
+        tell_timer,
+    )
+    from node.query.timers import (
+        EndedTimer,
+        LiveTimer,
+        TimerFilter,
+        TimerView,
+        ended_timers_page,
+        live_timers_page,
+        timer,
+    )
 
 __all__ = [
     "ActorView",
@@ -145,3 +150,79 @@ __all__ = [
     "timer",
     "warnings_of",
 ]
+
+_HOMES = {
+    "ActorView": "chain",
+    "BlockExplanation": "explaining",
+    "BlockView": "blocks",
+    "ChainStatus": "chain",
+    "Committed": "blocks",
+    "EndedTimer": "timers",
+    "HeightNotReached": "errors",
+    "HistoryNotKept": "errors",
+    "InvalidQuote": "quoting",
+    "LiveTimer": "timers",
+    "Missing": "errors",
+    "NotFound": "errors",
+    "Page": "pages",
+    "Proof": "proofs",
+    "Quote": "quoting",
+    "Run": "blocks",
+    "Step": "explaining",
+    "Supply": "chain",
+    "SupplyTooLarge": "errors",
+    "TimerExplanation": "explaining",
+    "TimerFilter": "timers",
+    "TimerView": "timers",
+    "Wanted": "quoting",
+    "Warnings": "blocks",
+    "account": "chain",
+    "actor": "chain",
+    "block_at": "blocks",
+    "block_by_hash": "blocks",
+    "blocks_page": "blocks",
+    "chain_status": "chain",
+    "committed_in": "blocks",
+    "count_supply": "chain",
+    "ended_timers_page": "timers",
+    "explain": "explaining",
+    "explain_block": "explaining",
+    "explain_timer": "explaining",
+    "explain_trace": "explaining",
+    "find_block": "blocks",
+    "find_transaction": "blocks",
+    "governed": "chain",
+    "is_in_chain": "blocks",
+    "is_of_lane": "explaining",
+    "live_timers_page": "timers",
+    "next_height": "blocks",
+    "prove_account": "proofs",
+    "prove_due": "proofs",
+    "prove_receipt": "proofs",
+    "prove_storage": "proofs",
+    "prove_timer": "proofs",
+    "prove_transaction": "proofs",
+    "quote_timer": "quoting",
+    "require_actor": "chain",
+    "storage_page": "chain",
+    "storage_value": "chain",
+    "tell_block": "telling",
+    "tell_decision": "telling",
+    "tell_outlook": "telling",
+    "tell_quote": "telling",
+    "tell_timer": "telling",
+    "timer": "timers",
+    "warnings_of": "blocks",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,73 +6,16 @@ NOT_SERVING for every service until `announce`, and again from `stop` on; it alo
 open to callers without the token.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import cast
-
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from node.rpc.access import Access
-from node.rpc.dev import Development
 from node.rpc.guard import CallWatch, Guard
 from node.rpc.limits import RpcLimits
-from node.rpc.queries import Queries
-from node.rpc.streams import Streams
-from node.rpc.timers import Timers
-from node.rpc.transactions import Transactions
-from node.rpc.v1 import (
-    dev_pb2_grpc,
-    queries_pb2_grpc,
-    streams_pb2_grpc,
-    timers_pb2_grpc,
-    transactions_pb2_grpc,
-)
+from node.rpc.services import late_reflection, late_services, load_all
 from node.runtime.types import Backend, CannotListen
 
 __all__ = ["RpcServer"]
-
-_PACKAGE = "cowboy.devnet.v1"
-_SERVICES = (
-    "TransactionService",
-    "QueryService",
-    "TimerService",
-    "StreamService",
-    "DevService",
-)
-
-
-class _Registrar:
-    """What generated code sees of the server while it adds a service.
-
-    Each service is put behind the guard. Generated code would also register each
-    method by itself. For each call grpc.aio then waits on one future a method, and a
-    transaction took a tenth longer; looking the method up by name costs nothing that
-    can be seen.
-    """
-
-    __slots__ = ("_guard", "_server")
-
-    def __init__(
-        self,
-        server: grpc.aio.Server,
-        guard: Callable[[grpc.GenericRpcHandler], grpc.GenericRpcHandler],
-    ) -> None:
-        self._server = server
-        self._guard = guard
-
-    def add_generic_rpc_handlers(
-        self, handlers: Sequence[grpc.GenericRpcHandler]
-    ) -> None:
-        """Add a service, whose methods are found by name."""
-        self._server.add_generic_rpc_handlers(
-            tuple(self._guard(handler) for handler in handlers)
-        )
-
-    def add_registered_method_handlers(
-        self, service_name: str, handlers: Mapping[str, object]
-    ) -> None:
-        """Leave it at that."""
 
 
 class RpcServer:
@@ -99,31 +42,21 @@ class RpcServer:
         self.is_announced = False
         """Whether the services serve."""
         self._health = health.aio.HealthServicer()
-        self._services = [
-            f"{_PACKAGE}.{name}" for name in _SERVICES if is_dev or name != "DevService"
-        ]
-        self._register(backend, is_dev=is_dev)
+        self._services = late_services(backend, is_dev=is_dev)
+        self._register()
 
-    def _register(self, backend: Backend, *, is_dev: bool) -> None:
+    def _register(self) -> None:
         guard = self._guard
-        server = cast("grpc.aio.Server", _Registrar(self._server, guard.watched))
-        transactions_pb2_grpc.add_TransactionServiceServicer_to_server(
-            Transactions(backend, is_dev=is_dev), server
-        )
-        queries_pb2_grpc.add_QueryServiceServicer_to_server(
-            Queries(backend, is_dev=is_dev), server
-        )
-        timers_pb2_grpc.add_TimerServiceServicer_to_server(Timers(backend), server)
-        streams_pb2_grpc.add_StreamServiceServicer_to_server(Streams(backend), server)
-        if is_dev:
-            dev_pb2_grpc.add_DevServiceServicer_to_server(Development(backend), server)
         # A probe has no token, and learns nothing but whether the node serves.
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        admitted = cast("grpc.aio.Server", _Registrar(self._server, guard.admitted))
-        names = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(
-            reflection.aio.ReflectionServicer(names), admitted
-        )
+        names = [*(service.name for service in self._services), health.SERVICE_NAME]
+        services = [guard.watched(service) for service in self._services]
+        reflection = guard.admitted(late_reflection(names))
+        self._server.add_generic_rpc_handlers((*services, reflection))
+
+    async def load(self) -> None:
+        """Import what no call has asked for yet."""
+        await load_all(self._services)
 
     async def start(self, address: str) -> int:
         """Listen on `host:port`, port 0 for a free one; the port.
@@ -165,5 +98,5 @@ class RpcServer:
     async def _tell_health(
         self, status: "health_pb2.HealthCheckResponse.ServingStatus.ValueType"
     ) -> None:
-        for service in ("", *self._services):
-            await self._health.set(service, status)
+        for name in ("", *(service.name for service in self._services)):
+            await self._health.set(name, status)
