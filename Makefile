@@ -22,7 +22,7 @@ FITS := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (
 
 .PHONY: help
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: setup
 setup: $(STAMP) ## make the virtual environment; costs nothing when it is up to date
@@ -105,6 +105,10 @@ fuzz: $(STAMP) ## the property tests alone, ten thousand examples each
 .PHONY: simulate
 simulate: bytecode ## small worlds that crash, checked after each block (SEED=7 WORLDS=1)
 	@"$(BIN)/python" -m tests.simulation --seed $(SEED) --worlds $(WORLDS) $(ARGS)
+
+.PHONY: simulate-auction
+simulate-auction: $(STAMP) ## CIP-1 §16 by experiment, and its page; 20 minutes of a core
+	@"$(BIN)/python" scripts/simulate_auction.py $(ARGS)
 
 .PHONY: bench
 bench: bytecode ## measure, and write docs/performance.md

@@ -1,0 +1,1 @@
+"""Populations of actors on the real chain: what the auction does to whom."""

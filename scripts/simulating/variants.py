@@ -1,0 +1,197 @@
+"""Rules that are not the protocol's, for comparison, in force while a context lasts.
+
+The consensus code knows nothing of them. A variant puts another rule set into the
+table that the transition reads, or another function where the auction asks for
+weights; all else of a block is the chain's own.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from unittest.mock import patch
+
+from typing_extensions import override
+
+from node.chain import transition
+from node.chain.accounts import load_account
+from node.chain.block import Price, ReceiptKind
+from node.chain.context import BlockContext
+from node.chain.fees import LANE_BASEFEE_MIN
+from node.chain.globals import Globals
+from node.chain.params import U128_MAX
+from node.chain.reading import Reader
+from node.chain.timers import fairness
+from node.chain.timers.gba import Bid
+from node.chain.timers.rules import RULE_SETS, auction
+from node.chain.timers.rules.auction import Auction
+from node.chain.timers.timer import Decision, Timer
+from node.primitives.types import NOTHING, Address, Amount
+from node.state.journal import Journal
+
+STEP_DIVISOR = 8
+"""Of a bid that was not enough: programs raise theirs as fast as the lane basefee."""
+SUBSIDY_PERMILLE = 800
+_PERMILLE = 1_000
+_SCALE = 2**20
+"""Of smoothed medians, which are whole numbers like all else."""
+
+
+# --- a first-price auction ------------------------------------------------------------
+
+
+class FirstPrice(Auction):
+    """Pay what you bid, highest first; no lane basefee, no fairness.
+
+    Who states no tip lets a program bid: a step above the lowest bid that was enough
+    in the block before if somebody had to wait, nothing if nobody had to.
+    """
+
+    @override
+    def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
+        tips = [r.price.cycle_tip for r in block.receipts if r.kind is ReceiptKind.FIRE]
+        is_crowded = any(
+            d.decision is Decision.PUT_OFF and d.reason == "lane" for d in block.trace
+        )
+        if not tips or not is_crowded:
+            return Amount(LANE_BASEFEE_MIN), NOTHING
+        enough = min(tips)
+        bid = enough + max(1, enough // STEP_DIVISOR)
+        return Amount(LANE_BASEFEE_MIN), Amount(bid)
+
+
+def _first_price_bid(block: BlockContext, timer: Timer) -> tuple[Bid, bool]:
+    fee = U128_MAX if timer.max_fee_per_cycle is None else timer.max_fee_per_cycle
+    stated = timer.max_priority_fee_per_cycle or 0
+    bid = max(stated, block.before.p50_priority)
+    return Bid(Amount(fee), Amount(bid)), False
+
+
+class _NoWeights(fairness.Weights):
+    @override
+    def of(self, actor: Address) -> int:
+        return fairness.PPM
+
+
+# --- weights --------------------------------------------------------------------------
+
+
+class _DeployerWeights(fairness.Weights):
+    """W of all actors that one account deployed together."""
+
+    @override
+    def of(self, actor: Address) -> int:
+        return super().of(_deployer(self.reader, actor))
+
+
+def _deployer(reader: Reader, actor: Address) -> Address:
+    return Address(load_account(reader, actor).deployer)
+
+
+_note = fairness.note
+
+
+def _note_deployers(
+    journal: Journal, height: int, fires: Mapping[Address, int]
+) -> None:
+    together: dict[Address, int] = {}
+    for actor, count in fires.items():
+        deployer = _deployer(journal, actor)
+        together[deployer] = together.get(deployer, 0) + count
+    _note(journal, height, together)
+
+
+_Weights = fairness.Weights
+
+
+def _smoothed(blocks: int) -> Callable[[Reader], fairness.Weights]:
+    """Weights around a median that follows the network's by 1/blocks a block."""
+    smooth: list[int] = []
+
+    def weights(reader: Reader) -> fairness.Weights:
+        median = fairness.network_median(reader) * _SCALE
+        if not smooth:
+            smooth.append(median)
+        smooth[0] += (median - smooth[0]) // blocks
+        return _Weights(reader, smooth[0] // _SCALE)
+
+    return weights
+
+
+# --- a subsidy ------------------------------------------------------------------------
+
+
+class Subsidised(Auction):
+    """The lane basefee is charged at 0.8 of what the controller says."""
+
+    def __init__(self) -> None:
+        self._full = NOTHING
+
+    @override
+    def enter(self, block: BlockContext, *, is_first: bool) -> None:
+        super().enter(block, is_first=is_first)
+        self._full = block.before.basefee_lane
+        block.before = replace(block.before, basefee_lane=_subsidised(self._full))
+
+    @override
+    def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
+        before = block.before
+        block.before = replace(before, basefee_lane=self._full)
+        following = super().advance(block)
+        block.before = before
+        return following
+
+
+def _subsidised(fee: int) -> Amount:
+    return Amount(max(1, fee * SUBSIDY_PERMILLE // _PERMILLE))
+
+
+_price = auction._price  # noqa: SLF001 - the variant stands in its place
+
+
+def _subsidised_price(globals_: Globals, tip: Amount) -> Price:
+    price = _price(globals_, tip)
+    return replace(price, cycle_burn=_subsidised(price.cycle_burn))
+
+
+def cycle_price(name: str, globals_: Globals) -> int:
+    """What a fire pays for a cycle in the next block, without a tip."""
+    cycle, lane = globals_.basefee_cycle, globals_.basefee_lane
+    if name.startswith("subsidy"):
+        lane = _subsidised(lane)
+    return lane + (_subsidised(cycle) if name == "subsidy-all" else cycle)
+
+
+# --- which there are ------------------------------------------------------------------
+
+
+@contextmanager
+def in_force(name: str) -> Iterator[None]:
+    """Let a variant hold in this process; "auction" and "fifo" are the chain's own."""
+    with ExitStack() as stack:
+        for target, attribute, value in _patches(name):
+            stack.enter_context(patch.object(target, attribute, value))
+        yield
+
+
+def _patches(name: str) -> list[tuple[object, str, object]]:
+    family, _, blocks = name.partition(":")
+    lane_only: list[tuple[object, str, object]] = [
+        (transition, "RULE_SETS", {**RULE_SETS, "auction": Subsidised()})
+    ]
+    table: dict[str, list[tuple[object, str, object]]] = {
+        "auction": [],
+        "fifo": [],
+        "first-price": [
+            (transition, "RULE_SETS", {**RULE_SETS, "auction": FirstPrice()}),
+            (auction, "bid_of", _first_price_bid),
+            (fairness, "Weights", _NoWeights),
+        ],
+        "per-deployer": [
+            (fairness, "Weights", _DeployerWeights),
+            (fairness, "note", _note_deployers),
+        ],
+        "smoothed": [(fairness, "Weights", _smoothed(int(blocks or 1)))],
+        "subsidy-lane": [*lane_only],
+        "subsidy-all": [*lane_only, (auction, "_price", _subsidised_price)],
+    }
+    return table[family]
