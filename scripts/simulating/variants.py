@@ -20,9 +20,10 @@ from node.chain.fees import LANE_BASEFEE_MIN
 from node.chain.globals import Globals
 from node.chain.params import U128_MAX
 from node.chain.reading import Reader
-from node.chain.timers import fairness
+from node.chain.timers import contest, fairness
+from node.chain.timers.contest import fire_price
 from node.chain.timers.gba import Bid
-from node.chain.timers.rules import RULE_SETS, auction
+from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.rules.auction import Auction
 from node.chain.timers.timer import Decision, Timer
 from node.primitives.types import NOTHING, Address, Amount
@@ -59,11 +60,10 @@ class FirstPrice(Auction):
         return Amount(LANE_BASEFEE_MIN), Amount(bid)
 
 
-def _first_price_bid(block: BlockContext, timer: Timer) -> tuple[Bid, bool]:
+def _first_price_bid(timer: Timer, _lane_basefee: int, enough: int) -> Bid:
     fee = U128_MAX if timer.max_fee_per_cycle is None else timer.max_fee_per_cycle
     stated = timer.max_priority_fee_per_cycle or 0
-    bid = max(stated, block.before.p50_priority)
-    return Bid(Amount(fee), Amount(bid)), False
+    return Bid(Amount(fee), Amount(max(stated, enough)))
 
 
 class _NoWeights(fairness.Weights):
@@ -145,11 +145,8 @@ def _subsidised(fee: int) -> Amount:
     return Amount(max(1, fee * SUBSIDY_PERMILLE // _PERMILLE))
 
 
-_price = auction._price  # noqa: SLF001 - the variant stands in its place
-
-
 def _subsidised_price(globals_: Globals, tip: Amount) -> Price:
-    price = _price(globals_, tip)
+    price = fire_price(globals_, tip)
     return replace(price, cycle_burn=_subsidised(price.cycle_burn))
 
 
@@ -183,7 +180,7 @@ def _patches(name: str) -> list[tuple[object, str, object]]:
         "fifo": [],
         "first-price": [
             (transition, "RULE_SETS", {**RULE_SETS, "auction": FirstPrice()}),
-            (auction, "bid_of", _first_price_bid),
+            (contest, "default_bid", _first_price_bid),
             (fairness, "Weights", _NoWeights),
         ],
         "per-deployer": [
@@ -192,6 +189,9 @@ def _patches(name: str) -> list[tuple[object, str, object]]:
         ],
         "smoothed": [(fairness, "Weights", _smoothed(int(blocks or 1)))],
         "subsidy-lane": [*lane_only],
-        "subsidy-all": [*lane_only, (auction, "_price", _subsidised_price)],
+        "subsidy-all": [
+            *lane_only,
+            (contest, "fire_price", _subsidised_price),
+        ],
     }
     return table[family]
