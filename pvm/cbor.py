@@ -60,6 +60,7 @@ _HEADS: Final = tuple(
 )
 _INT_HEADS: Final = _HEADS[_INT]
 _BYTES_HEADS: Final = _HEADS[_BYTES]
+_TEXT_HEADS: Final = _HEADS[_TEXT]
 _HEAD_2: Final = Struct(">BH").pack
 _HEAD_4: Final = Struct(">BI").pack
 _HEAD_8: Final = Struct(">BQ").pack
@@ -144,7 +145,7 @@ def _head(major: int, argument: int) -> bytes:
 def _write(
     values: Sequence[object], append: Callable[[bytes], None], depth_left: int
 ) -> None:
-    # Integers and bytes, of which the node's records are made, cost no call here.
+    # What the node's records are made of costs no call here.
     for value in values:
         if type(value) is int:
             if 0 <= value < 1 << 8:
@@ -157,6 +158,13 @@ def _write(
             length = len(value)
             append(_BYTES_HEADS[length] if length < 1 << 8 else _head(_BYTES, length))
             append(value)
+        elif value is None:
+            append(_NULL)
+        elif type(value) is str:
+            text = value.encode()
+            length = len(text)
+            append(_TEXT_HEADS[length] if length < 1 << 8 else _head(_TEXT, length))
+            append(text)
         else:
             _write_other(value, append, depth_left)
 
@@ -169,12 +177,6 @@ def _write_other(
             raise UnencodableValue("nested too deeply")
         append(_head(_ARRAY, len(value)))
         _write(value, append, depth_left - 1)
-    elif type(value) is str:
-        text = value.encode()
-        append(_head(_TEXT, len(text)))
-        append(text)
-    elif value is None:
-        append(_NULL)
     elif type(value) is bool:
         append(_TRUE if value else _FALSE)
     elif type(value) is dict:

@@ -73,6 +73,11 @@ class Journal:
         """Remove `key`; nothing happens if it is absent."""
         self._write(key, None)
 
+    def remove(self, key: bytes, value: bytes) -> None:
+        """Remove a key that holds `value`, as the caller knows: nobody is asked."""
+        self._view.setdefault(key, value)
+        self._write(key, None)
+
     def _write(self, key: bytes, value: bytes | None) -> None:
         before = self._view.get(key, _UNREAD)
         is_first = key not in self._before
@@ -139,12 +144,15 @@ class Journal:
         """
         assert not self._open, "a write set is taken between executions"
         view, changes = self._view, dict[bytes, bytes | None]()
+        read: dict[bytes, bytes | None] = {}
         for key, before in self._before.items():
             value = view[key]
             if before is _UNREAD and value is None:
                 before = self._snapshot.get(key)  # noqa: PLW2901 - now it is read
+                read[key] = before
             if value != before:
                 changes[key] = value
+        self._before.update(read)
         return WriteSet(changes)
 
     def undo(self, written: Iterable[bytes]) -> WriteSet:

@@ -38,8 +38,11 @@ def insert(journal: Journal, timer: Timer) -> None:
 def remove(journal: Journal, timer: Timer) -> None:
     """Take a live timer out; it must be there."""
     journal.delete(keys.timer(timer.height, timer.sequence))
-    journal.delete(keys.timer_by_id(timer.timer_id))
-    journal.delete(keys.timer_by_actor(timer.actor, timer.height, timer.sequence))
+    place = keys.height8(timer.height) + keys.height8(timer.sequence)
+    journal.remove(keys.timer_by_id(timer.timer_id), place)
+    journal.remove(
+        keys.timer_by_actor(timer.actor, timer.height, timer.sequence), timer.timer_id
+    )
     _count(journal, timer.actor, -1)
 
 

@@ -39,11 +39,6 @@ def due_timers(block: BlockContext) -> list[Timer]:
     return timers
 
 
-def fire_limit(block: BlockContext, timer: Timer) -> int:
-    """Cycles a fire of this block may use (D23)."""
-    return timer.limit_under(block.rule_set.cycles_cap(block.timer_config))
-
-
 def is_expired(block: BlockContext, timer: Timer) -> bool:
     """current_height > expires_at; equal fires (CIP-5 §5.4 path 3, D20)."""
     return block.height > timer.expires_at

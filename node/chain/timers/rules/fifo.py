@@ -16,7 +16,6 @@ from node.chain.timers.lane import (
     due_timers,
     expire,
     fire,
-    fire_limit,
     give_back,
     has_room,
     is_expired,
@@ -103,24 +102,33 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
     cells_max = block.timer_config.max_cells_per_fire
     reserved = 0
     funds: dict[Address, Amount] = {}  # until a pre-charge changes them
+    costs: dict[int, Amount] = {}  # by limit
+    waits: dict[int, dict[str, int]] = {}  # by limit, until a pre-charge changes them
+    cap = block.rule_set.cycles_cap(block.timer_config)
     for timer in timers:
         if is_expired(block, timer):
             expire(block, timer)
             continue
-        limit = fire_limit(block, timer)
-        required = price.cost(limit, cells_max)
+        limit = timer.limit_under(cap)
+        required = costs.get(limit)
+        if required is None:
+            required = costs[limit] = price.cost(limit, cells_max)
         available = funds.get(timer.fee_payer)
         if available is None:
             available = funds[timer.fee_payer] = available_funds(block, timer)
         if available < required:
             remove_unfunded(block, timer, required, available)
         elif reserved + limit > lane:
-            numbers = {"limit": limit, "reserved": reserved, "lane": lane}
+            numbers = waits.get(limit)
+            if numbers is None:
+                numbers = {"limit": limit, "reserved": reserved, "lane": lane}
+                waits[limit] = numbers
             put_off(block, timer, "lane", numbers)
         else:
             pre_charge(block, timer, limit, price, reserved)
             reserved += limit
             del funds[timer.fee_payer]
+            waits.clear()
 
 
 def _run_queue(block: BlockContext) -> None:
