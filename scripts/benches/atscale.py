@@ -51,7 +51,7 @@ EMPTY_BLOCKS = 100
 OPENINGS = 5
 JUMPED_HEIGHTS = 1_000_000
 JUMPED_TIMERS = 1_000
-DRAINED_TIMERS = 20_000
+DRAINED_TIMERS = 100_000
 PROOFS = 300
 
 SCHEDULE_US_MAX = 200
@@ -346,9 +346,13 @@ def _drain_rows() -> Iterator[Row]:
         f"> {FIRES_PER_SECOND_MIN:,}/s",
         rate > FIRES_PER_SECOND_MIN,
     )
-    # All blocks fire as many; what they put off differs.
+    # Blocks fire as many and put off ever fewer, once no timer is new to them.
+    last = [number for number, count in enumerate(waiting) if count < max(waiting)]
     slope, cpu_slope = (
-        statistics.linear_regression(waiting, spent).slope * 1_000_000
+        statistics.linear_regression(
+            [waiting[number] for number in last], [spent[number] for number in last]
+        ).slope
+        * 1_000_000
         for spent in (taken, cpu)
     )
     yield Row(

@@ -79,6 +79,26 @@ def test_what_was_deleted_in_the_block_can_be_added_again(journal):
     assert journal.undo(writes.changes).changes == {b"b": b"2"}
 
 
+def test_what_is_removed_is_known_to_its_remover(journal, snapshot):
+    journal.remove(b"a", b"1")
+    checkpoint = journal.checkpoint()
+    journal.remove(b"b", b"2")
+    journal.revert(checkpoint)
+    writes = journal.write_set()
+    assert writes.changes == {b"a": None}
+    assert journal.undo(writes.changes).changes == {b"a": b"1"}
+    assert snapshot.asked == []
+    assert journal.get(b"b") == b"2"
+
+
+def test_a_deletion_that_nobody_read_is_looked_up_once(journal, snapshot):
+    journal.delete(b"a")
+    journal.delete(b"x")
+    writes = journal.write_set()
+    assert journal.undo(writes.changes).changes == {b"a": b"1"}
+    assert snapshot.asked == [b"a", b"x"]
+
+
 def test_reverting_leaves_no_trace(journal):
     journal.put(b"a", b"kept")
     before = everything(journal), set(journal.changed_keys())
