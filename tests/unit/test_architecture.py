@@ -394,6 +394,7 @@ IMPORT_NAMES = {
     "grpcio-reflection": "grpc_reflection",
     "prometheus-client": "prometheus_client",
     "protobuf": "google.protobuf",
+    "pycryptodome": "Crypto",
     "safe-pysha3": "sha3",
     "typing-extensions": "typing_extensions",
 }
