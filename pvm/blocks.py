@@ -9,9 +9,9 @@ from pvm import syntax
 from pvm.expressions import Expressions
 from pvm.facts import Facts
 from pvm.ledger import PAID, Ledger
-from pvm.pricing import FREE, Price
+from pvm.pricing import FREE, bytes_of, cycles_of
 from pvm.syntax import assign, call, constant, load, store
-from pvm.walking import handled
+from pvm.walking import Handled
 
 ENTRY_DEPTH = "_e"
 """Local of a function that counts depth: the depth it found."""
@@ -23,10 +23,10 @@ _NOWHERE: Final[AbstractContextManager[None]] = nullcontext()
 class Blocks(Expressions):
     """Writes blocks; subclasses know the kinds of statement."""
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
+    def __init__(self, facts: Facts, own: Handled) -> None:
+        super().__init__(facts, own)
         self._write_statements: dict[type[ast.AST], syntax.StatementRewriting] = {
-            kind: getattr(self, name) for kind, name in handled(self, "_write_")
+            kind: getattr(self, name) for kind, name in own
         }
         self.used: set[str] = set()
         """Cells that the function being written assigns."""
@@ -36,15 +36,16 @@ class Blocks(Expressions):
         self.ledger: Ledger | None = None
         """Where blocks are written down, if a tool asks."""
 
-    def charge(self, price: Price, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
+    def charge(self, price: int, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
         """Pay for a block, of which `body` are the statements."""
         tests: list[ast.expr] = []
-        if price.cycles:
+        cycles, bytes_ = cycles_of(price), bytes_of(price)
+        if cycles:
             self.used.add("_cycles")
-            tests.append(_below_zero("_cycles", price.cycles))
-        if price.bytes:
+            tests.append(_below_zero("_cycles", cycles))
+        if bytes_:
             self.used.add("_memory")
-            tests.append(_below_zero("_memory", price.bytes))
+            tests.append(_below_zero("_memory", bytes_))
         if not tests:
             return []
         test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
@@ -54,9 +55,9 @@ class Blocks(Expressions):
         number = self.ledger.add(self.pricing, body, price)
         return [paid, ast.Expr(call(PAID, constant(number)))]
 
-    def block(self, body: Sequence[ast.stmt], more: Price = FREE) -> list[ast.stmt]:
+    def block(self, body: Sequence[ast.stmt], more: int = FREE) -> list[ast.stmt]:
         """A block with its charge; never empty."""
-        price = self.pricing.block(body).plus(more)
+        price = self.pricing.block(body) + more
         return self.charge(price, body) + self.statements(body) or [ast.Pass()]
 
     def statements(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
@@ -95,7 +96,7 @@ class Blocks(Expressions):
             return [assign("_depth", load(ENTRY_DEPTH)), *body]
         return [ast.Assign([one_deeper()], load(ENTRY_DEPTH)), *body]
 
-    def enter(self, price: Price, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
+    def enter(self, price: int, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
         """Pay for a block that counts depth, and take one of it (`pvm.depth`)."""
         self.used.add("_depth")
         taken = ast.Assign([store(ENTRY_DEPTH), one_deeper()], load("_depth"))

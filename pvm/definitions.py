@@ -9,7 +9,7 @@ import ast
 from pvm import costs, leaves, syntax
 from pvm.blocks import ENTRY_DEPTH
 from pvm.facts import is_generator
-from pvm.pricing import FREE, Price
+from pvm.pricing import FREE, price
 from pvm.protection import Protection
 from pvm.syntax import assign, call, constant, load
 from pvm.walking import walk
@@ -22,7 +22,7 @@ class Definitions(Protection):
     def _write_functiondef(self, node: ast.FunctionDef) -> list[ast.stmt]:
         return [self._write_function(node, FREE)]
 
-    def _write_function(self, node: ast.FunctionDef, more: Price) -> ast.FunctionDef:
+    def _write_function(self, node: ast.FunctionDef, more: int) -> ast.FunctionDef:
         decorators = [self._decorator(decorator) for decorator in node.decorator_list]
         parameters = self.parameters(node.args)
         outer = self.scope, self.used, self.caught
@@ -39,15 +39,14 @@ class Definitions(Protection):
             return node
         return self.rewrite_without_walrus(node)
 
-    def _body(self, node: ast.FunctionDef, more: Price) -> list[ast.stmt]:
+    def _body(self, node: ast.FunctionDef, more: int) -> list[ast.stmt]:
         is_counted = not leaves.is_leaf(self.facts, node)
         self.scope = Scope(has_depth=is_counted)
-        price = self.pricing.block(node.body).plus(more)
-        price = price.plus(Price(costs.FUNCTION_ENTRY, 0))
+        paid = self.pricing.block(node.body) + more + costs.FUNCTION_ENTRY
         if not is_counted:
-            body = self.charge(price, node.body) + self.statements(node.body)
+            body = self.charge(paid, node.body) + self.statements(node.body)
             return self._declared(body)
-        head = self.enter(price, node.body)
+        head = self.enter(paid, node.body)
         body = self.statements(node.body) or [ast.Pass()]
         restore = assign("_depth", load(ENTRY_DEPTH))
         return self._declared([*head, ast.Try(body, [], [], [restore])])
@@ -55,8 +54,8 @@ class Definitions(Protection):
     def _generator_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """Pay for the generator, then make it: `_generator(…)` has the body."""
         self.scope = Scope(has_depth=True)
-        price = self.pricing.block(node.body).plus(Price(costs.RESUME, 0))
-        head = self.enter(price, node.body)
+        paid = self.pricing.block(node.body) + costs.RESUME
+        head = self.enter(paid, node.body)
         body = self.statements(node.body)
         restore = ast.If(
             syntax.compare(load(ENTRY_DEPTH), ast.IsNot(), constant(None)),
@@ -71,7 +70,7 @@ class Definitions(Protection):
         made = call("_generator", *(load(name) for name in names))
         return self._declared(
             [
-                *self.charge(Price(cycles, costs.GENERATOR_BYTES)),
+                *self.charge(price(cycles, costs.GENERATOR_BYTES)),
                 inner,
                 ast.Return(made),
             ]
@@ -97,7 +96,7 @@ class Definitions(Protection):
         for part in node.body:
             if isinstance(part, ast.FunctionDef):
                 self.pricing.prepaid_subject = _first_parameter(part) if pays else None
-                more = Price(0, instance) if part.name == "__init__" else FREE
+                more = price(0, instance) if part.name == "__init__" else FREE
                 with self.place(part):
                     written = self._write_function(part, more)
                 body.append(ast.copy_location(written, part))
@@ -113,7 +112,8 @@ class Definitions(Protection):
             return []
         if isinstance(node.value, ast.Yield):
             return self._yield(node.value)
-        return [ast.Expr(self.rewrite(node.value))]
+        node.value = self.rewrite(node.value)
+        return [node]
 
     def _yield(self, node: ast.Yield) -> list[ast.stmt]:
         """Leave the depth as it was found while suspended; pay on resuming."""
@@ -125,7 +125,7 @@ class Definitions(Protection):
             assign("_depth", load(ENTRY_DEPTH)),
             assign(ENTRY_DEPTH, constant(None)),
             ast.Expr(ast.Yield(load(name))),
-            *self.enter(Price(costs.RESUME, 0)),
+            *self.enter(costs.RESUME),
         ]
 
 

@@ -22,7 +22,7 @@ from pvm import (
 )
 from pvm.facts import ENUM
 from pvm.operations import Operations
-from pvm.pricing import Price
+from pvm.pricing import bytes_of, cycles_of, price
 from pvm.syntax import again, call, constant, load
 from pvm.writer import Scope
 
@@ -52,7 +52,8 @@ class Expressions(Operations):
         return node
 
     def _write_name(self, node: ast.Name) -> ast.expr:
-        return load(HELPERS.get(node.id, node.id))
+        helper = HELPERS.get(node.id)
+        return node if helper is None else load(helper)
 
     def subject(self, node: ast.expr) -> ast.expr:
         """What an attribute is read of, or an item: its own value goes nowhere.
@@ -60,7 +61,8 @@ class Expressions(Operations):
         A native method has neither, so reading one needs no price there.
         """
         if isinstance(node, ast.Attribute) and node.attr in language.METHOD_NAMES:
-            return ast.Attribute(self.subject(node.value), node.attr, ast.Load())
+            node.value = self.subject(node.value)
+            return node
         return self.rewrite(node)
 
     def _write_attribute(self, node: ast.Attribute) -> ast.expr:
@@ -74,15 +76,15 @@ class Expressions(Operations):
                 return helper
             plain = ast.Attribute(again(value), node.attr, ast.Load())
             return _unless_native(value, node.attr, helper, plain)
-        return ast.Attribute(value, node.attr, ast.Load())
+        node.value = value
+        return node
 
     def _write_subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice):
             return call("_slice", self.rewrite(node.value), *self.bounds(node.slice))
         if is_short_key(node.slice):
-            return ast.Subscript(
-                self.subject(node.value), self.rewrite(node.slice), ast.Load()
-            )
+            node.value = self.subject(node.value)
+            return node
         if not self.scope.allows_walrus:
             value, key = self.subject(node.value), self.rewrite(node.slice)
             return call("_getitem", value, key)
@@ -104,11 +106,11 @@ class Expressions(Operations):
             return ast.Starred(call("_star", self.rewrite(node.value)), ast.Load())
         return self.rewrite(node)
 
-    def _write_tuple(self, node: ast.Tuple) -> ast.expr:
-        return ast.Tuple([self.element(item) for item in node.elts], ast.Load())
+    def _write_tuple(self, node: ast.Tuple | ast.List) -> ast.expr:
+        node.elts = [self.element(item) for item in node.elts]
+        return node
 
-    def _write_list(self, node: ast.List) -> ast.expr:
-        return ast.List([self.element(item) for item in node.elts], ast.Load())
+    _write_list = _write_tuple
 
     def _write_dict(self, node: ast.Dict) -> ast.expr:
         keys: list[ast.expr | None] = []
@@ -162,12 +164,17 @@ class Expressions(Operations):
             return self._call_method(function, arguments, keywords)
         if isinstance(function, ast.Name) and self.facts.is_universal(function.id):
             return self._call_builtin(function.id, node, arguments, keywords)
-        return ast.Call(self.rewrite(function), arguments, keywords)
+        node.func, node.args, node.keywords = (
+            self.rewrite(function),
+            arguments,
+            keywords,
+        )
+        return node
 
     def _keyword(self, node: ast.keyword) -> ast.keyword:
-        if node.arg is not None:
-            return ast.keyword(node.arg, self.rewrite(node.value))
-        return ast.keyword(None, call("_keywords", self.rewrite(node.value)))
+        value = self.rewrite(node.value)
+        node.value = value if node.arg is not None else call("_keywords", value)
+        return node
 
     def _call_method(  # noqa: PLR0911 - a line for each form of a call
         self,
@@ -259,14 +266,14 @@ class Expressions(Operations):
 
     def _write_lambda(self, node: ast.Lambda) -> ast.expr:
         parameters = self.parameters(node.args)
-        price = self.pricing.expression(node.body)
-        cycles = price.cycles + costs.FUNCTION_ENTRY
+        cost = self.pricing.expression(node.body) + costs.FUNCTION_ENTRY
+        is_leaf = leaves.is_leaf(self.facts, node)
         outer = self.scope
         self.scope = Scope(allows_walrus=outer.allows_walrus)
         body = self.rewrite(node.body)
         self.scope = outer
-        paid = [constant(cycles), constant(price.bytes)]
-        if leaves.is_leaf(self.facts, node):
+        paid = [constant(cycles_of(cost)), constant(bytes_of(cost))]
+        if is_leaf:
             body = ast.BoolOp(ast.Or(), [call("_pay", *paid), body])
         else:
             body = call("_leave", call("_enter", *paid), body)
@@ -293,7 +300,8 @@ class Expressions(Operations):
         elements = [node.elt]
         generators = self._generators(node.generators, elements)
         (element,) = self._elements(elements)
-        return ast.ListComp(element, generators)
+        node.elt, node.generators = element, generators
+        return node
 
     def _write_dictcomp(self, node: ast.DictComp) -> ast.expr:
         elements = [node.key, node.value]
@@ -319,18 +327,15 @@ class Expressions(Operations):
         """The `for` clauses, each source snapshot and paid for all its rounds."""
         result: list[ast.comprehension] = []
         for index, node in enumerate(nodes):
-            cost = self.pricing.expressions(node.ifs)
-            cost = cost.plus(Price(costs.COMPREHENSION_ROUND, 0))
-            cost = cost.plus(self.pricing.expression(node.target))
+            cost = costs.COMPREHENSION_ROUND + self.pricing.expressions(node.ifs)
+            cost += self.pricing.expression(node.target)
             if index + 1 < len(nodes):
-                inner = self.pricing.expression(nodes[index + 1].iter)
-                cost = cost.plus(inner)
-                cost = cost.plus(Price(costs.COMPREHENSION_INNER_ROUND, 0))
+                cost += self.pricing.expression(nodes[index + 1].iter)
+                cost += costs.COMPREHENSION_INNER_ROUND
             else:
-                cost = cost.plus(self.pricing.expressions(elements))
-                cost = cost.plus(Price(0, bytes_per_item))
+                cost += self.pricing.expressions(elements) + price(0, bytes_per_item)
             source = self.rewrite_without_walrus(node.iter)
-            paid = [constant(cost.cycles), constant(cost.bytes)]
+            paid = [constant(cycles_of(cost)), constant(bytes_of(cost))]
             result.append(
                 ast.comprehension(
                     self.target(node.target),
@@ -351,8 +356,9 @@ class Expressions(Operations):
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 targets = [self.target(element) for element in elements]
                 return ast.Tuple(targets, ast.Store())
-            case ast.Attribute(value=value, attr=name):
-                return ast.Attribute(self.subject(value), name, ast.Store())
+            case ast.Attribute(value=value):
+                node.value = self.subject(value)
+                return node
             case ast.Subscript():
                 return self._subscript_target(node)
             case _:
@@ -361,8 +367,8 @@ class Expressions(Operations):
     def _subscript_target(self, node: ast.Subscript) -> ast.expr:
         assert not isinstance(node.slice, ast.Slice), "the policy refuses it"
         if is_short_key(node.slice):
-            value = self.subject(node.value)
-            return ast.Subscript(value, self.rewrite(node.slice), ast.Store())
+            node.value = self.subject(node.value)
+            return node
         container, name = self.named(self.subject(node.value))
         first, second = self.twice(node.slice)
         length = syntax.compare(

@@ -5,12 +5,13 @@ step changes a fact, each only reads them.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pvm import language
 from pvm.imports import Find, nothing
-from pvm.walking import children, marks, walk
+from pvm.walking import Survey, children, marks, survey, walk
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 ENUM = "hidden_enum"
@@ -71,26 +72,30 @@ class Facts:
         return name not in self.bound
 
 
-def gather(tree: ast.Module, find: Find = nothing) -> Facts:
-    """Walk the tree once and collect; `find` knows the exceptions of modules."""
-    nodes = walk(tree)
-    bindings = _bindings(nodes)
-    definitions = [node for node in nodes if node.__class__ in _DEFINING]
+def gather(
+    tree: ast.Module, find: Find = nothing, found: Survey | None = None
+) -> Facts:
+    """Collect from the nodes of a tree, which are `found`, if somebody has found them.
+
+    `find` knows the exceptions of modules.
+    """
+    found = found or survey(tree)
+    bindings = _bindings(found)
     attributes = {
         node.attr
-        for node in nodes
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        for node in found.of(ast.Attribute)
+        if node.ctx.__class__ is not ast.Load
     }
     is_simple = can_negate = True
-    for node in definitions:
-        if isinstance(node, ast.ClassDef):
-            attributes.update(_class_attributes(node))
-        elif isinstance(node, ast.FunctionDef):
-            is_dunder = node.name.startswith("__") and node.name != "__init__"
-            is_simple = is_simple and not is_dunder and not node.decorator_list
-            can_negate = can_negate and node.name not in _ADDING
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            can_negate = can_negate and _imported_names(node) <= _WITHOUT_OPERATORS
+    for class_ in found.of(ast.ClassDef):
+        attributes.update(_class_attributes(class_))
+    for function in found.of(ast.FunctionDef):
+        is_dunder = function.name.startswith("__") and function.name != "__init__"
+        is_simple = is_simple and not is_dunder and not function.decorator_list
+        can_negate = can_negate and function.name not in _ADDING
+    imported = {alias.name for node in found.of(ast.Import) for alias in node.names}
+    imported.update(node.module or "" for node in found.of(ast.ImportFrom))
+    can_negate = can_negate and imported <= _WITHOUT_OPERATORS
     classes = {
         node.name: node
         for node in tree.body
@@ -115,28 +120,27 @@ def gather(tree: ast.Module, find: Find = nothing) -> Facts:
         frozenset(attributes),
         is_simple,
         can_negate,
-        any(node.__class__ in _YIELDING for node in nodes),
+        any(found.of(kind) for kind in _YIELDING),
     )
 
 
-def _bindings(nodes: Iterable[ast.AST]) -> dict[str, int]:
+def _bindings(found: Survey) -> dict[str, int]:
     """How often each name is bound."""
-    found: dict[str, int] = {}
-    for node in nodes:
-        if node.__class__ in _BINDING:
-            for name in _bound_by(node):
-                found[name] = found.get(name, 0) + 1
-    return found
+    names = [
+        node.id for node in found.of(ast.Name) if node.ctx.__class__ is not ast.Load
+    ]
+    names += [node.arg for node in found.of(ast.arg)]
+    for kind in _OTHER_BINDING:
+        for node in found.of(kind):
+            names += _bound_by(node)
+    return dict(Counter(names))
 
 
-_BINDING = frozenset(
-    {
-        ast.Name, ast.arg, ast.FunctionDef, ast.ClassDef, ast.ExceptHandler,
-        ast.Import, ast.ImportFrom,
-    }
+_OTHER_BINDING = (
+    ast.FunctionDef, ast.ClassDef, ast.ExceptHandler, ast.Import, ast.ImportFrom,
 )  # fmt: skip
+_BINDING = frozenset({ast.Name, ast.arg, *_OTHER_BINDING})
 _YIELDING = (ast.Yield, ast.YieldFrom)
-_DEFINING = frozenset({ast.ClassDef, ast.FunctionDef, ast.Import, ast.ImportFrom})
 
 
 _ADDING = frozenset({"__add__", "__sub__"})
@@ -147,13 +151,6 @@ _WITHOUT_OPERATORS = (
     | language.words("base64 binascii hashlib hmac json math pvm_host struct")
 )
 """Modules whose objects, if there are any, neither add nor subtract."""
-
-
-def _imported_names(node: ast.Import | ast.ImportFrom) -> frozenset[str]:
-    """The modules that an import names."""
-    if isinstance(node, ast.ImportFrom):
-        return frozenset({node.module or ""})
-    return frozenset(alias.name for alias in node.names)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:  # noqa: C901 - a case for each form

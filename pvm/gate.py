@@ -8,6 +8,7 @@ without RestrictedPython's metaclass.
 
 import ast
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +17,7 @@ from typing_extensions import override
 
 from pvm import language
 from pvm.errors import CompileError, Refusal
-from pvm.walking import walk
+from pvm.walking import Survey, survey, walk
 
 if TYPE_CHECKING:
     from RestrictedPython._types import T_pos_ast
@@ -25,25 +26,43 @@ _Node = TypeVar("_Node", bound=ast.AST)
 _LINE = re.compile(r"Line (\d+): (.*)", re.DOTALL)
 
 
-def restrict(tree: ast.Module) -> ast.Module:
-    """The tree unchanged; raises `CompileError` for what RestrictedPython refuses."""
+def restrict(tree: ast.Module, found: Survey | None = None) -> ast.Module:
+    """The tree unchanged; raises `CompileError` for what RestrictedPython refuses.
+
+    Nodes that are alike for it are checked once; in a source of which it refuses
+    something every node is, so that each place is named.
+    """
+    found = found or survey(tree)
     transformer = ActorTransformer()
-    passed: set[tuple[object, ...]] = set()
-    for node in walk(tree):
-        what = _what_is_checked(node)
-        if what not in passed:
-            is_admitted = transformer.check(node)
-            if is_admitted and what is not None:
-                passed.add(what)
-        if node.__class__ in _OPERATIONS:
-            operators = getattr(node, "ops", None) or [getattr(node, "op", node)]
-            for operator in operators:
-                what = (operator.__class__,)
-                if what not in passed and transformer.check(operator):
-                    passed.add(what)
-    if transformer.errors:
+    samples = (one for kind in found.kinds for one in _samples(kind, found.of(kind)))
+    if not all(map(transformer.check, samples)):
+        transformer = ActorTransformer()
+        for node in walk(tree):
+            transformer.check(node)
+            for operator in _operators(node):
+                transformer.check(operator)
         raise CompileError(tuple(map(_refusal, transformer.errors)))
     return tree
+
+
+def _samples(kind: type[ast.AST], nodes: Sequence[ast.AST]) -> Iterable[ast.AST]:
+    """Of nodes of one kind those that differ in what RestrictedPython looks at."""
+    tell = _TOLD_BY.get(kind)
+    if tell is not None:
+        return {tell(node): node for node in nodes}.values()
+    first = nodes[:1] if kind in _UNCONDITIONAL else nodes
+    if kind in _OPERATIONS:
+        operators = [one for node in nodes for one in _operators(node)]
+        return [*first, *{one.__class__: one for one in operators}.values()]
+    return first
+
+
+def _operators(node: ast.AST) -> Sequence[ast.AST]:
+    """Operators of a node, which have no place."""
+    if node.__class__ not in _OPERATIONS:
+        return ()
+    many: Sequence[ast.AST] | None = getattr(node, "ops", None)
+    return [getattr(node, "op")] if many is None else many  # noqa: B009 - by kind
 
 
 _OPERATIONS = frozenset(
@@ -84,19 +103,27 @@ _UNCONDITIONAL = frozenset(
 """Kinds of which RestrictedPython admits every node."""
 
 
-def _what_is_checked(node: ast.AST) -> tuple[object, ...] | None:
-    """What the verdict on a node depends on, None if on more than this says.
+def _told_by_name(node: ast.AST) -> object:
+    assert isinstance(node, ast.Name)
+    return node.id, node.ctx.__class__
 
-    Whoever is refused is refused again at its next place: each has its own line.
-    """
-    kind = node.__class__
-    if isinstance(node, ast.Name):
-        return kind, node.id, node.ctx.__class__
-    if isinstance(node, ast.Attribute):
-        return kind, node.attr, node.ctx.__class__
-    if isinstance(node, ast.Call):
-        return kind, node.func.id if isinstance(node.func, ast.Name) else None
-    return (kind,) if kind in _UNCONDITIONAL else None
+
+def _told_by_attribute(node: ast.AST) -> object:
+    assert isinstance(node, ast.Attribute)
+    return node.attr, node.ctx.__class__
+
+
+def _told_by_callee(node: ast.AST) -> object:
+    assert isinstance(node, ast.Call)
+    return node.func.id if isinstance(node.func, ast.Name) else None
+
+
+_TOLD_BY: Mapping[type[ast.AST], Callable[[ast.AST], object]] = {
+    ast.Name: _told_by_name,
+    ast.Attribute: _told_by_attribute,
+    ast.Call: _told_by_callee,
+}
+"""Kind → what RestrictedPython's verdict on a node depends on."""
 
 
 def _refusal(error: str) -> Refusal:

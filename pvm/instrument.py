@@ -16,9 +16,9 @@ from pvm.definitions import Definitions
 from pvm.facts import Facts
 from pvm.ledger import Ledger
 from pvm.parser import flatten_positions
-from pvm.pricing import FREE, Price
+from pvm.pricing import FREE, price
 from pvm.syntax import assign, call, constant, load, store
-from pvm.walking import children
+from pvm.walking import children, handled
 from pvm.writer import Scope
 
 CELLS = ("_cycles", "_depth", "_memory")
@@ -41,7 +41,7 @@ def instrument(
 
     With a ledger its blocks are written down, and each says when it is paid.
     """
-    writer = _Statements(facts)
+    writer = _Statements(facts, _WRITTEN)
     writer.ledger = ledger
     module = writer.module(tree)
     flatten_positions(module)
@@ -103,7 +103,8 @@ class _Statements(Definitions):
         return [] if self.scope.is_module else [node]
 
     def _write_return(self, node: ast.Return) -> list[ast.stmt]:
-        return [ast.Return(self.rewrite_optional(node.value))]
+        node.value = self.rewrite_optional(node.value)
+        return [node]
 
     def _write_assign(self, node: ast.Assign) -> list[ast.stmt]:
         if isinstance(node.value, ast.Yield):
@@ -119,7 +120,8 @@ class _Statements(Definitions):
         value = self.rewrite(node.value)
         if any(_has_star(target) for target in node.targets):
             value = call("_star", value)
-        return [ast.Assign(list(map(self.target, node.targets)), value)]
+        node.targets, node.value = list(map(self.target, node.targets)), value
+        return [node]
 
     def _set_slice(self, target: ast.Subscript, value: ast.expr) -> ast.expr:
         bounds = self.bounds(cast("ast.Slice", target.slice))
@@ -211,30 +213,32 @@ class _Statements(Definitions):
         ]
 
     def _write_if(self, node: ast.If) -> list[ast.stmt]:
-        test = self.rewrite(node.test)
+        node.test = self.rewrite(node.test)
         if self.pricing.is_lumped(node):
             body = self.statements(node.body) or [ast.Pass()]
-            return [ast.If(test, body, self.statements(node.orelse))]
-        orelse = self.block(node.orelse) if node.orelse else []
-        return [ast.If(test, self.block(node.body), orelse)]
+            orelse = self.statements(node.orelse)
+        else:
+            body = self.block(node.body)
+            orelse = self.block(node.orelse) if node.orelse else []
+        node.body, node.orelse = body, orelse
+        return [node]
 
     def _write_while(self, node: ast.While) -> list[ast.stmt]:
-        price = self.pricing.expression(node.test)
+        paid = costs.WHILE_ROUND + self.pricing.expression(node.test)
         test = self.rewrite(node.test)
-        body = self.block(node.body, price.plus(Price(costs.WHILE_ROUND, 0)))
+        body = self.block(node.body, paid)
         orelse = self.block(node.orelse) if node.orelse else []
         return [ast.While(test, body, orelse)]
 
     def _write_for(self, node: ast.For) -> list[ast.stmt]:
-        source, price = self._source(node)
+        source, paid = self._source(node)
         target = self.target(node.target)
-        price = price.plus(Price(costs.FOR_ROUND, 0))
-        price = price.plus(self.pricing.expression(node.target))
-        body = self.block(node.body, price)
+        paid += costs.FOR_ROUND + self.pricing.expression(node.target)
+        body = self.block(node.body, paid)
         orelse = self.block(node.orelse) if node.orelse else []
         return [ast.For(target, source, body, orelse)]
 
-    def _source(self, node: ast.For) -> tuple[ast.expr, Price]:
+    def _source(self, node: ast.For) -> tuple[ast.expr, int]:
         """What a loop runs over; `enumerate`, `zip` and `reversed` stay lazy."""
         match node.iter:
             case ast.Call(
@@ -250,9 +254,12 @@ class _Statements(Definitions):
                 held = 0 if is_unpacked or name == "reversed" else 8 * (size + 1)
                 bytes_ = held and held + costs.SEQUENCE_BYTES
                 source = ast.Call(load(f"_{name}"), self.rewrite_all(arguments), [])
-                return source, Price(size, bytes_)
+                return source, price(size, bytes_)
             case source:
                 return self.rewrite(source), FREE
+
+
+_WRITTEN = handled(_Statements, "_write_")
 
 
 def _touch_cells() -> list[ast.stmt]:

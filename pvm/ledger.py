@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pvm.desugar import public_name
-from pvm.pricing import Price, Pricing
+from pvm.pricing import Pricing, bytes_of, cycles_of
 
 PAID = "_paid"
 """What a source compiled with a ledger calls when a block is paid, with its number."""
@@ -52,17 +52,17 @@ class Ledger:
         yield
         self.line, self.functions = outer, functions
 
-    def add(self, pricing: Pricing, body: Sequence[ast.stmt], price: Price) -> int:
+    def add(self, pricing: Pricing, body: Sequence[ast.stmt], price: int) -> int:
         """Write a block down; returns its number."""
         lines: dict[int, int] = {}
         for line, cycles in _shares(pricing, body, self.line):
             lines[line] = lines.get(line, 0) + cycles
-        opening = price.cycles - sum(lines.values())
+        opening = cycles_of(price) - sum(lines.values())
         lines[self.line] = lines.get(self.line, 0) + opening
         first = getattr(body[0], "lineno", self.line) if body else self.line
         rows = tuple(sorted((line, cycles) for line, cycles in lines.items() if cycles))
         name = ".".join(self.functions)
-        self.blocks.append(Block(name, first, price.cycles, price.bytes, rows))
+        self.blocks.append(Block(name, first, cycles_of(price), bytes_of(price), rows))
         return len(self.blocks) - 1
 
 
@@ -80,4 +80,4 @@ def _shares(
         if isinstance(node, ast.Try | ast.With):
             inner = node.body
             yield from _shares(pricing, inner, line)
-        yield line, pricing.statement(node).cycles - pricing.block(inner).cycles
+        yield line, cycles_of(pricing.statement(node)) - cycles_of(pricing.block(inner))

@@ -7,7 +7,7 @@ the deployment's receipt tells it. Only what can be seen in one statement is tol
 import ast
 from collections.abc import Iterator
 
-from pvm.walking import walk
+from pvm.walking import Survey
 
 _CHANGING = frozenset(
     {
@@ -17,11 +17,15 @@ _CHANGING = frozenset(
 )  # fmt: skip
 
 
-def first_lost_write(tree: ast.Module) -> int | None:
+def first_lost_write(found: Survey) -> int | None:
     """Line of the first such statement, from 1."""
-    found = (node for node in walk(tree) if isinstance(node, ast.stmt))
-    lines = (node.lineno for node in found if _loses(node))
-    return min(lines, default=None)
+    nodes = [node for kind in _WRITING for node in found.of(kind)]
+    return min((node.lineno for node in nodes if _loses(node)), default=None)
+
+
+_WRITING: tuple[type[ast.stmt], ...] = (
+    ast.Assign, ast.AugAssign, ast.Delete, ast.Expr,
+)  # fmt: skip
 
 
 def hint(line: int | None) -> str:

@@ -5,7 +5,7 @@ are the same (sandbox.md, rule 6).
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from pvm import costs, syntax
@@ -44,8 +44,9 @@ class Operations(Writer):
 
     def _write_unaryop(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.rewrite(node.operand)
-        if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant):
-            return ast.UnaryOp(node.op, operand)
+        if node.op.__class__ is ast.Not or operand.__class__ is ast.Constant:
+            node.operand = operand
+            return node
         if not self.scope.allows_walrus:
             return call("_added", ast.UnaryOp(node.op, operand))
         result = self.temporary()
@@ -56,31 +57,30 @@ class Operations(Writer):
         return syntax.either(test, load(result), call("_added", load(result)))
 
     def _write_boolop(self, node: ast.BoolOp) -> ast.expr:
-        return ast.BoolOp(node.op, self.rewrite_all(node.values))
+        node.values = self.rewrite_all(node.values)
+        return node
 
     def _write_ifexp(self, node: ast.IfExp) -> ast.expr:
-        return ast.IfExp(
-            self.rewrite(node.test), self.rewrite(node.body), self.rewrite(node.orelse)
-        )
+        node.test = self.rewrite(node.test)
+        node.body, node.orelse = self.rewrite(node.body), self.rewrite(node.orelse)
+        return node
 
     def _write_namedexpr(self, node: ast.NamedExpr) -> ast.expr:
-        return ast.NamedExpr(node.target, self.rewrite(node.value))
+        node.value = self.rewrite(node.value)
+        return node
 
     def _write_binop(self, node: ast.BinOp) -> ast.expr:
-        name = "_" + _ARITHMETIC[type(node.op)]
-        if _is_small(node):
-            left, right = self.rewrite(node.left), self.rewrite(node.right)
-            return ast.BinOp(left, node.op, right)
-        if name == "_add" and _is_step(node):
-            left, right = self.rewrite(node.left), self.rewrite(node.right)
-            return ast.BinOp(left, node.op, right)
-        if name == "_sub" and _is_step(node):
-            return self._step_down(node)
-        inline = getattr(self, f"_inline{name}", None)
+        kind = node.op.__class__
+        if _is_step(node) or _is_small(node):
+            if kind is ast.Sub:
+                return self._step_down(node)
+            node.left, node.right = self.rewrite(node.left), self.rewrite(node.right)
+            return node
+        inline = _INLINE.get(kind)
         if inline is None or not self.scope.allows_walrus:
+            name = "_" + _ARITHMETIC[kind]
             return call(name, self.rewrite(node.left), self.rewrite(node.right))
-        written: ast.expr = inline(node)
-        return written
+        return inline(self, node)
 
     def _step_down(self, node: ast.BinOp) -> ast.expr:
         """`x - literal`: a view of a dict would subtract, unpaid; it does not add."""
@@ -94,7 +94,8 @@ class Operations(Writer):
         plain = ast.BinOp(second, node.op, node.right)
         return syntax.either(is_int, plain, call("_sub", again(second), node.right))
 
-    def _inline_add(self, node: ast.BinOp) -> ast.expr:
+    def inline_add(self, node: ast.BinOp) -> ast.expr:
+        """`a + b`, of ints and short texts in place."""
         plain = ast.BinOp(self.rewrite(node.left), node.op, self.rewrite(node.right))
         name = self.temporary()
         bound = bind(name, plain)
@@ -110,7 +111,8 @@ class Operations(Writer):
             test = ast.BoolOp(ast.Or(), [short, is_text])
         return syntax.either(test, load(name), call("_added", load(name)))
 
-    def _inline_sub(self, node: ast.BinOp) -> ast.expr:
+    def inline_sub(self, node: ast.BinOp) -> ast.expr:
+        """`a - b`, of ints in place."""
         left, right, left_again, right_again = self.operands(node.left, node.right)
         name = self.temporary()
         difference = bind(name, ast.BinOp(left_again, node.op, right_again))
@@ -120,7 +122,8 @@ class Operations(Writer):
         helper = call("_sub", again(left_again), again(right_again))
         return syntax.either(test, load(name), helper)
 
-    def _inline_mul(self, node: ast.BinOp) -> ast.expr:
+    def inline_mul(self, node: ast.BinOp) -> ast.expr:
+        """`a * b` of names and literals, of ints in place."""
         sides = (node.left, node.right)
         if not all(isinstance(side, ast.Name) or _is_int(side) for side in sides):
             return call("_mul", self.rewrite(node.left), self.rewrite(node.right))
@@ -135,7 +138,8 @@ class Operations(Writer):
         test = syntax.conjunction(*tests, syntax.is_short_int(product))
         return syntax.either(test, load(name), call("_mul", again(left), again(right)))
 
-    def _inline_floordiv(self, node: ast.BinOp) -> ast.expr:
+    def inline_division(self, node: ast.BinOp) -> ast.expr:
+        """`a // b` and `a % b`, of an int in place."""
         name = "_" + _ARITHMETIC[type(node.op)]
         left, right, left_again, right_again = self.operands(node.left, node.right)
         if not is_atom(right):
@@ -146,8 +150,6 @@ class Operations(Writer):
         plain = ast.BinOp(again(left_again), node.op, right)
         helper = call(name, again(left_again), right_again)
         return syntax.either(test, plain, helper)
-
-    _inline_mod = _inline_floordiv
 
     def _write_compare(self, node: ast.Compare) -> ast.expr:
         if len(node.ops) == 1:
@@ -209,7 +211,8 @@ class Operations(Writer):
         plain = syntax.compare(first_again, ast.In(), second_again)
         return syntax.either(test, plain, call("_in", again(first), again(second)))
 
-    def _inline_or(self, node: ast.BinOp) -> ast.expr:
+    def inline_bits(self, node: ast.BinOp) -> ast.expr:
+        """`>> | ^ &`, of ints in place."""
         name = "_" + _ARITHMETIC[type(node.op)]
         left, right, left_again, right_again = self.operands(node.left, node.right)
         if not (is_atom(left) and is_atom(right)):
@@ -221,7 +224,18 @@ class Operations(Writer):
         )
         return syntax.either(test, load(result), call(name, again(left), again(right)))
 
-    _inline_and = _inline_xor = _inline_rshift = _inline_or
+
+_INLINE: Mapping[type[ast.operator], Callable[[Operations, ast.BinOp], ast.expr]] = {
+    ast.Add: Operations.inline_add,
+    ast.Sub: Operations.inline_sub,
+    ast.Mult: Operations.inline_mul,
+    ast.FloorDiv: Operations.inline_division,
+    ast.Mod: Operations.inline_division,
+    ast.RShift: Operations.inline_bits,
+    ast.BitOr: Operations.inline_bits,
+    ast.BitXor: Operations.inline_bits,
+    ast.BitAnd: Operations.inline_bits,
+}
 
 
 def _refused_chain(node: ast.Compare) -> CompileError:
@@ -260,17 +274,20 @@ def _is_literal_display(node: ast.expr) -> bool:
 
 def _is_step(node: ast.BinOp) -> bool:
     """`x ± literal`: grows by one bit at most, and the next check sees it."""
-    sides = [node.right] if isinstance(node.op, ast.Sub) else [node.left, node.right]
-    numbers = [syntax.literal_int(side) for side in sides]
-    return any(
-        number is not None and number.bit_length() <= _INLINE_LITERAL_BITS
-        for number in numbers
-    )
+    kind = node.op.__class__
+    if kind is not ast.Add and kind is not ast.Sub:
+        return False
+    number = syntax.literal_int(node.right)
+    if number is not None and number.bit_length() <= _INLINE_LITERAL_BITS:
+        return True
+    number = syntax.literal_int(node.left) if kind is ast.Add else None
+    return number is not None and number.bit_length() <= _INLINE_LITERAL_BITS
 
 
 def _is_small(node: ast.BinOp) -> bool:
     """Whether both operands are literals and the result is surely short."""
-    left, right = syntax.literal_int(node.left), syntax.literal_int(node.right)
+    left = syntax.literal_int(node.left)
+    right = None if left is None else syntax.literal_int(node.right)
     if left is None or right is None:
         return False
     if isinstance(node.op, ast.Mult):

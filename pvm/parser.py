@@ -10,12 +10,12 @@ import io
 import sys
 import tokenize
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pvm import language
 from pvm.errors import CompileError, Refusal
-from pvm.walking import FIELDS, children, walk
+from pvm.walking import FIELDS, PARTS, Survey, survey, walk
 
 
 def refuse(
@@ -26,24 +26,38 @@ def refuse(
 
 
 def parse(source: bytes) -> ast.Module:
-    """Parse an actor's source; raise `CompileError` for what is not Python 3.11."""
+    """Read and check an actor's source; raises `CompileError`, as both do."""
+    tree = read(source)
+    check_shape(tree, source)
+    return tree
+
+
+def read(source: bytes) -> ast.Module:
+    """The tree of a source; raises `CompileError` for what does not parse."""
     text = _decode(source)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes warn, and differently
-            tree = ast.parse(text, language.ACTOR_FILE, feature_version=(3, 11))
+            return ast.parse(text, language.ACTOR_FILE, feature_version=(3, 11))
     except SyntaxError as error:
         line = max(1, error.lineno or 1)
         raise refuse("the source does not parse", line=line) from None
     except (RecursionError, MemoryError, ValueError):
         raise refuse("the source does not parse") from None
-    nodes = _check_size(tree)
+
+
+def check_shape(tree: ast.Module, source: bytes) -> Survey:
+    """Its nodes; raises `CompileError` for too many and for what is not 3.11's."""
+    found = survey(tree)
+    # With its mark or operator no node counts more than three.
+    if found.levels >= language.NESTING_MAX or 3 * found.size > language.NODES_MAX:
+        _check_each_node(tree)
     _check_classes(tree)
-    f_strings = [node for node in nodes if isinstance(node, ast.JoinedStr)]
-    if sys.version_info >= (3, 12) and not all(map(_has_plain_fields, f_strings)):
-        _check_f_strings(text)
+    f_strings = found.of(ast.JoinedStr)
+    if sys.version_info >= (3, 12):
+        _check_f_strings(source, f_strings)
     _flatten_f_strings(f_strings)
-    return tree
+    return found
 
 
 def _decode(source: bytes) -> str:
@@ -64,26 +78,11 @@ def _decode(source: bytes) -> str:
     return text
 
 
-def _check_size(tree: ast.Module) -> list[ast.AST]:
-    """All nodes; refuses too many and too deep ones, without recursion.
-
-    Level by level is the faster way; only where a limit may be near is each node
-    looked at with its marks and with the levels that an `elif` does not count.
-    """
-    nodes: list[ast.AST] = []
-    level: list[ast.AST] = [tree]
-    levels = 0
-    while level:
-        nodes += level
-        levels += 1
-        level = [child for node in level for child in children(node)]
-    # With its mark or operator no node counts more than three.
-    if levels >= language.NESTING_MAX or 3 * len(nodes) > language.NODES_MAX:
-        _check_each_node(tree)
-    return nodes
-
-
 def _check_each_node(tree: ast.Module) -> None:
+    """Refuse too many nodes and too deep ones, without recursion.
+
+    Counted with their marks, and without the levels that an `elif` does not count.
+    """
     count = 0
     stack: list[tuple[ast.AST, int, int]] = [(tree, 0, 0)]
     while stack:
@@ -135,6 +134,7 @@ def _flatten_f_strings(f_strings: Iterable[ast.JoinedStr]) -> None:
 
 
 _BLOCKS = frozenset({"body", "finalbody", "handlers", "orelse"})
+_LEAVES = frozenset({ast.Constant, ast.Name})
 _PLACELESS = frozenset({ast.Module, ast.arguments, ast.comprehension, ast.withitem})
 
 
@@ -149,9 +149,7 @@ def flatten_positions(tree: ast.Module) -> None:
         statements += _place_statement(statement)
 
 
-def _place_statement(  # noqa: C901 - one loop: it sees every node that is written
-    statement: ast.AST,
-) -> list[ast.stmt]:
+def _place_statement(statement: ast.AST) -> list[ast.stmt]:
     """Place what is a statement's own; the statements that stand in it."""
     line: int = getattr(statement, "lineno", 1)
     column: int = getattr(statement, "col_offset", 0)
@@ -162,19 +160,27 @@ def _place_statement(  # noqa: C901 - one loop: it sees every node that is writt
         if kind not in _PLACELESS:
             node.lineno = node.end_lineno = line  # type: ignore[attr-defined]
             node.col_offset = node.end_col_offset = column  # type: ignore[attr-defined]
-        for field in FIELDS[kind]:
-            value = getattr(node, field)
-            if value.__class__ is not list:
-                if value is not None:
-                    nodes.append(value)
-            elif field in _BLOCKS:
-                inside += value
-            else:
-                nodes += filter(None, value)
+        if kind in PARTS:
+            nodes += PARTS[kind](node)
+        elif kind not in _LEAVES:
+            _sort_parts(node, nodes, inside)
     for inner in inside:
         if not hasattr(inner, "lineno"):  # it was inserted
             inner.lineno, inner.col_offset = line, column
     return inside
+
+
+def _sort_parts(node: ast.AST, nodes: list[ast.AST], inside: list[ast.stmt]) -> None:
+    """Add what is below a node to the nodes of its statement or to those inside."""
+    for field in FIELDS[node.__class__]:
+        value = getattr(node, field)
+        if value.__class__ is not list:
+            if value is not None:
+                nodes.append(value)
+        elif field in _BLOCKS:
+            inside += value
+        else:
+            nodes += filter(None, value)
 
 
 def _place(
@@ -212,17 +218,42 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _check_f_strings(text: str) -> None:
-    """Refuse what 3.12's f-strings admit and 3.11's do not."""
+def _check_f_strings(source: bytes, f_strings: Sequence[ast.JoinedStr]) -> None:
+    """Refuse what 3.12's f-strings admit and 3.11's do not.
+
+    Read again are the places of those that might: in one that stands in another, the
+    other is read.
+    """
+    lines: list[bytes] = []
+    end = (0, 0)
+    for node in sorted(f_strings, key=_start):
+        if _has_plain_fields(node) or _start(node) < end:
+            continue
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        end = node.end_lineno, node.end_col_offset
+        lines = lines or source.splitlines(keepends=True)
+        _check_place(lines, _start(node), end)
+
+
+def _start(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _check_place(
+    lines: Sequence[bytes], start: tuple[int, int], end: tuple[int, int]
+) -> None:
+    """Read a part of a source, in brackets, for it may be several lines of texts."""
+    part = list(lines[start[0] - 1 : end[0]])
+    part[-1] = part[-1][: end[1]]
+    part[0] = part[0][start[1] :]
+    text = f"({b''.join(part).decode()})"
     stack: list[_Open] = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            reason = _f_string_reason(token, stack)
-            if reason:
-                # 3.11's parser says no more than this.
-                raise refuse("the source does not parse", line=token.start[0])
-    except tokenize.TokenError:
-        raise refuse("the source does not parse") from None
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if _f_string_reason(token, stack):
+            # 3.11's parser says no more than this.
+            line = start[0] + token.start[0] - 1
+            raise refuse("the source does not parse", line=line)
 
 
 def _kind(token: tokenize.TokenInfo) -> str:

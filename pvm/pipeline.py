@@ -17,8 +17,9 @@ from pvm.imports import Find, resolve
 from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
 from pvm.ledger import Ledger
 from pvm.lost_writes import first_lost_write, hint
-from pvm.parser import parse, refuse
+from pvm.parser import check_shape, read, refuse
 from pvm.policy import check_policy
+from pvm.walking import survey
 
 _FRAMES = 8 * language.LEVELS_MAX + 1_000
 """No step takes more than eight frames a level."""
@@ -56,17 +57,17 @@ def compile_module(
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses.
     """
-    tree = parse(source)
+    tree = resolve(read(source), find)
+    found = check_shape(tree, source)
     with _room_to_recurse():
-        tree = resolve(tree, find)
-        facts = gather(tree, find)
-        check_policy(tree, facts, find)
-        _compile(tree, file)  # what only the compiler refuses
-        told = hint(first_lost_write(tree))
+        facts = gather(tree, find, found)
+        check_policy(tree, facts, find, found)
+        told = hint(first_lost_write(found))
         marks = replace(write_out(tree, facts), hint=told)
         tree = desugar(tree, facts)
-        tree = restrict(tree)
-        facts = gather(tree, find)
+        found = survey(tree)
+        tree = restrict(tree, found)
+        facts = gather(tree, find, found)
         code = _module_code(_compile(instrument(tree, facts, ledger), file))
     return Compiled(code, tree, facts, marks)
 

@@ -19,34 +19,49 @@ from pvm.policy_values import (
     check_import,
 )
 from pvm.policy_walk import Place
-from pvm.walking import children
+from pvm.walking import Survey, children, handled, survey
 
 NESTED_BLOCKS_MAX = 16
 """Loops count 1, `try` 2, `with` 4: the compiler stops at 20 with ours added."""
 
 
-def check_policy(tree: ast.Module, facts: Facts, find: Find) -> None:
+def check_policy(
+    tree: ast.Module, facts: Facts, find: Find, found: Survey | None = None
+) -> None:
     """Raise `CompileError` with every refusal, in source order.
 
     Args:
         tree: what `imports.resolve` returned.
         facts: of that tree.
         find: what each module that can be imported offers.
+        found: the nodes of the tree, if somebody has found them.
     """
-    policy = _Policy(facts, find)
+    policy = _Policy(facts, find, _CHECKED)
+    policy.check_future(tree)
     policy.check_body(tree.body, Place())
-    for node, reason, instead in check_decorators(tree, policy.facts):
+    for node, reason, instead in check_decorators(tree, facts, found or survey(tree)):
         policy.refuse(node, reason, instead)
     if policy.functions > language.FUNCTIONS_MAX:
         policy.refuse(tree.body[0], f"more than {language.FUNCTIONS_MAX} functions")
     if policy.refusals:
         once = dict.fromkeys(policy.refusals)
-        found = sorted(once, key=lambda one: (one.line, one.column))
-        raise CompileError(tuple(found[: language.REFUSALS_MAX]))
+        ordered = sorted(once, key=lambda one: (one.line, one.column))
+        raise CompileError(tuple(ordered[: language.REFUSALS_MAX]))
 
 
 class _Policy(PolicyOfExpressions):
     """Statements, functions and classes."""
+
+    def check_future(self, tree: ast.Module) -> None:
+        """`from __future__` stands first, after the docstring."""
+        is_first = True
+        for index, node in enumerate(tree.body):
+            is_docstring = index == 0 and isinstance(node, ast.Expr)
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                if not is_first:
+                    self.refuse(node, "an import of __future__ stands first", "nothing")
+            elif not is_docstring:
+                is_first = False
 
     def _check_expr(self, node: ast.Expr | ast.Assign, place: Place) -> None:
         """An expression statement or assignment: the two places of a `yield`."""
@@ -88,6 +103,8 @@ class _Policy(PolicyOfExpressions):
             return
         if node.value is None and place.function is not None:
             self.refuse(node, "an annotation without a value", "a value")
+        if (place.function, getattr(node.target, "id", None)) in self.declared:
+            self.refuse(node, "an annotated name is global", "no annotation")
         self.check(node.target, place)
         if node.value is not None:
             self.check(node.value, place)
@@ -249,6 +266,7 @@ class _Policy(PolicyOfExpressions):
     def _check_global(self, node: ast.Global | ast.Nonlocal, place: Place) -> None:
         for name in node.names:
             self.check_identifier(node, name)
+            self.declared.add((place.function, name))
         if place.function is None:
             self.refuse(node, "global or nonlocal outside of a function")
 
@@ -273,9 +291,10 @@ class _Policy(PolicyOfExpressions):
             is_method=is_method and bool(node.args.args),
             is_generator=is_generator(self.facts, node),
             scopes=place.scopes + 1,
-            enclosing=self.check_variables(node, place),
+            functions=(*place.functions, node),
         )
         self.check_scopes(node, inner)
+        self.check_variables(node, place)
         if inner.is_generator and is_method and node.name == "__init__":
             self.refuse(node, "__init__ is a generator")
         self.check_body(node.body, inner)
@@ -366,3 +385,6 @@ class _Policy(PolicyOfExpressions):
                     "of no library",
                     "hold it in an attribute",
                 )
+
+
+_CHECKED = handled(_Policy, "_check_")

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from pvm import decorators
 from pvm.decorators import ON_CLASS, ON_FUNCTION, ON_METHOD
 from pvm.facts import Facts, is_generator
-from pvm.walking import walk
+from pvm.walking import Survey
 
 Refused = Iterator[tuple[ast.AST, str, str]]
 """Where, why, what to write instead."""
 
 
-def check_decorators(tree: ast.Module, facts: Facts) -> Refused:
+def check_decorators(tree: ast.Module, facts: Facts, found: Survey) -> Refused:
     """Decorators of `cowboy_sdk` in a module, with what is wrong about them."""
     for second in decorators.actor_classes(tree, facts)[1:]:
         yield second, "a second class is marked @actor", "one @actor class a module"
@@ -25,16 +25,15 @@ def check_decorators(tree: ast.Module, facts: Facts) -> Refused:
         for class_ in decorators.family_of(tree, facts)
         for method in decorators.methods_of(class_)
     }
-    for node in walk(tree):
-        if isinstance(node, ast.ClassDef):
-            for decorator in node.decorator_list:
-                yield from _check_on_class(decorator, facts)
-        elif isinstance(node, ast.FunctionDef):
-            marks = decorators.marks_of(node, facts)
-            for name, decorator in marks.items():
-                is_method = id(node) in methods
-                yield from _check_mark(name, decorator, is_method=is_method)
-            yield from _check_together(node, facts, marks)
+    for class_ in found.of(ast.ClassDef):
+        for decorator in class_.decorator_list:
+            yield from _check_on_class(decorator, facts)
+    for node in found.of(ast.FunctionDef):
+        marks = decorators.marks_of(node, facts)
+        for name, decorator in marks.items():
+            is_method = id(node) in methods
+            yield from _check_mark(name, decorator, is_method=is_method)
+        yield from _check_together(node, facts, marks)
 
 
 def _check_on_class(decorator: ast.expr, facts: Facts) -> Refused:

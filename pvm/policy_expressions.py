@@ -1,6 +1,7 @@
 """The policy of names, attributes, calls and other expressions (sandbox.md §1)."""
 
 import ast
+from collections.abc import Iterable
 from dataclasses import replace
 
 from pvm import decorators, language
@@ -144,8 +145,23 @@ class PolicyOfExpressions(PolicyWalk):
         self.check_class_name(node.args[1], place)
 
     def _check_passed(self, node: ast.Call, place: Place) -> None:
-        for argument in [*node.args, *node.keywords]:
-            self.check(argument, place)
+        self._check_items(node.args, place)
+        for keyword in node.keywords:
+            self.check(keyword.value, place)
+
+    def _check_items(self, items: Iterable[ast.expr], place: Place) -> None:
+        """Items of a display or a target, or arguments: each may be spread."""
+        for item in items:
+            self.check(item.value if isinstance(item, ast.Starred) else item, place)
+
+    def _check_tuple(self, node: ast.Tuple | ast.List | ast.Set, place: Place) -> None:
+        self._check_items(node.elts, place)
+
+    _check_list = _check_set = _check_tuple
+
+    def _check_starred(self, node: ast.Starred, place: Place) -> None:
+        self.refuse(node, "a star stands where nothing is spread", "a list around it")
+        self.check(node.value, place)
 
     def _check_getattr(self, node: ast.Call, name: str) -> None:
         wanted = {"getattr": (2, 3), "hasattr": (2,)}[name]
@@ -227,15 +243,17 @@ class PolicyOfExpressions(PolicyWalk):
     def _check_formattedvalue(self, node: ast.FormattedValue, place: Place) -> None:
         for reason, instead in check_f_string_field(node):
             self.refuse(node, reason, instead)
-        self.check(node.value, place)
+        if not isinstance(node.value, ast.Starred):
+            self.check(node.value, place)
 
     def _check_lambda(self, node: ast.Lambda, place: Place) -> None:
         self.functions += 1
         if place.class_body:
             self.refuse(node, "a lambda stands in a class body", "a method")
         self.check_parameters(node.args, place)
-        enclosing = self.check_variables(node, place)
-        inner = Place(function=node, scopes=place.scopes + 1, enclosing=enclosing)
+        self.check_variables(node, place)
+        functions = (*place.functions, node)
+        inner = Place(function=node, scopes=place.scopes + 1, functions=functions)
         self.check_scopes(node, inner)
         self.check(node.body, inner)
 

@@ -11,7 +11,7 @@ from pvm.imports import Find, ModuleNames
 from pvm.policy_values import (
     check_identifier,
 )
-from pvm.walking import children, handled, walk
+from pvm.walking import Handled, children, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Place:
     """In the body of a dataclass or of an Enum: "dataclass", "enum"."""
     is_generator: bool = False
     in_comprehension: bool = False
-    enclosing: frozenset[str] = frozenset()
-    """Variables of this function and of those around it."""
+    functions: tuple[FunctionNode, ...] = ()
+    """This function and those around it, outermost first."""
     in_protected: bool = False
     """Inside `try` or `with` of this function."""
     in_handler: bool = False
@@ -42,14 +42,19 @@ class PolicyWalk:
     A node whose kind has no `_check_…` method of its own is admitted with its children.
     """
 
-    def __init__(self, facts: Facts, find: Find) -> None:
+    def __init__(self, facts: Facts, find: Find, own: Handled) -> None:
         self.facts = facts
         self.find = find
         self.checks: dict[type[ast.AST], Callable[[ast.AST, Place], None]] = {
             **dict.fromkeys(language.NODES, self.check_children),
-            **{kind: getattr(self, name) for kind, name in handled(self, "_check_")},
+            **{kind: getattr(self, name) for kind, name in own},
         }
+        self.admitted: set[str] = set()
+        """Identifiers that were looked at and are none to refuse."""
+        self.variables: dict[FunctionNode, frozenset[str]] = {}
         self.refusals: list[Refusal] = []
+        self.declared: set[tuple[FunctionNode | None, str | None]] = set()
+        """Functions, and names that they declare global or nonlocal."""
         self.functions = 0
         self.managers = 0
         self.copied = 0
@@ -119,7 +124,12 @@ class PolicyWalk:
 
     def check_identifier(self, node: ast.AST, name: str) -> None:
         """Check a name that the source gives to something."""
-        for reason, instead in check_identifier(name):
+        if name in self.admitted:
+            return
+        found = list(check_identifier(name))
+        if not found:
+            self.admitted.add(name)
+        for reason, instead in found:
             self.refuse(node, reason, instead)
 
     def check_class_name(self, node: ast.expr, place: Place) -> bool:
@@ -168,21 +178,31 @@ class PolicyWalk:
                 "a function of the module",
             )
 
-    def check_variables(self, node: FunctionNode, place: Place) -> frozenset[str]:
-        """How many variables a function has and uses; returns all that are in reach."""
-        own = variables(node)
-        if len(own) > language.VARIABLES_MAX:
+    def check_variables(self, node: FunctionNode, place: Place) -> None:
+        """How many variables a function has, and of those around it uses.
+
+        A module that binds no more names in all need not be looked at.
+        """
+        names = len(self.facts.bound)
+        is_many = names > language.VARIABLES_MAX
+        if is_many and len(self._variables(node)) > language.VARIABLES_MAX:
             self.refuse(node, f"more than {language.VARIABLES_MAX} variables", "a dict")
-        if not place.enclosing:
-            return own
+        if names <= language.ENCLOSING_MAX or not place.functions:
+            return
         used = {part.id for part in walk(node) if isinstance(part, ast.Name)}
-        if len((used & place.enclosing) - own) > language.ENCLOSING_MAX:
+        around = frozenset[str]().union(*map(self._variables, place.functions))
+        if len((used & around) - self._variables(node)) > language.ENCLOSING_MAX:
             self.refuse(
                 node,
                 f"more than {language.ENCLOSING_MAX} variables of the functions around",
                 "a parameter that holds them",
             )
-        return place.enclosing | own
+
+    def _variables(self, node: FunctionNode) -> frozenset[str]:
+        found = self.variables.get(node)
+        if found is None:
+            found = self.variables[node] = variables(node)
+        return found
 
     def check_no_star(self, target: ast.expr) -> None:
         """A target that may not spread."""

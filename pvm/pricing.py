@@ -2,37 +2,47 @@
 
 A pure function of the desugared tree (sandbox.md, rule 2), linear in its size: what an
 `if` costs is asked by its block and again when it is instrumented, and is remembered.
+
+A price is one number, cycles and 2^40 for each byte, so that the price of several
+things is the sum of theirs.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pvm import costs, language, syntax
 from pvm.facts import Facts
 from pvm.walking import children, handled
 
+_BYTE_BITS = 40
 
-class Price(NamedTuple):
-    """What is charged when a block is entered."""
-
-    cycles: int
-    bytes: int
-
-    def plus(self, other: "Price") -> "Price":
-        """The sum of two prices."""
-        return Price(self.cycles + other.cycles, self.bytes + other.bytes)
-
-    def dearer(self, other: "Price") -> "Price":
-        """The dearer of two alternatives, each unit by itself."""
-        return Price(max(self.cycles, other.cycles), max(self.bytes, other.bytes))
-
-
-FREE = Price(0, 0)
+FREE = 0
 _FREE = frozenset({ast.Name, ast.Constant})
 
 
-_Pricer = Callable[..., Price]  # type: ignore[explicit-any] # by kind of node
+def price(cycles: int, bytes_: int = 0) -> int:
+    """What is charged together when a block is entered."""
+    return cycles + (bytes_ << _BYTE_BITS)
+
+
+def cycles_of(amount: int) -> int:
+    """The cycles of a price."""
+    return amount & ((1 << _BYTE_BITS) - 1)
+
+
+def bytes_of(amount: int) -> int:
+    """The bytes of a price."""
+    return amount >> _BYTE_BITS
+
+
+def dearer(one: int, other: int) -> int:
+    """The dearer of two alternatives, each unit by itself."""
+    return price(
+        max(cycles_of(one), cycles_of(other)), max(bytes_of(one), bytes_of(other))
+    )
+
+
+_Pricer = Callable[..., int]  # type: ignore[explicit-any] # by kind of node
 
 
 class Pricing:
@@ -40,67 +50,53 @@ class Pricing:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self._ifs: dict[int, tuple[Price, Price]] = {}
+        self._ifs: dict[int, tuple[int, int]] = {}
         self._prices: dict[type[ast.AST], _Pricer] = {
-            kind: getattr(self, name) for kind, name in handled(self, "_price_")
+            kind: self._statement if issubclass(kind, ast.stmt) else self._inside
+            for kind in language.NODES
         }
+        self._prices |= {kind: getattr(self, name) for kind, name in _PRICED}
         self.prepaid_subject: str | None = None
         """First parameter of a method whose class pays for its attributes."""
 
-    def expression(self, node: ast.AST | None) -> Price:
+    def expression(self, node: ast.AST | None) -> int:
         """What evaluating costs, without what nested functions do."""
-        if node is None or node.__class__ in _FREE:
-            return FREE
-        special = self._prices.get(node.__class__)
-        if special is not None:
-            return special(node)
-        return self._sum(_own(self.facts, node), children(node))
+        return FREE if node is None else self._prices[node.__class__](node)
 
-    def _sum(self, own: Price, nodes: Iterable[ast.AST | None]) -> Price:
-        cycles, bytes_ = own
-        for node in nodes:
-            if node.__class__ not in _FREE:
-                price = self.expression(node)
-                cycles += price.cycles
-                bytes_ += price.bytes
-        return Price(cycles, bytes_)
-
-    def expressions(self, nodes: Iterable[ast.AST | None]) -> Price:
+    def expressions(self, nodes: Iterable[ast.AST | None]) -> int:
         """The sum over several nodes."""
-        return self._sum(FREE, nodes)
+        total = FREE
+        for node in nodes:
+            if node.__class__ not in _FREE and node is not None:
+                total += self._prices[node.__class__](node)
+        return total
 
-    def block(self, body: Iterable[ast.stmt]) -> Price:
+    def block(self, body: Iterable[ast.stmt]) -> int:
         """What entering a block costs, without the blocks nested in it."""
-        cycles = bytes_ = 0
+        total = FREE
         for statement in body:
-            price = self.statement(statement)
-            cycles += price.cycles
-            bytes_ += price.bytes
-        return Price(cycles, bytes_)
+            total += self._prices[statement.__class__](statement)
+        return total
 
-    def statement(self, node: ast.stmt) -> Price:
+    def statement(self, node: ast.stmt) -> int:
         """The share of one statement in the price of its block."""
-        special = self._prices.get(node.__class__)
-        if special is not None:
-            return special(node)
-        price = Price(costs.STATEMENT, 0)
-        if isinstance(node, ast.Assign | ast.Delete):
-            price = Price(costs.STATEMENT * len(node.targets), 0)
-        if isinstance(node, ast.Raise | ast.Assert):
-            # The exception pays for its memory when it is raised.
-            bytes_ = costs.EXCEPTION_BYTES if self.makes_exception(node) else 0
-            price = Price(costs.RAISE, -bytes_)
-        return self._sum(price, children(node))
+        return self._prices[node.__class__](node)
 
-    def makes_exception(self, node: ast.stmt) -> bool:
+    def _inside(self, node: ast.AST) -> int:
+        return self.expressions(children(node))
+
+    def _statement(self, node: ast.stmt) -> int:
+        return costs.STATEMENT + self.expressions(children(node))
+
+    def makes_exception(self, node: ast.Raise) -> bool:
         """Whether a statement is `raise Error(…)` of the universe."""
-        match node:
-            case ast.Raise(exc=ast.Call(func=ast.Name(id=name))):
+        match node.exc:
+            case ast.Call(func=ast.Name(id=name)):
                 return name in language.EXCEPTIONS and self.facts.is_universal(name)
             case _:
                 return False
 
-    def arms(self, node: ast.If) -> tuple[Price, Price]:
+    def arms(self, node: ast.If) -> tuple[int, int]:
         """Prices of the two arms of an `if`."""
         found = self._ifs.get(id(node))
         if found is None:
@@ -111,90 +107,172 @@ class Pricing:
     def is_lumped(self, node: ast.If) -> bool:
         """Whether the arms of an `if` are paid by the block it stands in."""
         body, orelse = self.arms(node)
-        return abs(body.cycles - orelse.cycles) <= costs.IF_LUMPED_MAX
-
-    def attribute_store(self, node: ast.Attribute) -> Price:
-        """An attribute that its class did not pay for when the instance was made."""
-        subject = node.value
-        is_prepaid = (
-            isinstance(subject, ast.Name) and subject.id == self.prepaid_subject
-        )
-        return Price(costs.ATTRIBUTE, 0 if is_prepaid else costs.ATTRIBUTE_BYTES)
+        return abs(cycles_of(body) - cycles_of(orelse)) <= costs.IF_LUMPED_MAX
 
     # ---- expressions with a rule of their own
 
-    def _price_attribute(self, node: ast.Attribute) -> Price:
-        own = Price(costs.ATTRIBUTE, 0)
-        if isinstance(node.ctx, ast.Store):
-            own = self.attribute_store(node)
-        return own.plus(self.expression(node.value))
+    def _price_name(self, _node: ast.expr) -> int:
+        return FREE
 
-    def _price_lambda(self, node: ast.Lambda) -> Price:
-        own = Price(costs.DEFINITION, costs.FUNCTION_BYTES)
-        return own.plus(self._defaults(node.args))
+    _price_constant = _price_name
 
-    def _defaults(self, node: ast.arguments) -> Price:
+    def _price_binop(self, node: ast.BinOp) -> int:
+        own = _OPERATOR_OF.get(node.op.__class__, costs.OPERATOR)
+        return own + self.expressions((node.left, node.right))
+
+    def _price_unaryop(self, node: ast.UnaryOp) -> int:
+        return costs.OPERATOR + self.expression(node.operand)
+
+    def _price_boolop(self, node: ast.BoolOp) -> int:
+        own = costs.OPERATOR * (len(node.values) - 1)
+        return own + self.expressions(node.values)
+
+    def _price_compare(self, node: ast.Compare) -> int:
+        """A chain of comparisons; those with a short literal are plain."""
+        total = self.expression(node.left) + self.expressions(node.comparators)
+        left = node.left
+        for operator, side in zip(node.ops, node.comparators, strict=True):
+            is_plain = (
+                operator.__class__ in _IDENTITIES
+                or syntax.is_short_scalar(left)
+                or syntax.is_short_scalar(side)
+            )
+            total += costs.OPERATOR if is_plain else costs.COMPARISON
+            if isinstance(operator, ast.In | ast.NotIn) and isinstance(side, ast.Tuple):
+                total += len(side.elts)  # a display in which something is searched
+            left = side
+        return total
+
+    def _price_subscript(self, node: ast.Subscript) -> int:
+        is_store = node.ctx.__class__ is ast.Store
+        own = price(costs.SUBSCRIPT, costs.STORE_BYTES if is_store else 0)
+        return own + self.expressions((node.value, node.slice))
+
+    def _price_attribute(self, node: ast.Attribute) -> int:
+        """An attribute; one that its class has not paid for takes memory."""
+        subject = node.value
+        own = costs.ATTRIBUTE
+        if node.ctx.__class__ is ast.Store:
+            is_prepaid = (
+                isinstance(subject, ast.Name) and subject.id == self.prepaid_subject
+            )
+            own = price(own, 0 if is_prepaid else costs.ATTRIBUTE_BYTES)
+        return own + self._prices[subject.__class__](subject)
+
+    def _price_call(self, node: ast.Call) -> int:
+        own = _call(self.facts, node)
+        if len(node.args) > costs.ARGUMENTS_FREE or (
+            len(node.keywords) > costs.KEYWORDS_FREE
+        ):
+            own += _passed(node)
+        own += self.expression(node.func) + self.expressions(node.args)
+        return own + self.expressions(node.keywords)
+
+    def _price_keyword(self, node: ast.keyword) -> int:
+        return self.expression(node.value)
+
+    def _price_lambda(self, node: ast.Lambda) -> int:
+        own = price(costs.DEFINITION, costs.FUNCTION_BYTES)
+        return own + self._defaults(node.args)
+
+    def _defaults(self, node: ast.arguments) -> int:
         return self.expressions([*node.defaults, *node.kw_defaults])
 
-    def _price_listcomp(self, node: ast.ListComp | ast.DictComp) -> Price:
-        own = Price(costs.COMPREHENSION, costs.COMPREHENSION_BYTES)
-        return own.plus(self.expression(node.generators[0].iter))
+    def _price_listcomp(self, node: ast.ListComp | ast.DictComp) -> int:
+        own = price(costs.COMPREHENSION, costs.COMPREHENSION_BYTES)
+        return own + self.expression(node.generators[0].iter)
 
     _price_dictcomp = _price_listcomp
 
-    def _price_ifexp(self, node: ast.IfExp) -> Price:
-        sides = self.expression(node.body).dearer(self.expression(node.orelse))
-        return Price(costs.CONDITIONAL, 0).plus(self.expression(node.test)).plus(sides)
+    def _price_ifexp(self, node: ast.IfExp) -> int:
+        sides = dearer(self.expression(node.body), self.expression(node.orelse))
+        return costs.CONDITIONAL + self.expression(node.test) + sides
 
-    def _price_tuple(self, node: ast.Tuple) -> Price:
-        is_constant = all(isinstance(element, ast.Constant) for element in node.elts)
-        if not isinstance(node.ctx, ast.Load):
-            return Price(len(node.elts), 0).plus(self.expressions(node.elts))
+    def _price_tuple(self, node: ast.Tuple) -> int:
+        is_constant = all(element.__class__ is ast.Constant for element in node.elts)
+        if node.ctx.__class__ is not ast.Load:
+            return len(node.elts) + self.expressions(node.elts)
         if is_constant:
             return FREE
-        return _display(len(node.elts)).plus(self.expressions(node.elts))
+        return _display(len(node.elts)) + self.expressions(node.elts)
+
+    def _price_list(self, node: ast.List) -> int:
+        size = len(node.elts)
+        own = _display(size) if node.ctx.__class__ is ast.Load else size
+        return own + self.expressions(node.elts)
+
+    def _price_dict(self, node: ast.Dict) -> int:
+        size = len(node.keys)
+        own = price(
+            costs.DICT_DISPLAY + costs.DICT_DISPLAY_PER_ITEM * size,
+            costs.DICT_DISPLAY_BYTES + costs.DICT_DISPLAY_BYTES_PER_ITEM * size,
+        )
+        return own + self.expressions(node.keys) + self.expressions(node.values)
+
+    def _price_joinedstr(self, node: ast.JoinedStr) -> int:
+        cycles = costs.F_STRING + sum(map(_part_cycles, node.values))
+        return price(cycles, _text_bytes(node.values)) + self.expressions(node.values)
+
+    def _price_yield(self, node: ast.Yield) -> int:
+        return costs.YIELD + self.expression(node.value)
 
     # ---- statements with a rule of their own
 
-    def _price_if(self, node: ast.If) -> Price:
-        price = Price(costs.CONDITIONAL, 0).plus(self.expression(node.test))
-        body, orelse = self.arms(node)
-        return price.plus(body.dearer(orelse)) if self.is_lumped(node) else price
+    def _price_assign(self, node: ast.Assign) -> int:
+        own = costs.STATEMENT * len(node.targets)
+        return own + self.expressions(node.targets) + self.expression(node.value)
 
-    def _price_for(self, node: ast.For) -> Price:
-        return Price(costs.FOR, 0).plus(self.expression(node.iter))
+    def _price_delete(self, node: ast.Delete) -> int:
+        return costs.STATEMENT * len(node.targets) + self.expressions(node.targets)
 
-    def _price_while(self, node: ast.While) -> Price:
-        return Price(costs.WHILE_ROUND, 0).plus(self.expression(node.test))
+    def _price_return(self, node: ast.Return) -> int:
+        return costs.STATEMENT + self.expression(node.value)
 
-    def _price_try(self, node: ast.Try) -> Price:
-        return Price(costs.TRY, 0).plus(self.block(node.body))
+    def _price_raise(self, node: ast.Raise) -> int:
+        total = costs.RAISE + self.expressions((node.exc, node.cause))
+        # The exception pays for its memory when it is raised.
+        bytes_ = costs.EXCEPTION_BYTES if self.makes_exception(node) else 0
+        return total - price(0, bytes_)
 
-    def _price_with(self, node: ast.With) -> Price:
-        price = self.block(node.body)
+    def _price_assert(self, node: ast.Assert) -> int:
+        return costs.RAISE + self.expressions((node.test, node.msg))
+
+    def _price_if(self, node: ast.If) -> int:
+        own = costs.CONDITIONAL + self.expression(node.test)
+        return own + dearer(*self.arms(node)) if self.is_lumped(node) else own
+
+    def _price_for(self, node: ast.For) -> int:
+        return costs.FOR + self.expression(node.iter)
+
+    def _price_while(self, node: ast.While) -> int:
+        return costs.WHILE_ROUND + self.expression(node.test)
+
+    def _price_try(self, node: ast.Try) -> int:
+        return costs.TRY + self.block(node.body)
+
+    def _price_with(self, node: ast.With) -> int:
+        total = self.block(node.body)
         for item in node.items:
-            price = price.plus(Price(costs.WITH, 0))
-            price = price.plus(self.expression(item.context_expr))
-            price = price.plus(self.expression(item.optional_vars))
-        return price
+            total += costs.WITH + self.expression(item.context_expr)
+            total += self.expression(item.optional_vars)
+        return total
 
-    def _price_functiondef(self, node: ast.FunctionDef) -> Price:
-        own = Price(
+    def _price_functiondef(self, node: ast.FunctionDef) -> int:
+        own = price(
             costs.DEFINITION + costs.CALL * len(node.decorator_list),
             costs.FUNCTION_BYTES,
         )
-        decorators = self.expressions(node.decorator_list)
-        return own.plus(decorators).plus(self._defaults(node.args))
+        return own + self.expressions(node.decorator_list) + self._defaults(node.args)
 
-    def _price_classdef(self, node: ast.ClassDef) -> Price:
-        return Price(costs.CLASS, 0).plus(self.block(node.body))
+    def _price_classdef(self, node: ast.ClassDef) -> int:
+        return costs.CLASS + self.block(node.body)
 
-    def _price_expr(self, node: ast.Expr) -> Price:
+    def _price_expr(self, node: ast.Expr) -> int:
         if isinstance(node.value, ast.Constant):
             return FREE
-        return Price(costs.STATEMENT, 0).plus(self.expression(node.value))
+        return costs.STATEMENT + self.expression(node.value)
 
-    def _price_pass(self, _node: ast.stmt) -> Price:
+    def _price_pass(self, _node: ast.stmt) -> int:
         return FREE
 
     _price_global = _price_pass
@@ -203,79 +281,29 @@ class Pricing:
     _price_importfrom = _price_pass
 
 
-def _display(items: int) -> Price:
-    return Price(
+_PRICED = handled(Pricing, "_price_")
+_IDENTITIES = frozenset({ast.Is, ast.IsNot})
+_OPERATOR_OF: Mapping[type[ast.AST], int] = {
+    kind: costs.OPERATOR_OF[kind.__name__]
+    for kind in language.NODES
+    if kind.__name__ in costs.OPERATOR_OF
+}
+
+
+def _display(items: int) -> int:
+    return price(
         costs.SEQUENCE_DISPLAY + items,
         costs.SEQUENCE_DISPLAY_BYTES + costs.SEQUENCE_DISPLAY_BYTES_PER_ITEM * items,
     )
 
 
-def _own(  # noqa: C901, PLR0911, PLR0912 - a line for each kind of node
-    facts: Facts, node: ast.AST
-) -> Price:
-    """What a node costs beside its children."""
-    match node:
-        case ast.BinOp(op=operator):
-            name = type(operator).__name__
-            return Price(costs.OPERATOR_OF.get(name, costs.OPERATOR), 0)
-        case ast.UnaryOp():
-            return Price(costs.OPERATOR, 0)
-        case ast.Compare():
-            return Price(_compared(node), 0)
-        case ast.BoolOp(values=values):
-            return Price(costs.OPERATOR * (len(values) - 1), 0)
-        case ast.Subscript(ctx=ast.Store()):
-            return Price(costs.SUBSCRIPT, costs.STORE_BYTES)
-        case ast.Subscript():
-            return Price(costs.SUBSCRIPT, 0)
-        case ast.List(elts=elements, ctx=ast.Load()):
-            return _display(len(elements))
-        case ast.List(elts=elements):
-            return Price(len(elements), 0)
-        case ast.Call():
-            return _call(facts, node).plus(_passed(node))
-        case ast.Dict(keys=keys):
-            return Price(
-                costs.DICT_DISPLAY + costs.DICT_DISPLAY_PER_ITEM * len(keys),
-                costs.DICT_DISPLAY_BYTES
-                + costs.DICT_DISPLAY_BYTES_PER_ITEM * len(keys),
-            )
-        case ast.JoinedStr(values=parts):
-            cycles = costs.F_STRING + sum(map(_part_cycles, parts))
-            return Price(cycles, _text_bytes(parts))
-        case ast.Yield():
-            return Price(costs.YIELD, 0)
-        case _:
-            return FREE
-
-
-def _compared(node: ast.Compare) -> int:
-    """Cycles of a chain of comparisons; those with a short literal are plain."""
-    cycles = 0
-    left = node.left
-    for operator, side in zip(node.ops, node.comparators, strict=True):
-        is_plain = isinstance(operator, ast.Is | ast.IsNot) or (
-            syntax.is_short_scalar(left) or syntax.is_short_scalar(side)
-        )
-        cycles += costs.OPERATOR if is_plain else costs.COMPARISON
-        cycles += _searched(operator, side)
-        left = side
-    return cycles
-
-
-def _searched(operator: ast.cmpop, side: ast.expr) -> int:
-    """Items of a literal display in which something is searched."""
-    is_search = isinstance(operator, ast.In | ast.NotIn)
-    return len(side.elts) if is_search and isinstance(side, ast.Tuple) else 0
-
-
-def _passed(node: ast.Call) -> Price:
+def _passed(node: ast.Call) -> int:
     """Arguments beyond the usual few: a callee may keep them all."""
     positional = max(0, len(node.args) - costs.ARGUMENTS_FREE)
     named = max(0, len(node.keywords) - costs.KEYWORDS_FREE)
     bytes_ = costs.SEQUENCE_DISPLAY_BYTES_PER_ITEM * positional
     bytes_ += costs.DICT_DISPLAY_BYTES_PER_ITEM * named
-    return Price(positional + named, bytes_)
+    return price(positional + named, bytes_)
 
 
 def _part_cycles(part: ast.expr) -> int:
@@ -302,21 +330,21 @@ def _text_bytes(parts: Sequence[ast.expr]) -> int:
 _STORING_METHODS = frozenset({"append", "add", "insert", "setdefault"})
 
 
-def _call(facts: Facts, node: ast.Call) -> Price:
-    match node.func:
-        case ast.Name(id=name) if facts.is_universal(name):
-            usual = costs.HELPER_CALL if name in language.FUNCTIONS else costs.CALL
-            cycles = costs.CALL_OF_BUILTIN.get(name, usual)
-            return Price(cycles, _call_bytes(name))
-        case ast.Attribute(attr="pop") if node.args:
-            return Price(costs.HELPER_CALL, 0)
-        case ast.Attribute(attr=name):
-            is_native = name in language.METHOD_NAMES
-            usual = costs.HELPER_CALL if is_native else costs.CALL
-            cycles = costs.CALL_OF_METHOD.get(name, usual)
-            return Price(cycles, costs.STORE_BYTES if name in _STORING_METHODS else 0)
-        case _:
-            return Price(costs.CALL, 0)
+def _call(facts: Facts, node: ast.Call) -> int:
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        name = function.attr
+        if name == "pop" and node.args:
+            return costs.HELPER_CALL
+        is_native = name in language.METHOD_NAMES
+        usual = costs.HELPER_CALL if is_native else costs.CALL
+        cycles = costs.CALL_OF_METHOD.get(name, usual)
+        return price(cycles, costs.STORE_BYTES if name in _STORING_METHODS else 0)
+    if isinstance(function, ast.Name) and facts.is_universal(function.id):
+        name = function.id
+        usual = costs.HELPER_CALL if name in language.FUNCTIONS else costs.CALL
+        return price(costs.CALL_OF_BUILTIN.get(name, usual), _call_bytes(name))
+    return costs.CALL
 
 
 def _call_bytes(name: str) -> int:

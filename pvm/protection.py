@@ -6,7 +6,6 @@ from typing import cast
 
 from pvm import costs
 from pvm.blocks import Blocks
-from pvm.pricing import Price
 from pvm.syntax import assign, call, constant, load
 from pvm.walking import walk
 
@@ -24,8 +23,7 @@ class Protection(Blocks):
         orelse = self.block(node.orelse) if node.orelse else []
         final: list[ast.stmt] = []
         if node.finalbody:
-            price = Price(costs.FINALLY, 0)
-            final = self.restored(self.block(node.finalbody, price))
+            final = self.restored(self.block(node.finalbody, costs.FINALLY))
         return [ast.Try(body, handlers, orelse, final)]
 
     def _handler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
@@ -37,7 +35,7 @@ class Protection(Blocks):
         name = node.name
         if name is None and is_again:
             name = self.fresh("_x")
-        price = self.pricing.block(node.body).plus(Price(costs.HANDLER, 0))
+        price = self.pricing.block(node.body) + costs.HANDLER
         head = self.restored(self.charge(price, node.body))
         held = ""
         if name is not None:
@@ -83,7 +81,7 @@ class Protection(Blocks):
             load("_Exception"),
             error,
             [
-                *self.restored(self.charge(Price(costs.HANDLER, 0))),
+                *self.restored(self.charge(costs.HANDLER)),
                 assign(pending, constant(False)),  # noqa: FBT003
                 assign(error, call("_caught", load(error))),
                 ast.If(
@@ -95,7 +93,7 @@ class Protection(Blocks):
         )
         protected = ast.Try(inner or [ast.Pass()], [_fatal_handler(), handler], [], [])
         final = [
-            *self.restored(self.charge(Price(costs.FINALLY, 0))),
+            *self.restored(self.charge(costs.FINALLY)),
             ast.If(
                 load(pending),
                 [ast.Expr(call("_exit_context", load(manager), constant(None)))],

@@ -115,7 +115,10 @@ def is_atom(node: ast.expr) -> bool:
 
     True of literals and names; between two evaluations nothing else may run.
     """
-    return isinstance(node, ast.Constant | ast.Name)
+    return node.__class__ in _ATOMS
+
+
+_ATOMS = frozenset({ast.Constant, ast.Name})
 
 
 def again(node: ast.expr) -> ast.expr:
@@ -128,22 +131,18 @@ def again(node: ast.expr) -> ast.expr:
 
 def literal_int(node: ast.expr) -> int | None:
     """The value of an integer literal, which may have a sign, else None."""
-    match node:
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
-            return -value
-        case _:
-            return None
-
-
-def is_scalar(node: ast.expr) -> bool:
-    """Whether `node` is a literal number, text, bytes, truth value or None."""
-    return isinstance(node, ast.Constant) or literal_int(node) is not None
+    if isinstance(node, ast.Constant):
+        return node.value if node.value.__class__ is int else None
+    if not isinstance(node, ast.UnaryOp) or node.op.__class__ is not ast.USub:
+        return None
+    operand = node.operand
+    is_int = isinstance(operand, ast.Constant) and isinstance(operand.value, int)
+    return -operand.value if is_int else None  # type: ignore[attr-defined]
 
 
 def is_short_scalar(node: ast.expr) -> bool:
     """A literal with which comparing costs no more than its syntax."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-        return len(node.value) <= costs.TEXT_FREE
-    return is_scalar(node)
+    if not isinstance(node, ast.Constant):
+        return literal_int(node) is not None
+    value: object = node.value
+    return not isinstance(value, str | bytes) or len(value) <= costs.TEXT_FREE

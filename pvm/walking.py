@@ -8,7 +8,10 @@ only what comes before the policy meets one.
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TypeVar
 
 from pvm import language
 
@@ -31,6 +34,17 @@ FIELDS: Mapping[type[ast.AST], tuple[str, ...]] = {
 """Kind → the fields that hold a node, nodes or None, in the order of the source."""
 
 
+_Parts = Callable[[ast.AST], tuple[ast.AST, ...]]
+
+PARTS: Mapping[type[ast.AST], _Parts] = {
+    ast.BinOp: attrgetter("left", "right"),
+    ast.IfExp: attrgetter("test", "body", "orelse"),
+    ast.NamedExpr: attrgetter("target", "value"),
+    ast.Subscript: attrgetter("value", "slice"),
+}
+"""Kinds that always have the same few nodes below them → these nodes."""
+
+
 def children(node: ast.AST) -> list[ast.AST]:
     """Nodes directly below, in the order of the source."""
     fields = FIELDS.get(node.__class__)
@@ -46,10 +60,63 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def handled(owner: object, prefix: str) -> list[tuple[type[ast.AST], str]]:
-    """Kinds for which `owner` has a method of its own, with the method's name."""
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The nodes of a tree by kind, for steps that look at few kinds each."""
+
+    kinds: Mapping[type[ast.AST], Sequence[ast.AST]]
+    size: int
+    levels: int
+    """How deep the tree is, itself counted."""
+
+    def of(self, kind: type[_Node]) -> Sequence[_Node]:
+        """All nodes of exactly that kind, level by level."""
+        return self.kinds.get(kind, ())  # type: ignore[return-value] # of that kind
+
+
+def survey(tree: ast.AST) -> Survey:
+    """Look at every node once, without recursion."""
+    kinds: dict[type[ast.AST], list[ast.AST]] = {}
+    size = levels = 0
+    level = [tree]
+    while level:
+        size += len(level)
+        levels += 1
+        below: list[ast.AST] = []
+        for node in level:
+            kind = node.__class__
+            same = kinds.get(kind)
+            if same is None:
+                same = kinds[kind] = []
+            same.append(node)
+            fields = FIELDS.get(kind)
+            if fields is None:
+                below += ast.iter_child_nodes(node)
+                continue
+            for field in fields:
+                value = getattr(node, field)
+                if value.__class__ is list:
+                    below += filter(None, value) if field in _WITH_GAPS else value
+                elif value is not None:
+                    below.append(value)
+        level = below
+    return Survey(kinds, size, levels)
+
+
+_WITH_GAPS = frozenset({"keys", "kw_defaults"})
+"""Lists in which None stands for what is not there."""
+
+
+def handled(owner: type, prefix: str) -> "Handled":
+    """Kinds for which a class has a method of its own, with the method's name."""
     names = [(kind, prefix + kind.__name__.lower()) for kind in language.NODES]
-    return [(kind, name) for kind, name in names if hasattr(owner, name)]
+    return tuple((kind, name) for kind, name in names if hasattr(owner, name))
+
+
+Handled = tuple[tuple[type[ast.AST], str], ...]
 
 
 def marks(node: ast.AST) -> int:

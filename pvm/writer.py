@@ -8,7 +8,7 @@ from pvm import language, syntax
 from pvm.facts import Facts
 from pvm.pricing import Pricing
 from pvm.syntax import again, bind, is_atom, load
-from pvm.walking import handled
+from pvm.walking import Handled
 
 
 @dataclass(slots=True)
@@ -28,12 +28,12 @@ class Scope:
 class Writer:
     """Rewrites the expressions of one module; subclasses know the kinds of node."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, own: Handled) -> None:
         self.facts = facts
         self.pricing = Pricing(facts)
         self.scope = Scope()
         self._writes: dict[type[ast.AST], syntax.Rewriting] = {
-            kind: getattr(self, name) for kind, name in handled(self, "_write_")
+            kind: getattr(self, name) for kind, name in own
         }
 
     def rewrite(self, node: ast.expr) -> ast.expr:

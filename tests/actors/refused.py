@@ -432,3 +432,21 @@ class A16(A15):
     pass
 class A17(A16):  ### derives from more than 16 others
     pass
+---
+x = *[1]  ### a star stands where nothing is spread
+---
+def f(a):
+    return *a  ### a star stands where nothing is spread
+---
+*x = [1]  ### a star stands where nothing is spread
+---
+def f(a):
+    for x in *a:  ### a star stands where nothing is spread
+        pass
+---
+x = 1
+from __future__ import annotations  ### stands first
+---
+def f():
+    global x
+    x: int = 1  ### an annotated name is global

@@ -6,6 +6,7 @@ import pytest
 
 from node.testing import Devnet
 from pvm.lost_writes import first_lost_write, hint
+from pvm.walking import survey
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ from pvm.lost_writes import first_lost_write, hint
     ],
 )
 def test_what_is_lost(statement):
-    assert first_lost_write(ast.parse(f"\n{statement}")) == 2
+    assert first_lost_write(survey(ast.parse(f"\n{statement}"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_what_is_lost(statement):
     ],
 )
 def test_what_is_not(statement):
-    assert first_lost_write(ast.parse(statement)) is None
+    assert first_lost_write(survey(ast.parse(statement))) is None
     assert hint(None) == ""
 
 
