@@ -120,7 +120,9 @@ def tuple_(vm: Execution, items: object = ()) -> tuple[object, ...]:
     return tuple(list_(vm, items))
 
 
-def dict_(vm: Execution, items: object = (), **named: object) -> dict[object, object]:
+def dict_(
+    vm: Execution, items: object = (), /, **named: object
+) -> dict[object, object]:
     """`dict(items)`, `dict(a=1)`."""
     result: dict[object, object] = {}
     update(vm, result, items, **named)
@@ -128,7 +130,7 @@ def dict_(vm: Execution, items: object = (), **named: object) -> dict[object, ob
 
 
 def update(
-    vm: Execution, target: dict[object, object], items: object = (), **named: object
+    vm: Execution, target: dict[object, object], items: object = (), /, **named: object
 ) -> None:
     """Put pairs or another dict into `target`."""
     if type(items) is dict:

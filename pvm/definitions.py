@@ -41,7 +41,8 @@ class Definitions(Protection):
 
     def _body(self, node: ast.FunctionDef, more: int) -> list[ast.stmt]:
         is_counted = not leaves.is_leaf(self.facts, node)
-        self.scope = Scope(has_depth=is_counted)
+        subject = _first_parameter(node)
+        self.scope = Scope(has_depth=is_counted, subject=subject)
         paid = self.pricing.block(node.body) + more + costs.FUNCTION_ENTRY
         if not is_counted:
             body = self.charge(paid, node.body) + self.statements(node.body)

@@ -23,7 +23,22 @@ _STRIPPED = 2
 def refused(error: Exception) -> Exception:
     """An exception whose text is ours and may be read."""
     setattr(error, _MARK, _SAID)
+    _keep_nameless(error)
     return error
+
+
+def _keep_nameless(error: Exception) -> None:
+    """Have the interpreter leave an `AttributeError` alone that a property raised.
+
+    It would write the property's name and object into one that has neither, but only
+    where it has not specialised the access: after some calls, and not on 3.11.
+    """
+    if isinstance(error, AttributeError):
+        _OBJ.__set__(error, None)
+
+
+_OBJ = vars(AttributeError)["obj"]
+"""The slot itself: an actor's class may define something of that name."""
 
 
 def is_stripped(error: BaseException) -> bool:
@@ -51,6 +66,7 @@ def said(vm: Execution, error: object, _cause: object = None) -> Exception:
     if not is_stripped(error):
         setattr(error, _MARK, _SAID)
     setattr(error, _LINE, None)
+    _keep_nameless(error)
     return error
 
 

@@ -69,7 +69,9 @@ class Expressions(Operations):
         value = self.subject(node.value)
         if node.attr.startswith(desugar.DUNDER_PREFIX):
             name = f"__{node.attr.removeprefix(desugar.DUNDER_PREFIX)}__"
-            return ast.Attribute(value, name, ast.Load())
+            if name == "__init__":
+                return ast.Attribute(value, name, ast.Load())
+            return call("_inherited", value, constant(name))
         if node.attr in language.GUARDED_ATTRIBUTES:
             helper = call("_bind", value, constant(node.attr))
             if not syntax.is_atom(value):
@@ -157,6 +159,8 @@ class Expressions(Operations):
         return syntax.either(test, second, call("_format", again(second), *rest))
 
     def _write_call(self, node: ast.Call) -> ast.expr:
+        if policy_values.is_super(node) and self.facts.is_universal("super"):
+            return self._write_super()
         arguments = [self.element(argument) for argument in node.args]
         keywords = [self._keyword(keyword) for keyword in node.keywords]
         function = node.func
@@ -170,6 +174,16 @@ class Expressions(Operations):
             keywords,
         )
         return node
+
+    def _write_super(self) -> ast.expr:
+        """`super()` with its arguments written out.
+
+        Without them interpreters differ in what they raise where the class is not
+        made yet or the method has deleted its first parameter.
+        """
+        subject = self.scope.subject
+        assert subject is not None, "the policy refuses it outside of methods"
+        return ast.Call(load("super"), [load("__class__"), load(subject)], [])
 
     def _keyword(self, node: ast.keyword) -> ast.keyword:
         value = self.rewrite(node.value)

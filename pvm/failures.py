@@ -125,7 +125,8 @@ def _stack_of(trace: TracebackType | None) -> tuple[Frame, ...]:
 
 def _function_name(qualified: str) -> str:
     """`Class.method` or `outer.inner`, as the actor wrote it."""
-    own = (part for part in qualified.split(".") if part not in _INSERTED)
+    nameless = _INSERTED | _COMPREHENSIONS
+    own = (part for part in qualified.split(".") if part not in nameless)
     return ".".join(map(desugar.public_name, own)) or "<module>"
 
 

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from pvm import language
 from pvm.errors import CompileError, Refusal
-from pvm.walking import Survey, survey, walk
+from pvm.walking import Survey, children, survey, walk
 
 if TYPE_CHECKING:
     from RestrictedPython._types import T_pos_ast
@@ -142,8 +142,10 @@ class ActorTransformer(RestrictingNodeTransformer):
         before = [(field, _copied(value)) for field, value in ast.iter_fields(node)]
         if isinstance(node, ast.Attribute | ast.Subscript):
             node.value = _LEAF  # not checked; what is written around it is walked
-        if not hasattr(node, "lineno"):
-            ast.copy_location(node, _LEAF)  # desugaring wrote it: nothing to refuse
+        for part in (node, *children(node)):
+            is_own = part is node or not isinstance(part, ast.stmt)
+            if is_own and not hasattr(part, "lineno"):
+                ast.copy_location(part, _LEAF)  # desugaring wrote it, and no place
         self.visit(node)
         for field, value in before:
             setattr(node, field, value)

@@ -109,6 +109,7 @@ HELPERS: Mapping[str, Helper] = {
     "_dict_of": containers.dict_of,
     "_set_of": containers.set_of,
     "_format": text.format_field,
+    "_inherited": text.inherited,
     "_class_name": class_name,
     "_members": make_members,
     "_bind": methods.bind,

@@ -76,7 +76,7 @@ def caller(name: str) -> Helper:
     by_type = {kind: table[name] for kind, table in TABLES.items() if name in table}
 
     def call(
-        vm: Execution, value: object, *arguments: object, **named: object
+        vm: Execution, value: object, /, *arguments: object, **named: object
     ) -> object:
         method = by_type.get(type(value))
         if method is not None:
@@ -150,7 +150,7 @@ class _Bound:
     def __init__(self, method: Helper | None) -> None:
         self._method = method
 
-    def __call__(self, *arguments: object, **named: object) -> object:
+    def __call__(self, /, *arguments: object, **named: object) -> object:
         """Call it."""
         assert self._method is not None
         return self._method(*arguments, **named)

@@ -6,15 +6,12 @@ f-strings, since the two parsers place their parts differently.
 """
 
 import ast
-import io
-import sys
-import tokenize
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from pvm import language
 from pvm.errors import CompileError, Refusal
+from pvm.fstrings import first_unlike
 from pvm.walking import FIELDS, PARTS, Survey, survey, walk
 
 
@@ -54,8 +51,9 @@ def check_shape(tree: ast.Module, source: bytes) -> Survey:
         _check_each_node(tree)
     _check_classes(tree)
     f_strings = found.of(ast.JoinedStr)
-    if sys.version_info >= (3, 12):
-        _check_f_strings(source, f_strings)
+    unlike = first_unlike(source.decode()) if f_strings else None
+    if unlike is not None:
+        raise refuse("the source does not parse", line=unlike)
     _flatten_f_strings(f_strings)
     return found
 
@@ -188,109 +186,3 @@ def _place(
 ) -> None:
     node.lineno = node.end_lineno = line
     node.col_offset = node.end_col_offset = column
-
-
-@dataclass(slots=True)
-class _Open:
-    """An f-string whose end has not been seen."""
-
-    quote: str
-    fields: int = 0
-
-
-def _has_plain_fields(node: ast.JoinedStr) -> bool:
-    """Whether no field has a text or a second line, which 3.12 alone admits."""
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            specification = part.format_spec
-            if isinstance(specification, ast.JoinedStr) and not all(
-                isinstance(text, ast.Constant) for text in specification.values
-            ):
-                return False
-            if part.lineno != part.end_lineno or any(map(_is_text, walk(part.value))):
-                return False
-    return True
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.JoinedStr) or (
-        isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
-    )
-
-
-def _check_f_strings(source: bytes, f_strings: Sequence[ast.JoinedStr]) -> None:
-    """Refuse what 3.12's f-strings admit and 3.11's do not.
-
-    Read again are the places of those that might: in one that stands in another, the
-    other is read.
-    """
-    lines: list[bytes] = []
-    end = (0, 0)
-    for node in sorted(f_strings, key=_start):
-        if _has_plain_fields(node) or _start(node) < end:
-            continue
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        end = node.end_lineno, node.end_col_offset
-        lines = lines or source.splitlines(keepends=True)
-        _check_place(lines, _start(node), end)
-
-
-def _start(node: ast.expr) -> tuple[int, int]:
-    return node.lineno, node.col_offset
-
-
-def _check_place(
-    lines: Sequence[bytes], start: tuple[int, int], end: tuple[int, int]
-) -> None:
-    """Read a part of a source, in brackets, for it may be several lines of texts."""
-    part = list(lines[start[0] - 1 : end[0]])
-    part[-1] = part[-1][: end[1]]
-    part[0] = part[0][start[1] :]
-    text = f"({b''.join(part).decode()})"
-    stack: list[_Open] = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if _f_string_reason(token, stack):
-            # 3.11's parser says no more than this.
-            line = start[0] + token.start[0] - 1
-            raise refuse("the source does not parse", line=line)
-
-
-def _kind(token: tokenize.TokenInfo) -> str:
-    """Name of a token's type; 3.11 has not those of f-strings."""
-    return tokenize.tok_name[token.type]
-
-
-def _f_string_reason(token: tokenize.TokenInfo, stack: list[_Open]) -> str:
-    if _kind(token) == "FSTRING_START":
-        quote = token.string.lstrip("rRbBfFuU")
-        if any(quote in outer.quote or outer.quote in quote for outer in stack):
-            return "an f-string field uses the enclosing quote"
-        if len(stack) > 1:
-            return "f-strings are nested more than twice"
-        stack.append(_Open(quote))
-        return ""
-    if _kind(token) == "FSTRING_END":
-        stack.pop()
-        return ""
-    reason = _field_reason(token, stack) if stack and stack[-1].fields else ""
-    if stack and token.type == tokenize.OP:
-        stack[-1].fields += (token.string == "{") - (token.string == "}")
-    return reason
-
-
-def _field_reason(  # noqa: PLR0911 - a line for each reason
-    token: tokenize.TokenInfo, stack: list[_Open]
-) -> str:
-    if token.type == tokenize.COMMENT:
-        return "a comment stands in an f-string field"
-    is_newline = token.type in (tokenize.NL, tokenize.NEWLINE)
-    if is_newline and len(stack[-1].quote) == 1:
-        return "a field of a one-line f-string is broken over lines"
-    if _kind(token) == "FSTRING_MIDDLE":
-        return ""
-    if "\\" in token.string:
-        return "a backslash stands in an f-string field"
-    if any(outer.quote in token.string for outer in stack):
-        return "an f-string field uses the enclosing quote"
-    return ""

@@ -9,6 +9,7 @@ from pvm.policy_values import (
     check_constant,
     check_f_string_field,
     instead_of,
+    is_super,
 )
 from pvm.policy_walk import Place, PolicyWalk
 from pvm.walking import children, walk
@@ -63,7 +64,7 @@ class PolicyOfExpressions(PolicyWalk):
                 if not (isinstance(part, ast.Name) and part.id == "type"):
                     self.check(part, place)
             return
-        if _is_super(node.value):
+        if is_super(node.value):
             if node.attr not in language.DUNDER_METHODS:
                 self._check_attribute_name(node)
             self._check_super(node.value, place)
@@ -87,7 +88,7 @@ class PolicyOfExpressions(PolicyWalk):
             self._check_export(node, module)
         elif (
             name not in self.attributes
-            and not _is_super(node.value)
+            and not is_super(node.value)
             and not (self.has_references and isinstance(node.ctx, ast.Load))
         ):
             instead = language.ABSENT_ATTRIBUTES.get(name, "")
@@ -293,14 +294,6 @@ class PolicyOfExpressions(PolicyWalk):
         self.check_children(node, place)
 
     _check_yieldfrom = _check_yield
-
-
-def _is_super(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "super"
-    )
 
 
 _HOST_ERROR_REASON = (

@@ -112,3 +112,12 @@ def _check_module(name: str, find: Find) -> Refused:
     if find(name) is None and name not in language.INERT_MODULES:
         instead = language.REFUSED_MODULES.get(name, "")
         yield f"the module {name} is not available", instead
+
+
+def is_super(node: ast.expr) -> bool:
+    """Whether a node is a call of `super`."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+    )

@@ -5,6 +5,7 @@ an explicit stack and paid as they are printed (sandbox.md §3, §5).
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import FunctionType, GeneratorType, MethodType
 
 from pvm import costs
@@ -130,10 +131,8 @@ def _scalar(  # noqa: C901, PLR0911 - a line for each kind, the frequent first
     method = _actor_method(kind, "__repr__")
     if method is not None:
         return _text_result(method(value))  # type: ignore[operator] # a function
-    if isinstance(value, Enum):
-        return f"<{member_text(value)}: {to_repr(vm, value.value)}>"
     if is_actor_class(kind):
-        return f"<{class_name(vm, value)}>"
+        return _inherited_repr(vm, value)
     return "<function>" if callable(value) else "<object>"
 
 
@@ -197,6 +196,10 @@ def exception_text(vm: Execution, error: Exception) -> str:
     method = _actor_method(type(error), "__str__")
     if method is not None:
         return _text_result(method(error))  # type: ignore[operator] # a function
+    return _arguments_text(vm, error)
+
+
+def _arguments_text(vm: Execution, error: Exception) -> str:
     if not error.args:
         return name_of_class(type(error)) if is_stripped(error) else ""
     if len(error.args) > 1:
@@ -204,6 +207,40 @@ def exception_text(vm: Execution, error: Exception) -> str:
     if isinstance(error, KeyError):
         return to_repr(vm, error.args[0])
     return to_str(vm, error.args[0])
+
+
+def inherited(vm: Execution, proxy: object, name: str) -> object:
+    """`super().__str__` and its like: what a class of the actor's or a library's says.
+
+    What CPython's own classes say is not for actors: their texts hold addresses and
+    walk shared structure unpaid, their comparisons give `NotImplemented`.
+    """
+    vm.charge(costs.METHOD_BOUND)
+    found = getattr(proxy, name, None)
+    function = found.__func__ if isinstance(found, MethodType) else found
+    if isinstance(function, ACTOR_FUNCTIONS):
+        return found
+    value = proxy.__self__  # type: ignore[attr-defined] # of `super`
+    if name == "__str__" and not isinstance(value, type):
+        return partial(_inherited_str, vm, value)
+    if name == "__repr__" and not isinstance(value, type):
+        return partial(_inherited_repr, vm, value)
+    raise refused(AttributeError(f"no class above has {name}"))
+
+
+def _inherited_str(vm: Execution, value: object) -> str:
+    if isinstance(value, Exception):
+        return _arguments_text(vm, value)
+    return member_text(value) if isinstance(value, Enum) else to_repr(vm, value)
+
+
+def _inherited_repr(vm: Execution, value: object) -> str:
+    if isinstance(value, Exception):
+        arguments = to_repr(vm, list(value.args))[1:-1]
+        return f"{class_name(vm, value)}({arguments})"
+    if isinstance(value, Enum):
+        return f"<{member_text(value)}: {to_repr(vm, value.value)}>"
+    return f"<{class_name(vm, value)}>"
 
 
 def format_field(  # noqa: C901 - a line for each form of a field

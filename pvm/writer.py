@@ -21,6 +21,8 @@ class Scope:
     is_module: bool = False
     prefix: str = syntax.TEMPORARY
     temporaries: int = 0
+    subject: str | None = None
+    """First parameter of the function."""
     cells: frozenset[str] = frozenset()
     """Which of `_cycles`, `_depth`, `_memory` the code assigns."""
 

@@ -717,3 +717,111 @@ def run():
     except pvm_host.HostError as e:
         e.code = 5
         raise e
+---
+# expect: returns ['<A>', '<A>']
+class A:
+    def __str__(self):
+        return super().__str__()
+    def __repr__(self):
+        return super().__repr__()
+def run():
+    return [str(A()), repr(A())]
+---
+# expect: OutOfCycles
+class E(Exception):
+    def __str__(self):
+        return super().__str__()
+def run():
+    x = []
+    for i in range(40):
+        x = [x, x]
+    return str(E(x))
+---
+# expect: OutOfCycles
+class E(Exception):
+    def __repr__(self):
+        return super().__repr__()
+def run():
+    x = []
+    for i in range(40):
+        x = [x, x]
+    return repr(E(x))
+---
+# expect: AttributeError
+class A:
+    def __eq__(self, other):
+        return super().__eq__(other)
+def run():
+    return A() == 1
+---
+# expect: returns [['NameError'], 'NameError']
+seen = []
+def early(method):
+    try:
+        method(1)
+    except Exception as e:
+        seen.append(type(e).__name__)
+    return method
+class A:
+    def g(self):
+        return 1
+class B(A):
+    @early
+    def f(self):
+        return super().g()
+    def h(self):
+        del self
+        return super().g()
+def run():
+    try:
+        B().h()
+    except Exception as e:
+        return [seen, type(e).__name__]
+---
+# expect: returns 0
+class A:
+    def __init__(self):
+        self.name = 1
+    @property
+    def p(self):
+        raise AttributeError("x")
+    @property
+    def q(self):
+        return "".title
+def run():
+    named = 0
+    a = A()
+    for i in range(100):
+        try:
+            a.p
+        except AttributeError as e:
+            named += e.name is not None
+        try:
+            a.missing
+        except AttributeError as e:
+            named += e.name is not None
+    return named
+def f(a):
+    a.missing = 1
+---
+# expect: returns [[1, 2], [1, 2], [3], 1]
+def run():
+    loop = []
+    for x in {1, 2}:
+        loop.append(x)
+    return [loop, [x for x in {1, 2}], [x for x in (y for y in [3])], len(*{"a"})]
+---
+# expect: returns {'vm': 3, 'self': 2, 'items': 1, 'value': 5, 'target': 4}
+def run():
+    d = dict(items=1, self=2)
+    d.update(vm=3, target=4, value=5)
+    return d
+---
+# expect: ZeroDivisionError
+def run():
+    return [(lambda: x // 0)() for x in [1]]
+---
+# expect: returns 4
+def run():
+    super = lambda x=1: x
+    return super() + super(3)

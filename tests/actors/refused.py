@@ -450,3 +450,18 @@ from __future__ import annotations  ### stands first
 def f():
     global x
     x: int = 1  ### an annotated name is global
+---
+x = f"{1!r }"  ### does not parse
+---
+x = f"{f'\x41'}"  ### does not parse
+---
+x = f"{'#'=}"  ### does not parse
+---
+x = 1
+y = f"{x!=1=}"  ### does not parse
+---
+x = rf"{1:\x3e5}"  ### does not parse
+---
+x = f"{1:\N{DIGIT FIVE}}"  ### does not parse
+---
+x = f"{f'{f"""{1}"""}'}"  ### does not parse

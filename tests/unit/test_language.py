@@ -57,6 +57,37 @@ def test_a_source_beyond_a_limit_is_refused(source, reason):
         compile_actor(source)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'f"{1\n}"',
+        "f\"{'''\n'''}\"",
+        'fr"{\\\n1}"',
+        'f"{1 \\\n}"',
+        "f\"{f'''\n{1}'''}\"",
+        "f'''{1!r\n}'''",
+    ],
+)
+def test_a_field_over_two_lines_is_refused_where_one_parser_does(text):
+    """3.12 admits these, 3.11 does not (sandbox.md §1)."""
+    with pytest.raises(CompileError, match="the source does not parse"):
+        compile_actor(f"x = {text}".encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f'''{\n1\n}'''",
+        "f'''{1:>5}\n{2!r}'''",
+        'f"{{}}{1}" rf"\\{1}" \'"\' f\'"{1}\'',
+        "f\"{'#':>5}{1 = }{[1, 2][0:1]!s:>9}\"",
+        '"\\"{" + f"{ {1: 2}[1] }" # f"{1!r }"',
+    ],
+)
+def test_an_f_string_that_both_parsers_read_alike_is_admitted(text):
+    compile_actor(f"x = {text}".encode())
+
+
 def test_a_long_list_is_no_deep_one():
     compile_actor(b"x = [" + b"0," * 30_000 + b"]")
 
