@@ -15,7 +15,7 @@ import os
 import select
 import traceback
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import TypeAlias
 
 from typing_extensions import override
@@ -28,6 +28,10 @@ _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 LINES_WAITING_MAX = 4_096
 """More than a start says or a reader falls behind, and some megabytes."""
+
+_TOGETHER_SECONDS = 0.05
+"""Lines of one such time are written together: who writes each as it comes wakes a
+thread for each, and keeps the interpreter from a block as often."""
 
 _STUCK_SECONDS = 0.25
 """An ending node waits that long for a reader who takes nothing."""
@@ -47,6 +51,7 @@ class NodeLog:
         self._descriptor = descriptor
         self._waiting: SimpleQueue[_Fields | str | None] = SimpleQueue()
         self._writer: Thread | None = None
+        self._is_closing = Event()
         self._dropped = 0
         self._written = 0
         self._is_writing = False
@@ -81,6 +86,7 @@ class NodeLog:
         """Write what waits, as long as somebody takes it."""
         self.open()
         assert self._writer is not None
+        self._is_closing.set()
         self._waiting.put(None)
         is_stuck = False
         while self._writer.is_alive() and not is_stuck:
@@ -109,6 +115,8 @@ class NodeLog:
     def _write_all(self) -> None:
         told = 0
         while (line := self._waiting.get()) is not None:
+            if self._waiting.empty():
+                self._is_closing.wait(_TOGETHER_SECONDS)
             self._write(line if isinstance(line, str) else self._render(line))
             if (dropped := self._dropped) > told:
                 fields: _Fields = {"lines": dropped - told}

@@ -11,7 +11,7 @@ a height is used only while the chain has the same block there, so a rewind make
 nothing wrong.
 """
 
-from bisect import bisect_right
+from itertools import islice
 
 from node.chain.block import Header
 from node.chain.transition import Caches, State, build_run, open_state
@@ -47,15 +47,17 @@ class Past:
 
     def note(self, state: State) -> None:
         """Remember a state that became visible."""
-        head = state.head.height
-        below = [height for height in self._recent if height < head]
+        head, recent = state.head.height, self._recent
+        if recent and next(reversed(recent)) >= head:  # the chain was rewound
+            below = {height: one for height, one in recent.items() if height < head}
+            # Replaced, not emptied: the worker may be reading it.
+            self._recent = recent = below
+        recent[head] = state
         # The last one at or below the first height that is answered begins its run.
-        first = max(0, bisect_right(below, head - HEIGHTS_KEPT) - 1)
-        recent = {height: self._recent[height] for height in below[first:]}
-        # Its own caches: what the driver of the chain knows is of the head alone.
-        caches = Caches(code=state.caches.code)
-        recent[head] = open_state(state.params, state.head, state.snapshot, caches)
-        self._recent = recent  # replaced, not changed: the worker may be reading it
+        while len(heights := list(islice(recent, 2))) > 1 and (
+            heights[1] <= head - HEIGHTS_KEPT
+        ):
+            del recent[heights[0]]
 
     def at(self, state: State, height: int | None) -> State:
         """The state after the block at a height; None is the present one.
@@ -100,10 +102,14 @@ class Past:
 
     def _ending_at(self, state: State, header: Header) -> State:
         """The state after a block of the chain."""
-        for remembered in (self._recent, self._unwound):
-            found = remembered.get(header.height)
-            if found is not None and found.head == header:
-                return found
+        recent = self._recent.get(header.height)
+        if recent is not None and recent.head == header:
+            # Its own caches: what the driver of the chain knows is of the head alone.
+            caches = Caches(code=state.caches.code)
+            return open_state(recent.params, header, recent.snapshot, caches)
+        found = self._unwound.get(header.height)
+        if found is not None and found.head == header:
+            return found
         snapshot = past_snapshot(
             state.snapshot, state.head.height, header.height, UNWOUND_BYTES_MAX
         )
