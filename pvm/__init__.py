@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         Message,
         Outcome,
     )
-    from pvm.worker import Worker
+    from pvm.worker import NearWorker, Worker
 
 __all__ = [
     "CYCLES_LIMIT_MAX",
@@ -82,6 +82,7 @@ __all__ = [
     "Limits",
     "Message",
     "Meter",
+    "NearWorker",
     "OutOfCells",
     "OutOfCycles",
     "OutOfMemory",
@@ -140,6 +141,7 @@ _HOMES = {
     "MUTATING": "host",
     "Message": "types",
     "Meter": "meter",
+    "NearWorker": "worker",
     "OutOfCells": "errors",
     "OutOfCycles": "errors",
     "OutOfMemory": "errors",

@@ -17,7 +17,7 @@ from pvm.host import Host
 from pvm.libraries import module
 from pvm.machines import give_back, take
 from pvm.meter import Meter
-from pvm.storage import StorageView
+from pvm.storage import StorageView, forget
 from pvm.types import Entry, Message, Outcome
 from pvm.values import encode_return, to_cbor
 
@@ -44,10 +44,12 @@ def execute(
         return Outcome(b"", handler_not_found(message.handlers, code.handlers))
     vm = own or take()
     vm.begin(meter, host, message, handler or "")
+    view = StorageView(host, meter)
     try:
-        outcome = _outcome(code, vm, handler)
+        outcome = _outcome(code, vm, handler, view)
     finally:
         vm.end()
+        forget(view)
     if own is None:
         give_back(vm)
     return outcome
@@ -69,12 +71,14 @@ def find_handler(code: ActorCode, message: Message) -> str | None:
     return None
 
 
-def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
+def _outcome(
+    code: ActorCode, vm: Execution, handler: str | None, view: StorageView
+) -> Outcome:
     failed: BaseException | None = None
     value = b""
     encode = to_cbor if vm.context.message.is_structured else encode_return
     try:
-        value = encode(_run(code, vm, handler), vm.meter)
+        value = encode(_run(code, vm, handler, view), vm.meter)
     except Halt as error:
         failed = error
     except Exception as error:  # noqa: BLE001 - whatever the actor raised
@@ -86,11 +90,13 @@ def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
     return Outcome(value, None, code.hint if is_deployment else "")
 
 
-def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:
+def _run(
+    code: ActorCode, vm: Execution, handler: str | None, view: StorageView
+) -> object:
     namespace: dict[str, object] = {"__builtins__": vm.names, "__name__": ACTOR_MODULE}
     FunctionType(code.module, namespace, closure=vm.cells)()
     if code.actor_class is not None:
-        _give_state(vm, namespace[code.actor_class])
+        _give_state(vm, namespace[code.actor_class], view)
     if handler is None:
         return None
     if handler in code.functions:
@@ -101,11 +107,11 @@ def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:
     return _call(vm, getattr(class_(), handler))
 
 
-def _give_state(vm: Execution, class_: object) -> None:
+def _give_state(vm: Execution, class_: object, view: StorageView) -> None:
     """Let every instance have its state before `__init__` runs, whoever makes it."""
     assert isinstance(class_, type)
     for name, value in (
-        ("storage", StorageView(vm.context.host, vm.meter)),
+        ("storage", view),
         ("address", vm.context.message.actor),
         ("deployer", vm.context.message.deployer),
     ):

@@ -178,5 +178,14 @@ class StorageView:
         raise _error(message)
 
 
+def forget(view: StorageView) -> None:
+    """End a view with its execution.
+
+    The class that has it refers to itself, so it stays until garbage is collected,
+    and must not keep the chain's block until then.
+    """
+    del view._host, view._meter  # noqa: SLF001 - private to this module
+
+
 def _error(message: str) -> HostError:
     return HostError(HostErrorCode.StorageError, message)

@@ -33,6 +33,12 @@ STACK_BYTES: Final = 64 * 1024 * 1024
 RECURSION_LIMIT: Final = 3_000
 """Far above what 256 actor frames and the library beneath them need."""
 
+NEAR_STACK_BYTES_MIN: Final = 8 * 1024 * 1024
+"""What systems give a main thread. The deepest actors that there are use 2 MiB."""
+
+NEAR_FRAMES_MAX: Final = 300
+"""Of the caller, where its thread is used: pytest has a third of them."""
+
 _Jobs: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
 
 
@@ -175,6 +181,91 @@ class Worker:
             if self._closed:
                 raise RuntimeError("the worker is closed")
             self._jobs.put(job)
+
+
+class NearWorker:
+    """Runs what it is given on the caller's thread if that has room, else on a worker.
+
+    To hand a job over and wait wakes two sleeping cores, which takes longer than an
+    empty block. For a chain that one program drives, whose main thread has the room:
+    a stack of 8 MiB or more, little of it used. Everything else is as with `Worker`:
+    one job at a time, whoever asks, in the same settings.
+    """
+
+    __slots__ = ("_closed", "_has_deep_main", "_owner", "_turn", "_worker")
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._owner = 0
+        """Thread whose job runs, 0 for none."""
+        self._worker: Worker | None = None
+        self._closed = False
+        self._has_deep_main = _main_stack_bytes() >= NEAR_STACK_BYTES_MIN
+
+    def run(self, function: Callable[[], Result]) -> Result:
+        """Run `function` and return what it returns; its exceptions propagate.
+
+        Called from what it runs it just calls.
+
+        Raises:
+            RuntimeError: the worker is closed.
+        """
+        if self._owner == threading.get_ident():
+            return function()
+        with self._turn:
+            if self._closed:
+                raise RuntimeError("the worker is closed")
+            if self._has_deep_main and _is_near_the_main_stack():
+                with _INTERPRETER:
+                    return self._own(function)
+            if self._worker is None:
+                self._worker = Worker()
+            return self._worker.run(lambda: self._own(function))
+
+    def _own(self, function: Callable[[], Result]) -> Result:
+        self._owner = threading.get_ident()
+        try:
+            return function()
+        finally:
+            self._owner = 0
+
+    def close(self) -> None:
+        """Finish what was given; afterwards `run` refuses."""
+        if self._owner == threading.get_ident():
+            self._close()
+            return
+        with self._turn:
+            self._close()
+
+    def _close(self) -> None:
+        self._closed = True
+        if self._worker is not None:
+            self._worker.close()
+
+
+def _main_stack_bytes() -> int:
+    """What the main thread's stack may grow to; 0 where the system does not say."""
+    try:
+        from resource import (  # noqa: PLC0415 - absent on Windows
+            RLIM_INFINITY,
+            RLIMIT_STACK,
+            getrlimit,
+        )
+    except ImportError:
+        return 0
+    soft, _ = getrlimit(RLIMIT_STACK)
+    return STACK_BYTES if soft == RLIM_INFINITY else soft
+
+
+def _is_near_the_main_stack() -> bool:
+    """Whether this is the main thread, with few frames on its stack."""
+    if threading.get_ident() != threading.main_thread().ident:
+        return False
+    try:
+        sys._getframe(NEAR_FRAMES_MAX)  # noqa: SLF001 - counts without a frame object
+    except ValueError:
+        return True
+    return False
 
 
 def _start(jobs: _Jobs) -> threading.Thread:

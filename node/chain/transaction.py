@@ -5,7 +5,7 @@ array; the signature is over keccak256 of the body as transmitted. Decoding is s
 what does not re-encode to itself is malformed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
 from node.chain.errors import InvalidTransaction, TransactionFault
@@ -227,18 +227,38 @@ def impersonate(body: bytes, sender: Address) -> bytes:
     return body + IMPERSONATION_PREFIX + sender
 
 
-def decode_transaction(raw: bytes) -> Transaction:
-    """Decode and recover the sender.
+def impersonated(body: Body, sender: Address) -> Transaction:
+    """The transaction of a body that a devnet takes as sent by `sender` (D41).
+
+    What `decode_transaction` makes of its bytes, without reading them.
 
     Raises:
-        InvalidTransaction: MALFORMED, TOO_LARGE or BAD_SIGNATURE.
+        InvalidTransaction: MALFORMED or TOO_LARGE, as of the bytes.
     """
+    raw = impersonate(body.encode(), sender)
+    _refuse_long(raw)
+    numbers = _require_numbers([getattr(body, name) for name in _NAMES])
+    instruction = _decode_instruction(instruction_fields(body.instruction))
+    read = Body(*numbers, instruction=instruction)  # type: ignore[arg-type, misc]
+    return Transaction(read, sender, Hash32(keccak256(raw)), raw, is_impersonated=True)
+
+
+def _refuse_long(raw: bytes) -> None:
     if len(raw) > BODY_BYTES_MAX + SIGNATURE_BYTES:
         raise InvalidTransaction(
             TransactionFault.TOO_LARGE,
             f"a transaction's body has at most {BODY_BYTES_MAX} bytes",
             {"bytes": len(raw), "bytes_max": BODY_BYTES_MAX + SIGNATURE_BYTES},
         )
+
+
+def decode_transaction(raw: bytes) -> Transaction:
+    """Decode and recover the sender.
+
+    Raises:
+        InvalidTransaction: MALFORMED, TOO_LARGE or BAD_SIGNATURE.
+    """
+    _refuse_long(raw)
     if len(raw) <= SIGNATURE_BYTES:
         raise _malformed("a transaction is its body followed by 65 signature bytes")
     body_bytes, signature = raw[:-SIGNATURE_BYTES], raw[-SIGNATURE_BYTES:]
@@ -268,11 +288,16 @@ def decode_body(data: bytes) -> Body:
         raise _malformed(f"the body is not canonical CBOR: {error}") from None
     if not isinstance(items, list) or len(items) != 9:  # noqa: PLR2004 - D5
         raise _malformed("the body is an array of nine fields")
-    numbers = [
-        _uint(value, maximum, name)
-        for value, maximum, name in zip(items[:8], _MAXIMA, _NAMES, strict=True)
-    ]
+    numbers = _require_numbers(items[:8])
     return Body(*numbers, instruction=_decode_instruction(items[8]))  # type: ignore[arg-type, misc]
+
+
+def _require_numbers(values: Sequence[object]) -> list[int]:
+    """The numbers of a body, in order, each within its bounds."""
+    return [
+        _uint(value, maximum, name)
+        for value, maximum, name in zip(values, _MAXIMA, _NAMES, strict=True)
+    ]
 
 
 _NAMES = (

@@ -2,8 +2,8 @@
 
 It runs the core that the engine runs: build a block, commit its writes, take the next
 state. Senders are impersonated (D41), so nothing has to be signed; blocks are mined
-when the test says so. Everything executes on the virtual machine's own thread, as in
-the node, so results do not depend on the caller's stack.
+when the test says so. Everything executes where there is room for the deepest actor, so
+results do not depend on the caller's stack: on the main thread, else on one of its own.
 
 Failures are exceptions that show the actor's line.
 """
@@ -33,7 +33,7 @@ from node.chain.transaction import (
     Transaction,
     Transfer,
     decode_transaction,
-    impersonate,
+    impersonated,
 )
 from node.chain.transition import (
     BlockResult,
@@ -325,8 +325,11 @@ class Devnet(DevnetReader):
                     name, f"{', '.join(_BODY_NUMBERS)} are known", fee
                 )
             check_count(name, fee, 0, U128_MAX)
-        raw = self._body(instruction, address, cycles_limit, cells_limit, fees)
-        return self.submit_raw(impersonate(raw, address))
+        body = self._body(instruction, address, cycles_limit, cells_limit, fees)
+        self._require_open()
+        transaction = impersonated(body, address)
+        self._queue.append(transaction)
+        return transaction.id
 
     def submit_raw(self, raw: bytes) -> Hash32:
         """Queue a transaction as it would be on the wire.
@@ -346,7 +349,7 @@ class Devnet(DevnetReader):
         cycles_limit: int | None,
         cells_limit: int | None,
         fees: Mapping[str, int],
-    ) -> bytes:
+    ) -> Body:
         globals_ = head_globals(self.state)
         queued = sum(1 for t in self._queue if t.sender == sender)
         nonce = load_account(self.state.snapshot, sender).nonce
@@ -375,8 +378,7 @@ class Devnet(DevnetReader):
         if cycles_limit is not None and cells_limit is not None:
             fields["cycles_limit"], fields["cells_limit"] = cycles_limit, cells_limit
         fields.update(nonce=nonce + queued, **fees)
-        body = Body(**fields, instruction=instruction)  # type: ignore[arg-type]
-        return body.encode()
+        return Body(**fields, instruction=instruction)  # type: ignore[arg-type]
 
     def execute(
         self,

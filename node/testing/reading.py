@@ -35,7 +35,7 @@ from node.state import keys
 from node.state.store import Snapshot
 from node.testing.failures import DevnetClosed
 from node.testing.stories import BlockStory, TimerStory, block_story, timer_story
-from pvm import STORAGE_PREFIX, Worker, storage_key
+from pvm import STORAGE_PREFIX, NearWorker, storage_key
 
 _T = TypeVar("_T")
 
@@ -44,7 +44,7 @@ class DevnetReader:
     """A chain and what can be asked of it."""
 
     def __init__(self, genesis: Genesis, first: BlockResult, state: State) -> None:
-        self._worker: Worker | None = Worker()
+        self._worker: NearWorker | None = NearWorker()
         self.genesis = genesis
         self.state = state
         self.results = [first]
@@ -225,7 +225,7 @@ class DevnetReader:
     def _on_worker(self, function: Callable[[], _T]) -> _T:
         return self._require_open().run(function)
 
-    def _require_open(self) -> Worker:
+    def _require_open(self) -> NearWorker:
         if self._worker is None:
             raise DevnetClosed("this chain was closed; make a new Devnet")
         return self._worker

@@ -21,6 +21,7 @@ from node.chain.transaction import (
     UpdateTimerConfig,
     decode_transaction,
     impersonate,
+    impersonated,
 )
 from node.chain.transition import apply_block, build_block
 from node.chain.validation import validate_admission
@@ -343,3 +344,37 @@ def test_impersonated_bytes_name_their_sender():
     raw = impersonate(body_of().encode(), THERE)
     assert raw[-65:] == bytes(45) + THERE
     assert decode_transaction(raw).sender == THERE
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        Transfer(THERE, 9),
+        DeployActor(bytes(32), b"c", b"p", 3),
+        ExecuteActor(THERE, "h", b"p", 3),
+        CancelTimer(b"i"),
+        ExtendTimer(b"i", 7),
+        ScheduleActivation(9, "fifo"),
+        UpdateTimerConfig(TimerConfig()),
+        UpdateBasefeeConfig(BasefeeConfig()),
+        Fund(THERE, 9),
+        SetBalance(THERE, 9),
+        Transfer(THERE[1:], 9),
+        Transfer(THERE, -1),
+        ExecuteActor(THERE, b"h", b"p", 3),
+        ExecuteActor(THERE, "h", bytes(1_200_000), 3),
+    ],
+)
+def test_what_is_impersonated_without_bytes_is_what_the_bytes_say(instruction):
+    """One meaning: `impersonated` leaves nothing out that reading would refuse."""
+
+    def read(make):
+        try:
+            return make()
+        except InvalidTransaction as error:
+            return error.fault, str(error), error.numbers
+
+    for fields in ({}, {"nonce": 2**64}, {"max_fee_per_cell": True}):
+        body = body_of(instruction, **fields)
+        of_bytes = read(lambda: decode_transaction(impersonate(body.encode(), THERE)))  # noqa: B023 - called at once
+        assert read(lambda: impersonated(body, THERE)) == of_bytes  # noqa: B023

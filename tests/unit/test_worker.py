@@ -7,7 +7,15 @@ import weakref
 
 import pytest
 
-from pvm.worker import RECURSION_LIMIT, Worker
+from pvm import Meter, execute
+from pvm.testing import DictionaryHost, World
+from pvm.worker import (
+    NEAR_FRAMES_MAX,
+    NEAR_STACK_BYTES_MIN,
+    RECURSION_LIMIT,
+    NearWorker,
+    Worker,
+)
 
 
 @pytest.fixture
@@ -245,3 +253,120 @@ def test_many_threads_may_run_at_once(worker):
     for thread in threads:
         thread.join()
     assert results == [[(n, i) for i in range(50)] for n in range(8)]
+
+
+# --- near the caller -----------------------------------------------------------------
+
+
+@pytest.fixture
+def near():
+    worker = NearWorker()
+    yield worker
+    worker.close()
+
+
+def below(frames, function):
+    """Call `function` with so many frames more on the stack."""
+    return below(frames - 1, function) if frames else function()
+
+
+def test_a_near_worker_runs_on_the_main_thread_in_the_same_settings(near):
+    def seen():
+        return threading.get_ident(), sys.getrecursionlimit(), gc.isenabled()
+
+    before = sys.getrecursionlimit()
+    assert near.run(seen) == (threading.get_ident(), RECURSION_LIMIT, False)
+    assert (sys.getrecursionlimit(), gc.isenabled()) == (before, True)
+    with pytest.raises(ValueError, match="x"):
+        near.run(lambda: int("x"))
+    assert near.run(lambda: near.run(threading.get_ident)) == threading.get_ident()
+
+
+def test_it_runs_on_a_thread_of_its_own_where_the_caller_has_no_room(near):
+    def seen():
+        return threading.get_ident(), near.run(threading.get_ident)
+
+    own, nested = below(NEAR_FRAMES_MAX, lambda: near.run(seen))
+    assert own == nested != threading.get_ident()
+    answers = []
+    other = threading.Thread(target=lambda: answers.append(near.run(seen)))
+    other.start()
+    other.join()
+    assert answers == [(own, own)]
+
+
+@pytest.mark.parametrize("bytes_", [0, NEAR_STACK_BYTES_MIN - 1])
+def test_a_small_main_stack_is_no_room(monkeypatch, bytes_):
+    """Linux and macOS give 8 MiB; a shell may give less, Windows gives 1."""
+    monkeypatch.setattr("pvm.worker._main_stack_bytes", lambda: bytes_)
+    worker = NearWorker()
+    try:
+        assert worker.run(threading.get_ident) != threading.get_ident()
+    finally:
+        worker.close()
+
+
+def test_a_near_worker_does_one_job_at_a_time_whoever_asks(near):
+    running, most = [], []
+
+    def job():
+        running.append(1)
+        most.append(len(running))
+        running.pop()
+
+    threads = [
+        threading.Thread(target=lambda: [near.run(job) for _ in range(200)])
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for _ in range(200):
+        near.run(job)
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 600
+
+
+def test_a_closed_near_worker_refuses_and_closes_again(near):
+    near.run(lambda: None)
+    near.run(near.close)
+    near.close()
+    with pytest.raises(RuntimeError, match="the worker is closed"):
+        near.run(lambda: None)
+
+
+DEEPEST = """
+def run(payload):
+    return down(300)
+
+def down(n):
+    if n == 0:
+        return 0
+    return sum(sorted([n], key=lambda x: down(n - 1)))
+"""
+
+
+def test_an_actor_fails_alike_wherever_its_caller_stands(near):
+    """The interpreter's own limit never decides: the depth of calls does, at 256."""
+    world = World()
+    actor = world.add(DEEPEST)
+    message = world.message(actor, ("run",), b"")
+
+    def run():
+        meter = Meter(10_000_000, 1_000_000)
+        outcome = execute(
+            world.codes[actor], message, DictionaryHost(world, message, meter), meter
+        )
+        return outcome.failure.kind, meter.cycles_used
+
+    def through_c(levels):
+        if levels == 0:
+            return near.run(lambda: (threading.get_ident(), run()))
+        return sorted([0], key=lambda _: found.append(through_c(levels - 1)))
+
+    found = []
+    expected = world.worker.run(run)
+    assert expected[0] == "TooDeepRecursion"
+    assert near.run(run) == expected
+    through_c(100)
+    assert found[0] == (threading.get_ident(), expected)
