@@ -3,11 +3,21 @@
 The node writes one and takes one; checking one needs no node.
 """
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from node.chain.bundle_errors import BundleRefused
+from node.cli.connection import Connection, client_command
+from node.cli.describing import header_fields
 from node.cli.output import Output
+from node.client.messages import BUNDLE_SECONDS
+from node.rpc.v1 import dev_pb2 as messages
+from node.rpc.v1.dev_pb2_grpc import DevServiceStub
+from node.runtime.bundle import new_bundle, open_bundle, open_parts
 
 __all__ = ["bundle"]
 
@@ -42,3 +52,53 @@ def check(
     from node.cli.offline import check_bundle_file  # noqa: PLC0415 - needs LevelDB
 
     check_bundle_file(file, genesis_to, Output(is_json=is_json))
+
+
+@bundle.command()
+@_file
+@client_command
+def export(connection: Connection, file: Path) -> None:
+    """Write the node's whole chain into FILE, which is not there yet.
+
+    Equal chains give equal bytes. What waits in the pool is in no block, and not in it.
+    """
+    with _refusals_told(), new_bundle(file) as write:
+        request = messages.ExportBundleRequest()
+        for part in DevServiceStub(connection.channel).ExportBundle(request):
+            write(part.data)
+    with _refusals_told(), open_bundle(file) as written:
+        height, blocks = written.head.height, written.blocks
+    if connection.output.is_json:
+        found = {"file": str(file), "height": height, "blocks": blocks}
+        connection.output.line(json.dumps(found))
+    else:
+        connection.output.line(f"{blocks} blocks up to height {height} are in {file}")
+
+
+@bundle.command("import")
+@_file
+@client_command
+def import_(connection: Connection, file: Path) -> None:
+    """Make the blocks of FILE those of the node's chain, in which only time passed.
+
+    Each is executed and must be what FILE says. All of them are there at the end, or
+    none.
+    """
+    with _refusals_told(), open_parts(file) as parts:
+        answer = DevServiceStub(connection.channel).ImportBundle(
+            (messages.ImportBundleRequest(data=part) for part in parts),
+            timeout=max(connection.timeout, BUNDLE_SECONDS),
+        )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    else:
+        connection.output.fields("", header_fields(answer.head))
+
+
+@contextmanager
+def _refusals_told() -> Iterator[None]:
+    """What is wrong with the file itself is wrong usage."""
+    try:
+        yield
+    except BundleRefused as refusal:
+        raise click.UsageError(str(refusal)) from refusal

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import click
 
+from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
 from node.history import load_header
 from node.runtime.bundle import Bundle, open_bundle, replay_of
-from node.runtime.bundle_errors import BundleFault, BundleRefused
 from node.runtime.clock import SystemClock
 from node.runtime.folder import Folder, NoChain, open_folder, state_at
 from node.runtime.importing import import_folder, load_state

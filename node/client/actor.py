@@ -5,6 +5,8 @@
 """
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -180,6 +182,14 @@ class Chain(Protocol):
 
     def snapshot(self) -> Snapshot:
         """The present, to return to."""
+        ...
+
+    def export_bundle(self, file: str | PathLike[str]) -> Path:
+        """Write the whole chain into a new file."""
+        ...
+
+    def import_bundle(self, file: str | PathLike[str]) -> Header:
+        """Make the blocks of such a file those of an empty chain; the head."""
         ...
 
     def transfer(

@@ -4,6 +4,8 @@
 """
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -179,6 +181,14 @@ class AsyncChain(Protocol):
 
     async def snapshot(self) -> AsyncSnapshot:
         """The present, to return to."""
+        ...
+
+    async def export_bundle(self, file: str | PathLike[str]) -> Path:
+        """Write the whole chain into a new file."""
+        ...
+
+    async def import_bundle(self, file: str | PathLike[str]) -> Header:
+        """Make the blocks of such a file those of an empty chain; the head."""
         ...
 
     async def transfer(

@@ -7,7 +7,7 @@ refuses is a `NodeError` with its stable reason; a node that does not answer is
 `NodeUnreachable`. Lists turn their pages by themselves.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -16,6 +16,7 @@ from node.chain.transaction import Instruction
 from node.client.channels import Endpoint, open_channel
 from node.client.errors import errors_told
 from node.client.messages import (
+    BUNDLE_SECONDS,
     CALL_SECONDS,
     EventFilter,
     TimerFilter,
@@ -186,8 +187,7 @@ class Api:
 
     def params(self) -> queries_pb2.GetParamsResponse:
         """What genesis fixed, and what governance made of the rest."""
-        request = queries_pb2.GetParamsRequest()
-        return self._call(self._queries.GetParams, request)
+        return self._call(self._queries.GetParams, queries_pb2.GetParamsRequest())
 
     def account(self, address: bytes) -> queries_pb2.GetAccountResponse:
         """Balance and nonces of an address."""
@@ -444,6 +444,25 @@ class Api:
     def reset(self) -> types_pb2.Header:
         """Back to genesis: state, history and pool; genesis' header."""
         response = self._call(self._dev.Reset, dev_pb2.ResetRequest())
+        return response.head
+
+    def export_bundle(self) -> Iterator[bytes]:
+        """The whole chain, as the parts of one file; equal chains, equal bytes."""
+        call = self._dev.ExportBundle(dev_pb2.ExportBundleRequest())
+        try:
+            with errors_told(self.url):
+                for response in call:
+                    yield response.data
+        finally:
+            call.cancel()
+
+    def import_bundle(
+        self, parts: Iterable[bytes], *, timeout: float = BUNDLE_SECONDS
+    ) -> types_pb2.Header:
+        """Fill an empty chain with such a file, in parts of 1 MiB at most; the head."""
+        requests = (dev_pb2.ImportBundleRequest(data=part) for part in parts)
+        with errors_told(self.url):
+            response = self._dev.ImportBundle(requests, timeout=timeout)
         return response.head
 
     def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:

@@ -6,7 +6,7 @@ refuses is a `NodeError` with its stable reason; a node that does not answer is
 `NodeUnreachable`. Lists turn their pages by themselves.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -15,6 +15,7 @@ from node.chain.transaction import Instruction
 from node.client.channels import Endpoint, open_async_channel
 from node.client.errors import errors_told
 from node.client.messages import (
+    BUNDLE_SECONDS,
     CALL_SECONDS,
     EventFilter,
     TimerFilter,
@@ -189,8 +190,7 @@ class AsyncApi:
 
     async def params(self) -> queries_pb2.GetParamsResponse:
         """What genesis fixed, and what governance made of the rest."""
-        request = queries_pb2.GetParamsRequest()
-        return await self._call(self._queries.GetParams, request)
+        return await self._call(self._queries.GetParams, queries_pb2.GetParamsRequest())
 
     async def account(self, address: bytes) -> queries_pb2.GetAccountResponse:
         """Balance and nonces of an address."""
@@ -455,6 +455,25 @@ class AsyncApi:
     async def reset(self) -> types_pb2.Header:
         """Back to genesis: state, history and pool; genesis' header."""
         response = await self._call(self._dev.Reset, dev_pb2.ResetRequest())
+        return response.head
+
+    async def export_bundle(self) -> AsyncIterator[bytes]:
+        """The whole chain, as the parts of one file; equal chains, equal bytes."""
+        call = self._dev.ExportBundle(dev_pb2.ExportBundleRequest())
+        try:
+            with errors_told(self.url):
+                async for response in call:
+                    yield response.data
+        finally:
+            call.cancel()
+
+    async def import_bundle(
+        self, parts: Iterable[bytes], *, timeout: float = BUNDLE_SECONDS
+    ) -> types_pb2.Header:
+        """Fill an empty chain with such a file, in parts of 1 MiB at most; the head."""
+        requests = (dev_pb2.ImportBundleRequest(data=part) for part in parts)
+        with errors_told(self.url):
+            response = await self._dev.ImportBundle(requests, timeout=timeout)
         return response.head
 
     async def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:

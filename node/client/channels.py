@@ -107,7 +107,13 @@ def open_async_channel(endpoint: Endpoint) -> grpc.aio.Channel:
     options = list(CHANNEL_OPTIONS)
     token = endpoint.token
     interceptors: list[grpc.aio.ClientInterceptor] = (
-        [] if token is None else [_AsyncUnaryToken(token), _AsyncStreamToken(token)]
+        []
+        if token is None
+        else [
+            _AsyncUnaryToken(token),
+            _AsyncStreamToken(token),
+            _AsyncUploadToken(token),
+        ]
     )
     if credentials is None:
         return grpc.aio.insecure_channel(target, options, interceptors=interceptors)
@@ -131,7 +137,11 @@ class _Details(grpc.ClientCallDetails):
     compression: grpc.Compression | None
 
 
-class _Token(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
+class _Token(
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.UnaryStreamClientInterceptor,
+    grpc.StreamUnaryClientInterceptor,
+):
     """Sends the token with every call."""
 
     def __init__(self, token: str) -> None:
@@ -165,6 +175,15 @@ class _Token(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
         request: _Request,
     ) -> _Answer:
         return continuation(self._with_token(client_call_details), request)
+
+    @override
+    def intercept_stream_unary(
+        self,
+        continuation: Callable[[grpc.ClientCallDetails, _Request], _Answer],
+        client_call_details: grpc.ClientCallDetails,
+        request_iterator: _Request,
+    ) -> _Answer:
+        return continuation(self._with_token(client_call_details), request_iterator)
 
 
 def _with_token(
@@ -217,3 +236,22 @@ class _AsyncStreamToken(grpc.aio.UnaryStreamClientInterceptor):
     ) -> _Answer:
         details = _with_token(client_call_details, self._token)
         return await continuation(details, request)
+
+
+class _AsyncUploadToken(grpc.aio.StreamUnaryClientInterceptor):
+    """Sends the token with every call that sends a stream."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    @override
+    async def intercept_stream_unary(
+        self,
+        continuation: Callable[
+            [grpc.aio.ClientCallDetails, _Request], Awaitable[_Answer]
+        ],
+        client_call_details: grpc.aio.ClientCallDetails,
+        request_iterator: _Request,
+    ) -> _Answer:
+        details = _with_token(client_call_details, self._token)
+        return await continuation(details, request_iterator)

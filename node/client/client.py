@@ -17,6 +17,8 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -60,6 +62,7 @@ from node.client.values import (
     check_bytes,
     check_count,
     check_id,
+    check_path,
     check_salt,
     check_target,
     check_text,
@@ -332,6 +335,42 @@ class Client(Reader):
     def set_balance(self, who: Sender, amount: int | str) -> Receipt:
         """Mint, or take, what is missing to a balance (D41)."""
         return self.execute(SetBalance(address_of(who, "who"), amount_of(amount)))
+
+    def export_bundle(self, file: str | PathLike[str]) -> Path:
+        """Write the chain into a new file, for `import_bundle` or `bundle check`.
+
+        Equal chains give equal bytes. What waits in the pool is in no block, and not
+        in it.
+
+        Raises:
+            BundleRefused: there is a file already, or it cannot be written.
+            NodeError: HISTORY_NOT_KEPT, blocks were pruned.
+        """
+        from node.runtime.bundle import new_bundle  # noqa: PLC0415 - few want one
+
+        path = check_path("file", file)
+        with new_bundle(path) as write:
+            for part in self.api.export_bundle():
+                write(part)
+        return path
+
+    def import_bundle(self, file: str | PathLike[str]) -> Header:
+        """Execute a bundle's blocks, each of which must be what it says; the head.
+
+        Raises:
+            BundleRefused: the file is no whole bundle of the chain's genesis, or more
+                than time passed there: nothing happened. Or executing it gives
+                something else: the chain stands at genesis.
+        """
+        from node.runtime.bundle import open_parts  # noqa: PLC0415
+
+        path = check_path("file", file)
+        try:
+            with open_parts(path) as parts:
+                head = self.api.import_bundle(parts)
+        except NodeError as error:
+            raise told_as_refusal(error) from None
+        return read_header(head)
 
     def snapshot(self) -> "_Snapshot":
         """The present, to return to; leaving it as a context manager returns."""

@@ -5,8 +5,8 @@ actors need not know which they have. Imports neither.
 """
 
 from node.chain.block import Receipt
+from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.errors import InvalidTransaction
-from node.runtime.bundle_errors import BundleFault, BundleRefused
 
 __all__ = [
     "BundleFault",

@@ -25,6 +25,9 @@ __all__ = ["CALL_SECONDS", "EventFilter", "TimerFilter", "TimerQuery"]
 CALL_SECONDS = 30.0
 """Deadline of a call unless the caller gives another."""
 
+BUNDLE_SECONDS = 3_600.0
+"""Of an import, which executes a whole chain."""
+
 EARLIER_BLOCKS_MAX = 64
 """That a resumed stream may name."""
 

@@ -9,7 +9,7 @@ from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.passage import AdvanceFault, AdvanceRefused, Passage
 from node.chain.timers.timer import Timer
 from node.client.errors import NodeError
-from node.client.failures import TransactionRefused
+from node.client.failures import BundleFault, BundleRefused, TransactionRefused
 from node.client.values import Mined
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
 from node.rpc.v1 import dev_pb2, timers_pb2, types_pb2
@@ -166,7 +166,7 @@ def _numbers(error: NodeError) -> dict[str, int | str]:
 
 def told_as_refusal(
     error: NodeError,
-) -> TransactionRefused | AdvanceRefused | NodeError:
+) -> TransactionRefused | AdvanceRefused | BundleRefused | NodeError:
     """A node's refusal as a chain in the process would raise it."""
     if error.reason in {fault.value for fault in TransactionFault}:
         fault = TransactionFault(error.reason)
@@ -176,4 +176,7 @@ def told_as_refusal(
     if error.reason in {fault.value for fault in AdvanceFault}:
         numbers = {k: v for k, v in _numbers(error).items() if isinstance(v, int)}
         return AdvanceRefused(AdvanceFault(error.reason), error.message, **numbers)
+    if error.reason in {fault.value for fault in BundleFault}:
+        counts = {k: v for k, v in _numbers(error).items() if isinstance(v, int)}
+        return BundleRefused(BundleFault(error.reason), error.message, counts)
     return error

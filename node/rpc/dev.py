@@ -1,12 +1,14 @@
 """DevService: what only a development chain does on request (D41)."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from typing_extensions import override
 
 from node.chain.advance import stop_height
 from node.chain.passage import Passage
 from node.rpc import convert, requests
+from node.rpc.bundles import Bundles
+from node.rpc.limits import RpcLimits
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, streams, tells
 from node.rpc.v1 import dev_pb2 as pb
@@ -29,8 +31,9 @@ PACE_MS_MAX = 3_600_000
 class Development(DevServiceServicer):
     """Serves `DevService` from a backend."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, limits: RpcLimits | None = None) -> None:
         self._backend = backend
+        self._bundles = Bundles(backend, limits or RpcLimits())
 
     @override
     @tells
@@ -118,6 +121,30 @@ class Development(DevServiceServicer):
             with self._backend.subscribe() as notices:  # which end when the node stops
                 async for _ in notices:
                     pass
+
+    @override
+    @streams
+    async def ExportBundle(
+        self,
+        request: pb.ExportBundleRequest,
+        context: Context[pb.ExportBundleRequest, pb.ExportBundleResponse],
+    ) -> AsyncGenerator[pb.ExportBundleResponse, None]:
+        """The whole chain, in parts of one file."""
+        async for data in self._bundles.export():
+            yield pb.ExportBundleResponse(data=data)
+
+    @override
+    @tells
+    async def ImportBundle(
+        self,
+        request_iterator: AsyncIterator[pb.ImportBundleRequest],
+        context: Context[
+            AsyncIterator[pb.ImportBundleRequest], pb.ImportBundleResponse
+        ],
+    ) -> pb.ImportBundleResponse:
+        """Fills an empty chain with a bundle's blocks."""
+        head = await self._bundles.take(request_iterator)
+        return pb.ImportBundleResponse(head=convert.show_header(head))
 
     @override
     @tells

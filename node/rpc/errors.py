@@ -13,6 +13,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
+from node.chain.bundle_errors import ADVICE, BundleFault, BundleRefused
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.passage import AdvanceFault, AdvanceRefused
 from node.primitives.merkle import ProofTooLarge
@@ -149,6 +150,21 @@ _MISSING: dict[Missing, _Row] = {
     ),
 }
 
+_BUNDLE_CODES: dict[BundleFault, grpc.StatusCode] = {
+    BundleFault.FOREIGN: _Code.FAILED_PRECONDITION,
+    BundleFault.NEWER: _Code.FAILED_PRECONDITION,
+    BundleFault.DAMAGED: _Code.INVALID_ARGUMENT,
+    BundleFault.DIFFERS: _Code.ABORTED,
+    BundleFault.TOO_LARGE: _Code.RESOURCE_EXHAUSTED,
+    BundleFault.NOT_EMPTY: _Code.FAILED_PRECONDITION,
+    BundleFault.FILE_UNUSABLE: _Code.UNAVAILABLE,
+}
+"""All but what only happens where a caller's file is."""
+
+_BUNDLES: dict[BundleFault, _Row] = {
+    fault: _Row(code, ADVICE[fault]) for fault, code in _BUNDLE_CODES.items()
+}
+
 _OTHERS: dict[str, _Row] = {
     "INVALID_ARGUMENT": _Row(_Code.INVALID_ARGUMENT, "correct this field"),
     "INVALID_PAGE_TOKEN": _Row(
@@ -236,6 +252,10 @@ def refusal_of(error: Exception) -> Refusal:
             numbers = {name: str(number) for name, number in error.numbers.items()}
             row = _FAULTS[error.fault]
             return _told(row, error.fault.value, str(error), numbers)
+        case BundleRefused():
+            row = _BUNDLES[error.fault]
+            numbers = _numbers(**error.numbers)
+            return Refusal(row.code, error.fault.value, str(error), numbers)
         case NotFound():
             row, sought = _MISSING[error.missing], error.sought.hex()
             return _told(row, error.missing.value, str(error), {"sought": sought})
@@ -292,5 +312,6 @@ def table() -> list[tuple[str, str, str]]:
     """(reason, status, what to do) of every refusal, by reason."""
     rows = {fault.value: row for fault, row in _FAULTS.items()}
     rows |= {missing.value: row for missing, row in _MISSING.items()}
+    rows |= {fault.value: row for fault, row in _BUNDLES.items()}
     rows |= _OTHERS
     return [(reason, row.code.name, row.advice) for reason, row in sorted(rows.items())]

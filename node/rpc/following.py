@@ -8,7 +8,8 @@ lies between, and no buffer grows while a long history is read. Rules:
   one told last is looked up; if it is no longer in the chain, a `Place` says from where
   it goes on: the latest of the blocks that the reader saw and that is in the chain, and
   genesis if none is known;
-* after a rewind that the engine announces, it goes on after the block that is named;
+* after a rewind that the engine announces, it goes on after the block that is named,
+  with the history again if there are blocks above it;
 * nothing that the store must keep for a reader is held while the reader is waited for.
 """
 
@@ -59,15 +60,16 @@ async def follow(
     last = start.after or Place(head.height, head.hash())
     while True:
         step = _next_step(backend, last, start, is_trace_wanted=is_trace_wanted)
-        if step is None:
-            break
-        last = _place_of(step)
-        yield step
-        await asyncio.sleep(0)  # others are served between two blocks of a history
-    # Nothing was awaited since the head was seen: the subscription begins after it.
-    async with aclosing(_live(backend, last)) as steps:
-        async for step in steps:
+        if step is not None:
+            last = _place_of(step)
             yield step
+            await asyncio.sleep(0)  # others are served between two blocks of a history
+            continue
+        # Nothing was awaited since the head was seen: the subscription begins after it.
+        async with aclosing(_live(backend, last)) as steps:
+            async for step in steps:
+                last = _place_of(step)
+                yield step
 
 
 def _next_step(
@@ -95,11 +97,15 @@ def _place_of(step: Step) -> Place:
 
 
 async def _live(backend: Backend, last: Place) -> AsyncGenerator[Step, None]:
+    """Steps as they are announced, until there is history above a place again."""
     with backend.subscribe() as notices:
         async for notice in notices:
             if isinstance(notice, RewindNotice):
                 last = Place(notice.header.height, notice.block_hash)
                 yield last
+                snapshot = backend.state.snapshot
+                if is_in_chain(snapshot, last.height, last.block_hash):
+                    return  # an import brings blocks that are announced to nobody
             else:
                 header = notice.block.header
                 assert header.height > last.height, "announced before visible"

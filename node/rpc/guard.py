@@ -58,7 +58,13 @@ class Guard:
                 handler.request_deserializer,
                 handler.response_serializer,
             )
-        assert handler.unary_stream is not None, "no method takes a stream"
+        if handler.stream_unary is not None:
+            return grpc.stream_unary_rpc_method_handler(
+                self._bounded(name, cast("_Unary", handler.stream_unary)),
+                handler.request_deserializer,
+                handler.response_serializer,
+            )
+        assert handler.unary_stream is not None, "no method takes and gives a stream"
         return grpc.unary_stream_rpc_method_handler(
             self._counted(name, cast("_Stream", handler.unary_stream)),
             handler.request_deserializer,

@@ -16,6 +16,10 @@ class RpcLimits:
     """A transaction of 1.2 MB, and room."""
     response_bytes_max: int = 64 << 20
     """A full block's content; only GetBlock and streams come near."""
+    bundle_bytes_max: int = 1 << 30
+    """Of a bundle that is imported; it is kept in a temporary file meanwhile."""
+    imports_max: int = 2
+    """Bundles that are received at a time."""
     calls_max: int = 4_096
     """Calls in progress, streams included; more are refused at once."""
     streams_per_connection_max: int = 1_024

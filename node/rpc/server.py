@@ -42,7 +42,7 @@ class RpcServer:
         self.is_announced = False
         """Whether the services serve."""
         self._health = health.aio.HealthServicer()
-        self._services = late_services(backend, is_dev=is_dev)
+        self._services = late_services(backend, self._limits, is_dev=is_dev)
         self._register()
 
     def _register(self) -> None:

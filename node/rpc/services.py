@@ -15,6 +15,7 @@ from typing import TypeAlias, cast
 import grpc
 from typing_extensions import override
 
+from node.rpc.limits import RpcLimits
 from node.runtime.types import Backend
 
 __all__ = ["PACKAGE", "LateService", "late_reflection", "late_services", "load_all"]
@@ -84,7 +85,9 @@ async def load_all(services: Sequence[LateService]) -> None:
         await asyncio.sleep(0)
 
 
-def late_services(backend: Backend, *, is_dev: bool) -> list[LateService]:
+def late_services(
+    backend: Backend, limits: RpcLimits, *, is_dev: bool
+) -> list[LateService]:
     """All services of a backend; `DevService` only where there is development."""
     adds: dict[str, _Add] = {
         "TransactionService": lambda server: _transactions(
@@ -95,7 +98,7 @@ def late_services(backend: Backend, *, is_dev: bool) -> list[LateService]:
         "StreamService": lambda server: _streams(server, backend),
     }
     if is_dev:
-        adds["DevService"] = lambda server: _development(server, backend)
+        adds["DevService"] = lambda server: _development(server, backend, limits)
     return [LateService(f"{PACKAGE}.{name}", add) for name, add in adds.items()]
 
 
@@ -145,8 +148,9 @@ def _streams(server: grpc.aio.Server, backend: Backend) -> None:
     generated.add_StreamServiceServicer_to_server(Streams(backend), server)
 
 
-def _development(server: grpc.aio.Server, backend: Backend) -> None:
+def _development(server: grpc.aio.Server, backend: Backend, limits: RpcLimits) -> None:
     from node.rpc.dev import Development  # noqa: PLC0415 - see the top
     from node.rpc.v1 import dev_pb2_grpc as generated  # noqa: PLC0415
 
-    generated.add_DevServiceServicer_to_server(Development(backend), server)
+    service = Development(backend, limits)
+    generated.add_DevServiceServicer_to_server(service, server)

@@ -18,26 +18,28 @@ Rules: nothing of a bundle is believed before it was read to its end.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from node import history
 from node.chain.block import Header, parse_header
+from node.chain.bundle_errors import BundleFault, BundleRefused, refuse_bundle
 from node.chain.genesis import Genesis, differing_fields
 from node.chain.params import ADDRESS_BYTES
 from node.chain.transition import BlockResult, State
 from node.primitives import codec
 from node.query.errors import HistoryNotKept
-from node.runtime.bundle_errors import BundleFault, BundleRefused, refuse_bundle
 from node.runtime.recordfile import (
     BUFFER_BYTES,
+    PART_BYTES,
     FileFault,
     FileKind,
     Packing,
     RecordReader,
-    write_file,
+    new_file,
 )
 from node.runtime.replay import (
     BLOCK_RECORDS,
@@ -54,12 +56,13 @@ __all__ = [
     "chain_not_empty",
     "check_bundle",
     "first_difference",
+    "new_bundle",
     "open_bundle",
+    "open_parts",
     "pack_chain",
     "pack_results",
     "replay_of",
     "require_same_genesis",
-    "write_bundle",
 ]
 
 
@@ -122,13 +125,13 @@ def _record(height: int, get: Callable[[bytes], bytes | None]) -> bytes:
     return codec.encode([get(key_of(height)) or b"" for key_of in BLOCK_RECORDS])
 
 
-def write_bundle(path: Path, parts: Iterator[bytes]) -> None:
-    """Write a bundle whose bytes come part by part; whole and on disk on return.
+def new_bundle(path: Path) -> AbstractContextManager[Callable[[bytes], object]]:
+    """Write a bundle whose bytes come part by part; whole when the context ends.
 
     Raises:
         BundleRefused: There is a file already, or it cannot be written.
     """
-    write_file(path, KIND, parts)
+    return new_file(path, KIND)
 
 
 # --- reading -------------------------------------------------------------------------
@@ -157,15 +160,29 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
     Raises:
         BundleRefused: It is none, of a newer version, cut, altered, or unreadable.
     """
+    with _opened(path) as file:
+        yield check_bundle(file, str(path))
+
+
+@contextmanager
+def open_parts(path: Path) -> Iterator[Iterator[bytes]]:
+    """The bytes of a file, to be sent to whoever reads and refuses it.
+
+    Raises:
+        BundleRefused: It cannot be read.
+    """
+    with _opened(path) as file:
+        yield iter(partial(file.read, PART_BYTES), b"")
+
+
+def _opened(path: Path) -> BinaryIO:
     try:
-        file = path.open("rb", buffering=BUFFER_BYTES)
+        return path.open("rb", buffering=BUFFER_BYTES)
     except OSError as error:
         raise refuse_bundle(
             BundleFault.FILE_UNUSABLE,
             f"{path} cannot be read: {error.strerror or error}",
         ) from error
-    with file:
-        yield check_bundle(file, str(path))
 
 
 def check_bundle(file: BinaryIO, name: str) -> Bundle:

@@ -23,10 +23,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from node.chain.block import Header
-from node.chain.errors import InvalidTransaction, TransactionFault
+from node.chain.errors import InvalidTransaction
 from node.chain.genesis import Genesis
 from node.chain.mailbox import is_any_pending
 from node.chain.transaction import (
@@ -53,6 +53,7 @@ from node.runtime.production import (
     EngineParts,
     EngineSettings,
     dev_transaction,
+    left_out,
     make_block,
     note_block,
     refuse_dev,
@@ -71,8 +72,11 @@ from node.runtime.types import (
     TransactionOutcome,
     UnknownTransaction,
 )
-from node.state.snapshots import NamedSnapshot, SnapshotRefused, UnknownSnapshot
+from node.state.snapshots import NamedSnapshot
 from node.state.store import WriteSet
+
+if TYPE_CHECKING:
+    from node.runtime.bundle import Bundle
 
 __all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
 
@@ -252,6 +256,23 @@ class Engine:
         """Go back to a named snapshot: see `Backend`."""
         return await self._between_blocks(lambda: self._revert(name))
 
+    async def import_bundle(self, bundle: "Bundle") -> Header:
+        """Fill the empty chain with a bundle's blocks: see `Backend`."""
+        return await self._between_blocks(lambda: self._fill(bundle))
+
+    async def _fill(self, bundle: "Bundle") -> Header:
+        from node.runtime.filling import Filling  # noqa: PLC0415 - few want one
+
+        keep, waiting = self._chain.keep_blocks, len(self._pool)
+        filling = Filling(self._parts.store, self._genesis, bundle, keep)
+        filled = await filling.run(
+            self._parts.worker, waiting, lambda: self.is_stopping
+        )
+        head = self._go_back(filled.rewound, "bundle_imported")
+        if filled.refusal is not None:
+            raise filled.refusal
+        return head
+
     async def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
         """All named snapshots, the oldest height first."""
         return await self.run_read(lambda _state: self._chain.list_snapshots())
@@ -291,12 +312,7 @@ class Engine:
 
     def _require_decided(self, transaction: Transaction) -> None:
         """Drop what the block that was made for it did not take, and say so."""
-        reason = InvalidTransaction(
-            TransactionFault.NONCE_GAP,
-            "earlier transactions of the proposer, by whom it was sent, cannot go into "
-            "a block: replace them",
-            {"nonce": transaction.body.nonce},
-        )
+        reason = left_out(transaction)
         self._note_dropped(self._pool.drop(transaction, reason))
 
     async def _between_blocks(self, action: Callable[[], Awaitable[Result]]) -> Result:
@@ -378,7 +394,7 @@ class Engine:
     async def _carry_out(self, order: Order) -> None:
         """The next part of an order, which keeps its place until it is done."""
         if isinstance(order, StoreOrder):
-            await self._carry_out_between_blocks(order)
+            await order.carry_out()
             return
         before = self._state.head.height
         candidates = self._pool.select(self._state, first=order.first)
@@ -389,16 +405,6 @@ class Engine:
         order.blocks_left -= self._state.head.height - before
         if (order.is_one or not order.blocks_left) and not order.done.done():
             order.done.set_result(result)
-
-    async def _carry_out_between_blocks(self, order: StoreOrder) -> None:
-        try:
-            result = await order.action()
-        except (SnapshotRefused, UnknownSnapshot) as refusal:
-            if not order.done.done():
-                order.done.set_exception(refusal)
-        else:
-            if not order.done.done():
-                order.done.set_result(result)
 
     async def _reset(self) -> Header:
         genesis, store, before = self._genesis, self._parts.store, self._state
@@ -426,8 +432,9 @@ class Engine:
             self._admit_again(transaction)
         for transaction_id in undone:
             self._ledger.note(Reverted(transaction_id))
-        head = self._state.head
-        self._feed.publish(RewindNotice(head, head.hash()))
+        self._ledger.forget_committed(self._state.snapshot)
+        head, place = self._state.head, rewound.place or self._state.head
+        self._feed.publish(RewindNotice(place, place.hash()))
         self._parts.log.info(event, height=head.height, hash=head.hash().hex())
         return head
 

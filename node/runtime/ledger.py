@@ -9,6 +9,7 @@ from itertools import islice
 
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult
+from node.history import load_transaction_location
 from node.primitives.types import Hash32
 from node.query import committed_in
 from node.runtime.types import (
@@ -44,6 +45,12 @@ class Ledger:
     def forget(self, transaction_id: Hash32) -> None:
         """The transaction was admitted again."""
         self._outcomes.pop(transaction_id, None)
+
+    def forget_committed(self, snapshot: Snapshot) -> None:
+        """Forget what was said of transactions that are in the chain after all."""
+        for transaction_id in tuple(self._outcomes):
+            if load_transaction_location(snapshot, transaction_id) is not None:
+                del self._outcomes[transaction_id]
 
     def displace(self, outcome: Dropped) -> None:
         """A transaction left the pool, but the block in hand may yet hold it."""

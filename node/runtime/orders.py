@@ -8,12 +8,19 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final
 
+from node.chain.bundle_errors import BundleRefused
 from node.chain.transition import BlockResult
 from node.primitives.types import Address
 from node.runtime.types import NodeStopping
+from node.state.snapshots import SnapshotRefused, UnknownSnapshot
 
 __all__ = ["MineOrder", "Order", "Orders", "StoreOrder"]
+
+
+_REFUSALS: Final = (BundleRefused, NodeStopping, SnapshotRefused, UnknownSnapshot)
+"""What an order between two blocks may end with; anything else is a defect."""
 
 
 @dataclass(slots=True)
@@ -35,6 +42,17 @@ class StoreOrder:
 
     action: Callable[[], Awaitable[object]]
     done: asyncio.Future[object]
+
+    async def carry_out(self) -> None:
+        """Do it, and tell who waits what came of it."""
+        try:
+            result = await self.action()
+        except _REFUSALS as refusal:
+            if not self.done.done():
+                self.done.set_exception(refusal)
+        else:
+            if not self.done.done():
+                self.done.set_result(result)
 
 
 Order = MineOrder | StoreOrder

@@ -28,6 +28,7 @@ __all__ = [
     "EngineSettings",
     "Made",
     "dev_transaction",
+    "left_out",
     "make_block",
     "note_block",
     "refuse_dev",
@@ -123,6 +124,16 @@ def dev_transaction(state: State, nonce: int, instruction: DevInstruction) -> by
     free = Amount(0)
     body = Body(params.chain_id, nonce, 0, 0, free, free, free, free, instruction)
     return impersonate(body.encode(), params.proposer)
+
+
+def left_out(transaction: Transaction) -> InvalidTransaction:
+    """Why the block that was made for a development instruction did not take it."""
+    return InvalidTransaction(
+        TransactionFault.NONCE_GAP,
+        "earlier transactions of the proposer, by whom it was sent, cannot go into "
+        "a block: replace them",
+        {"nonce": transaction.body.nonce},
+    )
 
 
 def note_block(

@@ -17,7 +17,7 @@ refused before anybody acts on a record of it.
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -35,7 +35,7 @@ __all__ = [
     "FileKind",
     "Packing",
     "RecordReader",
-    "write_file",
+    "new_file",
 ]
 
 HEAD_BYTES_MAX = 1 << 20
@@ -127,11 +127,12 @@ class Packing:
         yield b"".join(waiting) + _END.pack(0, self.count)
 
 
-def write_file(path: Path, kind: FileKind, parts: Iterable[bytes]) -> None:
-    """Write a file that is not there yet; whole and on disk on return.
+@contextmanager
+def new_file(path: Path, kind: FileKind) -> Iterator[Callable[[bytes], object]]:
+    """Write a file that is not there yet; whole and on disk when the context ends.
 
     One that was begun and not finished lies beside it, under the same name with
-    `.partial`, and is replaced by the next.
+    `.partial`, and is replaced by the next; after an error nothing is left.
 
     Raises:
         Exception: The kind's refusal: there is a file already, or it cannot be written.
@@ -141,21 +142,18 @@ def write_file(path: Path, kind: FileKind, parts: Iterable[bytes]) -> None:
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("wb", buffering=BUFFER_BYTES) as file:
-            for part in parts:
-                file.write(part)
+            yield file.write
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
         _sync_folder(path.parent)
-    except OSError as error:
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         sentence = f"{path} cannot be written: {error.strerror or error}"
         raise kind.refusal(FileFault.UNUSABLE, sentence) from error
-    except BaseException:  # what was to be written did not come
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,6 +6,7 @@ Rules: on the worker. When a function here returns, what it did is on disk.
 from dataclasses import dataclass
 
 from node import history
+from node.chain.block import Header
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import Genesis
 from node.chain.transaction import Transaction, decode_transaction
@@ -30,8 +31,8 @@ class Rewound:
     """Ids of transactions whose blocks are no more."""
     waiting: tuple[Transaction, ...] = ()
     """What waited in the pool at that height."""
-    is_from_genesis: bool = False
-    """Whether blocks above genesis are others than before, or new."""
+    place: Header | None = None
+    """The block from which readers go on, if the chain has others above it."""
 
 
 def reset(

@@ -18,7 +18,7 @@ from node.runtime.recordfile import (
     FileKind,
     Packing,
     RecordReader,
-    write_file,
+    new_file,
 )
 from node.state import keys
 from node.state.store import Snapshot
@@ -76,7 +76,9 @@ def write_state_file(
         StateFileRefused: There is a file already, or it cannot be written.
     """
     packing = Packing(_KIND, (genesis.encode(), head), _records(snapshot))
-    write_file(path, _KIND, packing.parts())
+    with new_file(path, _KIND) as write:
+        for part in packing.parts():
+            write(part)
     return packing.count
 
 

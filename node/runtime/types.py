@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from node.chain.block import Block, Event, Header, Receipt
 from node.chain.errors import InvalidTransaction
@@ -22,6 +22,9 @@ from node.primitives.types import Address, Amount, Hash32, Height
 from node.query import Committed
 from node.runtime.choices import MiningMode
 from node.state.snapshots import NamedSnapshot
+
+if TYPE_CHECKING:
+    from node.runtime.bundle import Bundle
 
 __all__ = [
     "READS_WAITING_MAX",
@@ -88,7 +91,7 @@ class BlockNotice:
 
 @dataclass(frozen=True, slots=True)
 class RewindNotice:
-    """The chain was rewound (`Reset`): it goes on after this block."""
+    """The chain was rewound: it goes on after this block."""
 
     header: Header
     block_hash: Hash32
@@ -260,6 +263,16 @@ class Backend(Protocol):
 
     async def reset(self) -> Header:
         """Go back to genesis: state, history and pool; genesis' header."""
+        ...
+
+    async def import_bundle(self, bundle: "Bundle") -> Header:
+        """Make the blocks of a bundle the chain's; the new head, on disk on return.
+
+        Raises:
+            BundleRefused: It is of another genesis, or the chain is not empty: nothing
+                happened. Or executing it gives something else: the chain is back at
+                genesis.
+        """
         ...
 
     async def create_snapshot(self, name: str) -> NamedSnapshot:

@@ -12,11 +12,11 @@ from node.runtime.bundle import (
     Bundle,
     chain_not_empty,
     first_difference,
+    new_bundle,
     open_bundle,
     pack_results,
     replay_of,
     require_same_genesis,
-    write_bundle,
 )
 from node.runtime.replay import Differs
 from node.state.store import Snapshot
@@ -32,7 +32,9 @@ def export(path: Path, genesis: Genesis, results: list[BlockResult]) -> None:
     Raises:
         BundleRefused: There is a file already, or it cannot be written.
     """
-    write_bundle(path, pack_results(genesis, results).parts())
+    with new_bundle(path) as write:
+        for part in pack_results(genesis, results).parts():
+            write(part)
 
 
 @contextmanager

@@ -9,7 +9,9 @@ a test must not do to others (close the chain, leave threads behind) fails that 
 """
 
 import json
+import re
 import threading
+import zlib
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -30,6 +32,8 @@ _MARK = (
 _SECTION = "devnet"
 _PROFILE = "cowboy_devnet_profile"
 _CHAINS = ("devnet", "devnet_client")
+_NAME_LENGTH = 120
+"""Of a file: the end of a test's name, where its parameters are."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +43,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write cycles and cells by line of all actors that fixture `devnet` "
         "executed: FILE for speedscope, and a report beside it (.txt)",
+    )
+    parser.getgroup("cowboy-devnet").addoption(
+        "--devnet-bundle",
+        metavar="FOLDER",
+        help="write the whole chain of each test that fails into a file in FOLDER, "
+        "which `cowboy-devnet bundle check` executes again",
     )
 
 
@@ -181,7 +191,30 @@ def pytest_runtest_makereport(
             if chain is not None:
                 from node.testing.telling import tell_chain  # noqa: PLC0415
 
-                report.sections.append(
-                    (f"{_SECTION}: {name}", tell_chain(cast("Chain", chain)))
-                )
+                told = tell_chain(cast("Chain", chain))
+                report.sections.append((f"{_SECTION}: {name}", told))
+                folder = item.config.getoption("--devnet-bundle")
+                if folder is not None:
+                    told = _write_bundle(cast("Chain", chain), folder, item, name)
+                    report.sections.append((f"{_SECTION} bundle: {name}", told))
     return report
+
+
+def _write_bundle(chain: "Chain", folder: str, item: pytest.Item, name: str) -> str:
+    """Where the chain of a failed test is now; one that an earlier run left goes."""
+    number = zlib.crc32(
+        item.nodeid.encode()
+    )  # names of tests differ in more than words
+    words = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-")[-_NAME_LENGTH:]
+    path = Path(folder).absolute() / f"{words}-{number:08x}-{name}.bundle"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        chain.export_bundle(path)
+    except Exception as error:  # noqa: BLE001 - the test's own failure matters more
+        return f"no bundle could be written to {path}: {error}"
+    return (
+        f"the whole chain is in {path}\n"
+        f"execute it again: cowboy-devnet bundle check {path}\n"
+        f"or look into it: Devnet.from_bundle({str(path)!r})"
+    )

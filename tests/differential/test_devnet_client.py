@@ -14,6 +14,7 @@ from node.chain.passage import AdvanceFault, AdvanceRefused
 from node.chain.transaction import Transfer
 from node.client import (
     Actor,
+    BundleRefused,
     Chain,
     ChainClosed,
     Client,
@@ -23,6 +24,7 @@ from node.client import (
     TransactionRefused,
     Wallet,
 )
+from node.client.failures import BundleFault
 from node.testing import Devnet
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -276,6 +278,65 @@ def test_snapshots_nest_and_serve_again(chain):
     assert repr(outer) == "<snapshot of height 0>"
 
 
+def test_a_chain_goes_into_a_bundle_and_comes_out_of_it(chain, alice, tmp_path):
+    """The same file on both, also of the other one's chain."""
+    clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    chain.set_balance(bytes(19) + b"\x07", "2 CBY")
+    chain.advance(blocks=500)
+    file = tmp_path / "chain.bundle"
+    assert chain.export_bundle(file) == file
+    with pytest.raises(BundleRefused, match=r"chain\.bundle exists already") as told:
+        chain.export_bundle(str(file))
+    assert told.value.fault is BundleFault.FILE_EXISTS
+    with pytest.raises(BundleRefused, match=r"is not empty.*reset it") as told:
+        chain.import_bundle(file)
+    assert told.value.numbers == {"height": 502, "waiting": 0, "snapshots": 0}
+    with Devnet() as other:
+        assert other.import_bundle(file) == chain.head
+        assert other.receipts() == chain.receipts()
+        assert other.timers() == chain.timers()
+        assert other.actor(clock).storage == clock.storage
+        again = other.export_bundle(tmp_path / "again")
+    assert again.read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda data: data[:-1], BundleFault.DAMAGED),
+        (lambda data: data[:200] + b"\0" + data[201:], BundleFault.DAMAGED),
+        (lambda data: b"PK" + data, BundleFault.FOREIGN),
+        (lambda data: data.replace(b"bundle 1", b"bundle 2", 1), BundleFault.NEWER),
+    ],
+)
+def test_what_is_no_whole_bundle_is_refused(chain, tmp_path, change, fault):
+    file, broken = tmp_path / "file", tmp_path / "broken"
+    with Devnet() as other:
+        other.fund(bytes(20), 5)
+        head = other.head
+        other.export_bundle(file)
+    broken.write_bytes(change(file.read_bytes()))
+    chain.mine(2)
+    with pytest.raises(BundleRefused) as told:
+        chain.import_bundle(broken)
+    assert told.value.fault is fault
+    assert chain.height == 2, "nothing happened"
+    with pytest.raises(BundleRefused, match="cannot be read: No such file") as told:
+        chain.import_bundle(tmp_path / "nowhere")
+    assert told.value.fault is BundleFault.FILE_UNUSABLE
+    assert chain.import_bundle(file) == head == chain.head
+    assert chain.mine().header.height == 2
+
+
+def test_the_bundle_of_another_genesis_is_refused(chain, tmp_path):
+    file = tmp_path / "file"
+    with Devnet(chain_id=7) as other:
+        other.export_bundle(file)
+    with pytest.raises(BundleRefused, match="they differ in: chain_id: ") as told:
+        chain.import_bundle(file)
+    assert told.value.fault is BundleFault.FOREIGN
+
+
 def test_the_same_acts_have_the_same_receipts_on_both(client):
     """The chain of a node and the one in this process are the same core."""
 
@@ -340,6 +401,7 @@ COUNTS = (0, -1, 1.5, None, "1", True, 2**64)
 TEXTS = (None, 5, b"text", ["text"], "\ud800")
 BYTES = (None, 5, "text", bytearray(b"x"), [1])
 IDS = (None, 5, "0x00", b"", bytes(65))
+PATHS = (None, 5, b"file", "", "a\0b", ["file"], "\ud800")
 TO = bytes(20)
 
 BAD = {
@@ -384,6 +446,8 @@ BAD = {
     "unknown field": (
         "max_fee", (5,), lambda c, bad: c.submit(Transfer(TO, 1), max_fee=bad),
     ),
+    "export_bundle": ("file", PATHS, lambda chain, bad: chain.export_bundle(bad)),
+    "import_bundle": ("file", PATHS, lambda chain, bad: chain.import_bundle(bad)),
     "call": (
         "handler", TEXTS, lambda c, bad: Actor(c, TO, "").call(bad),
     ),

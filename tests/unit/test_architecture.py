@@ -32,7 +32,8 @@ ENTRY_POINTS = (
     "node.client",
     "node.primitives.proof",  # for whoever holds a state root and a proof
     "node.testing",
-    "node.testing.plugin",  # pytest's entry point
+    "node.testing.entry",  # pytest's entry point
+    "node.testing.plugin",
     "pvm",
     "pvm.testing",
 )

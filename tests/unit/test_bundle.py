@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from node import history
+from node.chain.bundle_errors import ADVICE, BundleFault
 from node.chain.transaction import Transfer
 from node.cli import main
 from node.config import genesis_folder
@@ -17,12 +18,11 @@ from node.runtime.bundle import (
     KIND,
     check_bundle,
     first_difference,
+    new_bundle,
     open_bundle,
     pack_chain,
     replay_of,
-    write_bundle,
 )
-from node.runtime.bundle_errors import ADVICE, BundleFault
 from node.runtime.recordfile import FileFault, Packing
 from node.runtime.replay import Differs, begin, into
 from node.state import keys
@@ -258,6 +258,12 @@ def test_every_fault_of_a_file_is_one_of_a_bundle():
     for fault in FileFault:
         assert isinstance(KIND.refusal(fault, "it is so"), BundleRefused)
     assert set(ADVICE) == set(BundleFault)
+
+
+def write_bundle(path, parts):
+    with new_bundle(path) as write:
+        for part in parts:
+            write(part)
 
 
 def test_a_file_that_exists_is_not_overwritten(tmp_path):

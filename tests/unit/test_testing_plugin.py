@@ -127,6 +127,70 @@ def test_after_it(devnet):
     result.stdout.fnmatch_lines(["*DevnetClosed: this chain was closed*"])
 
 
+def test_a_failed_test_leaves_its_chain_in_a_bundle(run, pytester):
+    """And the report names the file; one of an earlier run is replaced."""
+    suite = """
+@pytest.mark.parametrize("text", ["a/b", "a-b"])
+def test_that_fails(devnet, text):
+    devnet.deploy(SOURCE, value="5 CBY")
+    devnet.advance(blocks=50)
+    assert False, text
+
+def test_that_passes(devnet):
+    devnet.mine()
+"""
+    for _ in range(2):
+        result = run(suite, "--devnet-bundle", "kept/here")
+        result.assert_outcomes(failed=2, passed=1)
+    folder = pytester.path / "kept" / "here"
+    files = sorted(folder.iterdir())
+    assert len(files) == 2
+    result.stdout.fnmatch_lines_random(
+        line
+        for file in files
+        for line in (
+            f"the whole chain is in {file}",
+            f"execute it again: cowboy-devnet bundle check {file}",
+            f"or look into it: Devnet.from_bundle('{file}')",
+        )
+    )
+    for file in files:
+        assert file.name.startswith("test_a_failed_test_leaves")
+        with Devnet.from_bundle(file) as chain:
+            assert chain.height == 51
+            assert chain.timers()[0].height == 61
+    result = run(suite)
+    result.stdout.no_fnmatch_line("*the whole chain is in*")
+
+
+def test_a_bundle_that_cannot_be_written_hides_no_failure(run, pytester):
+    (pytester.path / "file").write_text("no folder")
+    result = run(
+        """
+def test_that_fails(devnet):
+    assert devnet.height == 7
+""",
+        "--devnet-bundle",
+        "file",
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*assert 0 == 7", "no bundle could be written to *"])
+
+
+def test_the_plugin_is_loaded_once_however_it_is_asked_for(pytester, monkeypatch):
+    """As the entry point, by its name, or both: pytest itself refuses a second one."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile("def test_one(devnet):\n    devnet.mine()\n")
+    entry, plugin = "node.testing.entry", "node.testing.plugin"
+    for names in ([entry], [plugin], [entry, plugin], [plugin, entry]):
+        words = [word for name in names for word in ("-p", name)]
+        # Run after run in one process: they share nothing.
+        pytester.runpytest_inprocess(*words).assert_outcomes(passed=1)
+    pytester.makeconftest("pytest_plugins = ['node.testing.plugin']\n")
+    result = pytester.runpytest_inprocess("-p", "node.testing.entry")
+    result.assert_outcomes(passed=1)
+
+
 def test_a_real_node_is_there_when_it_is_asked_for(run):
     """On a free port, at genesis in each test, or with a genesis of the test's own."""
     result = run("""

@@ -88,7 +88,7 @@ def test_it_gives_the_command(wheel):
     points.read_string(read(wheel, ".dist-info/entry_points.txt"))
     assert {section: dict(points[section]) for section in points.sections()} == {
         "console_scripts": {"cowboy-devnet": "node.cli:main"},
-        "pytest11": {"cowboy_devnet": "node.testing.plugin"},
+        "pytest11": {"cowboy_devnet": "node.testing.entry"},
     }
 
 

@@ -66,6 +66,16 @@ class DevServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeResponse.FromString,
                 _registered_method=True)
+        self.ExportBundle = channel.unary_stream(
+                '/cowboy.devnet.v1.DevService/ExportBundle',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ExportBundleRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.ExportBundleResponse.FromString,
+                _registered_method=True)
+        self.ImportBundle = channel.stream_unary(
+                '/cowboy.devnet.v1.DevService/ImportBundle',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ImportBundleRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.ImportBundleResponse.FromString,
+                _registered_method=True)
         self.Reset = channel.unary_unary(
                 '/cowboy.devnet.v1.DevService/Reset',
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ResetRequest.SerializeToString,
@@ -142,6 +152,24 @@ class DevServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExportBundle(self, request, context):
+        """The whole chain up to the head, as the bytes of one file in parts of up to 1 MiB:
+        equal chains give equal bytes. What waits in the pool is not in it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ImportBundle(self, request_iterator, context):
+        """Fills an empty chain with the blocks of such a file, sent in parts of any size up to
+        1 MiB. Each is executed and must be what the file says; all of them are there when
+        it answers, or none. Empty is a chain in which only time passed: that is taken back,
+        and streams say `reverted`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Reset(self, request, context):
         """Back to genesis: state, history and pool. Streams say `reverted`.
         """
@@ -210,6 +238,16 @@ def add_DevServiceServicer_to_server(servicer, server):
                     servicer.HoldTime,
                     request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeResponse.SerializeToString,
+            ),
+            'ExportBundle': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportBundle,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.ExportBundleRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ExportBundleResponse.SerializeToString,
+            ),
+            'ImportBundle': grpc.stream_unary_rpc_method_handler(
+                    servicer.ImportBundle,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.ImportBundleRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.ImportBundleResponse.SerializeToString,
             ),
             'Reset': grpc.unary_unary_rpc_method_handler(
                     servicer.Reset,
@@ -401,6 +439,60 @@ class DevService:
             '/cowboy.devnet.v1.DevService/HoldTime',
             node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportBundle(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/ExportBundle',
+            node_dot_rpc_dot_v1_dot_dev__pb2.ExportBundleRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.ExportBundleResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ImportBundle(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/cowboy.devnet.v1.DevService/ImportBundle',
+            node_dot_rpc_dot_v1_dot_dev__pb2.ImportBundleRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.ImportBundleResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -51,6 +51,16 @@ class DevServiceStub:
     time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
     goes on. A caller that dies lets go.
     """
+    ExportBundle: _grpc.UnaryStreamMultiCallable[_dev_pb2.ExportBundleRequest, _dev_pb2.ExportBundleResponse]
+    """The whole chain up to the head, as the bytes of one file in parts of up to 1 MiB:
+    equal chains give equal bytes. What waits in the pool is not in it.
+    """
+    ImportBundle: _grpc.StreamUnaryMultiCallable[_dev_pb2.ImportBundleRequest, _dev_pb2.ImportBundleResponse]
+    """Fills an empty chain with the blocks of such a file, sent in parts of any size up to
+    1 MiB. Each is executed and must be what the file says; all of them are there when
+    it answers, or none. Empty is a chain in which only time passed: that is taken back,
+    and streams say `reverted`.
+    """
     Reset: _grpc.UnaryUnaryMultiCallable[_dev_pb2.ResetRequest, _dev_pb2.ResetResponse]
     """Back to genesis: state, history and pool. Streams say `reverted`."""
     CreateSnapshot: _grpc.UnaryUnaryMultiCallable[_dev_pb2.CreateSnapshotRequest, _dev_pb2.CreateSnapshotResponse]
@@ -87,6 +97,16 @@ class DevServiceAsyncStub(DevServiceStub):
     """Time stands still while any caller keeps one open: no block is made that only lets
     time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
     goes on. A caller that dies lets go.
+    """
+    ExportBundle: _aio.UnaryStreamMultiCallable[_dev_pb2.ExportBundleRequest, _dev_pb2.ExportBundleResponse]  # type: ignore[assignment]
+    """The whole chain up to the head, as the bytes of one file in parts of up to 1 MiB:
+    equal chains give equal bytes. What waits in the pool is not in it.
+    """
+    ImportBundle: _aio.StreamUnaryMultiCallable[_dev_pb2.ImportBundleRequest, _dev_pb2.ImportBundleResponse]  # type: ignore[assignment]
+    """Fills an empty chain with the blocks of such a file, sent in parts of any size up to
+    1 MiB. Each is executed and must be what the file says; all of them are there when
+    it answers, or none. Empty is a chain in which only time passed: that is taken back,
+    and streams say `reverted`.
     """
     Reset: _aio.UnaryUnaryMultiCallable[_dev_pb2.ResetRequest, _dev_pb2.ResetResponse]  # type: ignore[assignment]
     """Back to genesis: state, history and pool. Streams say `reverted`."""
@@ -157,6 +177,28 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         """Time stands still while any caller keeps one open: no block is made that only lets
         time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
         goes on. A caller that dies lets go.
+        """
+
+    @_abc_1.abstractmethod
+    def ExportBundle(
+        self,
+        request: _dev_pb2.ExportBundleRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_dev_pb2.ExportBundleResponse], _abc.AsyncIterator[_dev_pb2.ExportBundleResponse]]:
+        """The whole chain up to the head, as the bytes of one file in parts of up to 1 MiB:
+        equal chains give equal bytes. What waits in the pool is not in it.
+        """
+
+    @_abc_1.abstractmethod
+    def ImportBundle(
+        self,
+        request_iterator: _MaybeAsyncIterator[_dev_pb2.ImportBundleRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_dev_pb2.ImportBundleResponse, _abc.Awaitable[_dev_pb2.ImportBundleResponse]]:
+        """Fills an empty chain with the blocks of such a file, sent in parts of any size up to
+        1 MiB. Each is executed and must be what the file says; all of them are there when
+        it answers, or none. Empty is a chain in which only time passed: that is taken back,
+        and streams say `reverted`.
         """
 
     @_abc_1.abstractmethod

@@ -24,8 +24,8 @@ ADVICE: Final[Mapping[BundleFault, str]] = {
     BundleFault.FILE_EXISTS: "give another name",
     BundleFault.FILE_UNUSABLE: "look at its path and its permissions",
     BundleFault.FOREIGN: (
-        "give a bundle, to a chain of the genesis that `bundle check --genesis-to` "
-        "writes"
+        "give a bundle to a chain of its genesis, which `bundle check --genesis-to "
+        "FILE` writes for `start --genesis FILE`"
     ),
     BundleFault.NEWER: "use the version of cowboy-devnet that wrote it, or a later one",
     BundleFault.DAMAGED: "export it again, or restore a copy",

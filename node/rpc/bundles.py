@@ -1,0 +1,118 @@
+"""Bundles on the wire: a file in parts, out of a chain and into one.
+
+Rules: parts are bounded, so is the whole of what comes, and how many come at a time.
+What comes goes into a file without a name, which is gone with the process; nothing of
+it reaches the chain before it was read to its end.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import ExitStack
+from functools import partial
+from typing import BinaryIO, cast
+
+from node.chain.block import Header
+from node.chain.bundle_errors import BundleFault, refuse_bundle
+from node.rpc.limits import RpcLimits
+from node.rpc.requests import InvalidRequest
+from node.rpc.v1 import dev_pb2 as pb
+from node.runtime.bundle import check_bundle, pack_chain
+from node.runtime.types import Backend, TooManyReads
+
+__all__ = ["PART_BYTES_MAX", "Bundles"]
+
+PART_BYTES_MAX = 1 << 20
+"""Of one message: half of what a server takes before it decodes."""
+
+_NAME = "the bundle"
+
+
+class Bundles:
+    """What a service does with bundles."""
+
+    __slots__ = ("_backend", "_coming", "_limits")
+
+    def __init__(self, backend: Backend, limits: RpcLimits) -> None:
+        self._backend = backend
+        self._limits = limits
+        self._coming = 0
+
+    async def export(self) -> AsyncGenerator[bytes, None]:
+        """The chain up to the head, part by part; later blocks change nothing of it.
+
+        Raises:
+            HistoryNotKept: Blocks were pruned, or the chain began with a state file.
+        """
+        state = self._backend.state
+        for part in pack_chain(state.snapshot, state.head).parts():
+            for piece in _pieces(part):
+                yield piece
+                await asyncio.sleep(0)  # others are served between two parts
+
+    async def take(self, requests: AsyncIterator[pb.ImportBundleRequest]) -> Header:
+        """Fill the chain with what comes; the new head.
+
+        Whoever goes away once all has come does not stop it.
+
+        Raises:
+            BundleRefused: See `Backend.import_bundle`; or it is too large.
+            TooManyReads: Others come already.
+        """
+        if self._coming >= self._limits.imports_max:
+            raise TooManyReads(f"{self._coming} bundles are being imported")
+        with ExitStack() as ending:
+            self._coming += 1
+            ending.callback(self._forget)
+            opened = ending.enter_context(
+                tempfile.TemporaryFile(prefix="cowboy-bundle-")
+            )
+            file = cast("BinaryIO", opened)
+            await self._receive(requests, file)
+            bundle = await asyncio.to_thread(check_bundle, file, _NAME)
+            work = asyncio.create_task(self._backend.import_bundle(bundle))
+            work.add_done_callback(partial(_end, ending.pop_all()))
+        return await asyncio.shield(work)
+
+    def _forget(self) -> None:
+        self._coming -= 1
+
+    async def _receive(
+        self, requests: AsyncIterator[pb.ImportBundleRequest], file: BinaryIO
+    ) -> None:
+        size, most = 0, self._limits.bundle_bytes_max
+        async for request in requests:
+            if len(request.data) > PART_BYTES_MAX:
+                raise InvalidRequest("data", f"has at most {PART_BYTES_MAX} bytes")
+            size += len(request.data)
+            if size > most:
+                raise refuse_bundle(
+                    BundleFault.TOO_LARGE,
+                    f"the bundle has more than {most} bytes",
+                    size=size,
+                    max=most,
+                )
+            _write(file, request.data)
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    try:
+        file.write(data)
+        file.flush()
+    except OSError as error:
+        raise refuse_bundle(
+            BundleFault.FILE_UNUSABLE,
+            f"a temporary file cannot be written: {error.strerror or error}",
+        ) from error
+
+
+def _end(ending: ExitStack, work: asyncio.Task[Header]) -> None:
+    """Release what an import needed; if nobody waits for it, nobody is told."""
+    ending.close()
+    if not work.cancelled():
+        work.exception()
+
+
+def _pieces(part: bytes) -> Iterator[bytes]:
+    for begin in range(0, len(part), PART_BYTES_MAX):
+        yield part[begin : begin + PART_BYTES_MAX]
