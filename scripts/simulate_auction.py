@@ -1,49 +1,58 @@
 """Answer CIP-1 §16's questions with simulations; write docs/auction-simulation.md.
 
-    python scripts/simulate_auction.py [--only NAME …] [--jobs N] [--blocks N]
+    python scripts/simulate_auction.py [--jobs N] [--check]
+    python scripts/simulate_auction.py --only NAME … [--blocks N] [--results FOLDER]
 
-Every scenario is a chain of 10,000 blocks, in a process of its own; some twenty
-minutes of one core. Same code, same bytes, on every machine: what was simulated, the
-tables and the pictures.
+Every scenario is a chain of 10,000 blocks, in a process of its own; together some
+twenty minutes of one core. Same code, same bytes, on every machine: what was
+simulated, the tables and the pictures. With `--check` nothing is written, and a page
+or picture that differs makes the exit code 1; with `--only` scenarios are simulated
+and the page is left alone; with `--draw` it is written from records that were kept.
 """
 
 import argparse
-import json
 import os
+import re
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, replace
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
+from simulating.answers import PICTURES, TABLES
+from simulating.figures import Records, total_fires
+from simulating.gathering import read_record, write_record
 from simulating.scenarios import BLOCKS, Scenario, scenarios
 from simulating.world import simulate
 
 ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGE = DOCS / "auction-simulation.md"
 RESULTS = ROOT / "build" / "auction-simulation"
+_TABLE = re.compile(
+    r"(?<=<!-- )(?!end )(?P<name>[a-z ]+) -->\n.*?(?=<!-- end -->)", re.DOTALL
+)
 
 
 def live_through(scenario: Scenario) -> tuple[str, str, float]:
-    """Name, record as JSON, seconds of the processor."""
+    """Name, record, seconds of the processor."""
     began = time.process_time()
     record = simulate(scenario)
-    spent = time.process_time() - began
-    return scenario.name, json.dumps(asdict(record), separators=(",", ":")), spent
+    return scenario.name, write_record(record), time.process_time() - began
 
 
 def run(wanted: list[Scenario], jobs: int, folder: Path) -> None:
     """Simulate, several at a time, and keep each record in a file."""
     folder.mkdir(parents=True, exist_ok=True)
-    fires = 0
-    seconds = 0.0
+    fires, seconds = 0, 0.0
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for done in as_completed(pool.submit(live_through, one) for one in wanted):
             name, record, spent = done.result()
             path_of(folder, name).write_text(record, encoding="utf-8")
-            fired = sum(map(sum, json.loads(record)["fires"].values()))
-            fires += fired
-            seconds += spent
+            fired = total_fires(read_record(record))
+            fires, seconds = fires + fired, seconds + spent
             print(f"{name:32} {fired:7,} fires, {fired / spent:5,.0f}/s", flush=True)
     print(f"{len(wanted)} scenarios, {fires:,} fires, {fires / seconds:,.0f}/s a core")
 
@@ -53,25 +62,53 @@ def path_of(folder: Path, name: str) -> Path:
     return folder / (name.replace("/", "-").replace(":", "-") + ".json")
 
 
-def main() -> int:
-    """Exit code: 0."""
-    table = scenarios()
+def fill_in(page: str, records: Records) -> str:
+    """A page with its tables as the records have them."""
+
+    def written(match: re.Match[str]) -> str:
+        name = match["name"]
+        return f"{name} -->\n\n{TABLES[name](records)}\n"
+
+    return _TABLE.sub(written, page)
+
+
+def documents(records: Records) -> Iterator[tuple[Path, str]]:
+    """Every file that follows from the records, and what it should hold."""
+    yield PAGE, fill_in(PAGE.read_text("utf-8"), records)
+    for name, picture in PICTURES.items():
+        yield DOCS / name, picture(records)
+
+
+def _arguments(table: dict[str, Scenario]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", nargs="+", metavar="NAME", help=", ".join(table))
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=table)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--blocks", type=int, default=BLOCKS, metavar="N")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER")
-    arguments = parser.parse_args()
-    unknown = [name for name in arguments.only or () if name not in table]
-    if unknown:
-        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(table)}")
-    wanted = [
-        replace(scenario, blocks=arguments.blocks)
-        for name, scenario in table.items()
-        if arguments.only is None or name in arguments.only
-    ]
-    run(wanted, arguments.jobs, arguments.results)
-    return 0
+    parser.add_argument("--draw", action="store_true", help="simulate nothing")
+    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Exit code: 1 if the page is to be written anew, with `--check`."""
+    table = scenarios()
+    arguments = _arguments(table)
+    names = arguments.only or list(table)
+    if not arguments.draw:
+        wanted = [replace(table[name], blocks=arguments.blocks) for name in names]
+        run(wanted, arguments.jobs, arguments.results)
+    if arguments.only:
+        return 0
+    paths = {name: path_of(arguments.results, name) for name in names}
+    records = {name: read_record(path.read_text()) for name, path in paths.items()}
+    differing = 0
+    for path, text in documents(records):
+        if arguments.check:
+            differing += not path.exists() or path.read_text("utf-8") != text
+        else:
+            path.write_text(text, encoding="utf-8")
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":

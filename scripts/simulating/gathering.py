@@ -4,16 +4,17 @@ A `Record` is whole numbers, lists and dicts: it becomes JSON and comes back as 
 and two runs of a scenario have the same one on every machine.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from node.chain.timers import calendar, fairness
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transition import BlockResult, State
 from node.primitives.types import Address
 
-BUCKET = 50
+BUCKET = 25
 """Blocks that one point of a course stands for."""
 
 
@@ -63,6 +64,22 @@ class Record:
     medians: list[int] = field(default_factory=list)
     """The network median, once a bucket."""
     courses: dict[str, Course] = field(default_factory=dict)
+
+
+def write_record(record: Record) -> str:
+    """As JSON."""
+    return json.dumps(asdict(record), separators=(",", ":"))
+
+
+def read_record(text: str) -> Record:
+    """The record that `write_record` wrote."""
+    fields = json.loads(text)
+    for name in ("waits", "waiting"):
+        for group, waits in fields[name].items():
+            fields[name][group] = {int(wait): n for wait, n in waits.items()}
+    courses = fields["courses"].items()
+    fields["courses"] = {group: Course(**course) for group, course in courses}
+    return Record(**fields)
 
 
 class Notes:

@@ -23,6 +23,8 @@ BLOCKS = 10_000
 """Of a simulation, after its actors were deployed."""
 PRICE = 2_000
 """What all would pay where only their places in the line are compared."""
+TIP = 0
+"""Of them: nothing that could be clamped; equal tips leave the order to W anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +115,8 @@ def _whale(blocks: int) -> Mix:
 def _fragments(actors: int) -> Mix:
     """30 timers of one owner, each going round all of its actors; 40 honest actors."""
     groups = (
-        Group("honest", 40, steady(10, PRICE, 100)),
-        Group("whale", actors, steady(5, PRICE, 100), 30, 0, 0, is_ring=True),
+        Group("honest", 40, steady(10, PRICE, TIP)),
+        Group("whale", actors, steady(5, PRICE, TIP), 30, 0, 0, is_ring=True),
     )
     return Mix(groups, kind=RING)
 
@@ -122,10 +124,10 @@ def _fragments(actors: int) -> Mix:
 def _swap(blocks: int) -> Mix:
     """Ten actors are heavy and ten light; after half of the time they change."""
     half = blocks // 2
-    heavy, light = passing(10, half, PRICE, 100), passing(40, half, PRICE, 100)
-    to_light, to_heavy = steady(40, PRICE, 100), steady(10, PRICE, 100)
+    heavy, light = passing(10, half, PRICE, TIP), passing(40, half, PRICE, TIP)
+    to_light, to_heavy = steady(40, PRICE, TIP), steady(10, PRICE, TIP)
     groups = (
-        Group("heartbeats", 40, steady(20, PRICE, 100)),
+        Group("heartbeats", 40, steady(20, PRICE, TIP)),
         Group("first heavy", 10, heavy, timers=8),
         Group("first light", 10, light),
         Group("first heavy", 10, to_light, start=half),
@@ -139,11 +141,11 @@ def _crowds(blocks: int) -> Mix:
     fifth = blocks // 5
     groups = (
         *(
-            Group(f"{n} a period", 10, steady(20, PRICE, 100), timers=n)
+            Group(f"{n} a period", 10, steady(20, PRICE, TIP), timers=n)
             for n in (1, 2, 4, 8)
         ),
-        Group("light crowd", 100, passing(200, 2 * fifth, PRICE, 100), 1, fifth),
-        Group("heavy crowd", 60, passing(20, 4 * fifth, PRICE, 100), 2, 3 * fifth),
+        Group("light crowd", 100, passing(200, 2 * fifth, PRICE, TIP), 1, fifth),
+        Group("heavy crowd", 60, passing(20, 4 * fifth, PRICE, TIP), 2, 3 * fifth),
     )
     return Mix(groups)
 
@@ -151,6 +153,11 @@ def _crowds(blocks: int) -> Mix:
 def _equals(_: int) -> Mix:
     """Forty equal actors, ten fires a block wanted, no tips."""
     return Mix((Group("equals", 40, steady(8, PRICE, 0), timers=2),))
+
+
+def _clamped(_: int) -> Mix:
+    """The same with a tip that the maximum fee does not always leave room for."""
+    return Mix((Group("equals", 40, steady(8, PRICE, 100), timers=2),))
 
 
 TIERS = ("economy", "standard", "fast", "urgent")
@@ -177,8 +184,8 @@ def _only_tiers(blocks: int) -> Mix:
     """Those who state tips leave after a fifth of the time; all else has tiers."""
     fifth = blocks // 5
     groups = (
-        Group("stated", 60, lambda d, *_: Terms(20, fifth, None, 50 + d.below(101))),
-        *(Group(tier, 20, steady(40, None, tier=tier)) for tier in TIERS),
+        Group("stated", 40, lambda d, *_: Terms(20, fifth, None, 50 + d.below(101))),
+        *(Group(tier, 20, steady(20, None, tier=tier)) for tier in TIERS),
     )
     return Mix(groups)
 
@@ -206,6 +213,7 @@ MIXES: Mapping[str, Callable[[int], Mix]] = {
     "swap": _swap,
     "crowds": _crowds,
     "equals": _equals,
+    "clamped": _clamped,
     "tiers": _tiers,
     "only-tiers": _only_tiers,
     "uncapped": _uncapped,
@@ -244,6 +252,10 @@ def scenarios() -> dict[str, Scenario]:
     ]
     found += [
         Scenario(f"equals/{tie}", "equals", tie_break=tie) for tie in ("fair", "cip")
+    ]
+    found += [
+        Scenario(f"clamped/{rules}", "clamped", rules)
+        for rules in ("auction", "clamped-late")
     ]
     found += [Scenario(f"tiers:{n}/auction", f"tiers:{n}") for n in LANES]
     found += [Scenario("only-tiers/auction", "only-tiers")]

@@ -15,7 +15,7 @@ from typing_extensions import override
 from node.chain import transition
 from node.chain.accounts import load_account
 from node.chain.block import Price, ReceiptKind
-from node.chain.context import BlockContext
+from node.chain.context import BlockContext, Execution
 from node.chain.fees import LANE_BASEFEE_MIN
 from node.chain.globals import Globals
 from node.chain.params import U128_MAX
@@ -25,6 +25,7 @@ from node.chain.timers.contest import fire_price
 from node.chain.timers.gba import Bid
 from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.rules.auction import Auction
+from node.chain.timers.ruleset import FeeTerms
 from node.chain.timers.timer import Decision, Timer
 from node.primitives.types import NOTHING, Address, Amount
 from node.state.journal import Journal
@@ -117,6 +118,22 @@ def _smoothed(blocks: int) -> Callable[[Reader], fairness.Weights]:
     return weights
 
 
+# --- clamping -------------------------------------------------------------------------
+
+
+class ClampedLate(Auction):
+    """A stated tip is recorded as it was stated; each block clamps it for itself."""
+
+    @override
+    def validate_terms(self, execution: Execution, terms: FeeTerms) -> FeeTerms:
+        found = super().validate_terms(execution, terms)
+        if found.clamped_from is None:
+            return found
+        return replace(
+            found, max_priority_fee_per_cycle=found.clamped_from, clamped_from=None
+        )
+
+
 # --- a subsidy ------------------------------------------------------------------------
 
 
@@ -186,6 +203,9 @@ def _patches(name: str) -> list[tuple[object, str, object]]:
         "per-deployer": [
             (fairness, "Weights", _DeployerWeights),
             (fairness, "note", _note_deployers),
+        ],
+        "clamped-late": [
+            (transition, "RULE_SETS", {**RULE_SETS, "auction": ClampedLate()})
         ],
         "smoothed": [(fairness, "Weights", _smoothed(int(blocks or 1)))],
         "subsidy-lane": [*lane_only],

@@ -178,7 +178,7 @@ class _World:
     def _first_timers(
         self, group: Group, first: int
     ) -> Iterator[tuple[Address, list[codec.Value]]]:
-        """For each actor its entries; due heights are spread over a period."""
+        """For each actor its entries; due heights are anywhere within a period."""
         actors = self.actors[group.name]
         entries: dict[int, list[codec.Value]] = {}
         total = group.timers if group.is_ring else group.timers * group.actors
@@ -187,7 +187,8 @@ class _World:
             terms = group.terms(self.dice, at, self.scenario.blocks)
             self.values[group.name][at] = terms.fee or 0
             terms = replace(terms, until=first + terms.until)
-            height = first + 1 + group.start + number % max(1, terms.period)
+            offset = self.dice.below(max(1, terms.period))
+            height = first + 1 + group.start + offset
             entries.setdefault(at, []).append([height, terms.encode()])
         for at, timers in entries.items():
             yield actors[at], timers

@@ -38,6 +38,7 @@ TINY = {
         "IN_FLIGHT": 3,
         "CALLS_PER_SENDER": 3,
     },
+    "simulation": {"BLOCKS": 10, "ROUNDS": 1},
     "load": {
         "MEASURED_SECONDS": 0.3,
         "SETTLE_SECONDS": 0.1,

@@ -4,30 +4,34 @@ Its agents act through actors, its variants change only what they name, its book
 money that comes from nowhere; and the same scenario is the same to the byte.
 """
 
+import importlib
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree as ET
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "scripts"
 OTHER = ROOT / ".venv-3.12" / "bin" / "python"
-MODULES = ("agents", "books", "scenarios", "variants", "world")
+MODULES = ("agents", "answers", "books", "charts", "figures", "gathering", "scenarios")
+OURS = ("simulating", "simulate_auction")
 
 
 @pytest.fixture(scope="module")
 def simulating():
     """The package beside the script."""
     sys.path.insert(0, str(SCRIPTS))
-    package = __import__("simulating", fromlist=MODULES)
-    for name in MODULES:
-        __import__(f"simulating.{name}")
-    yield package
+    modules = {name: importlib.import_module(f"simulating.{name}") for name in MODULES}
+    script = importlib.import_module("simulate_auction")
+    yield SimpleNamespace(**modules, script=script)
     sys.path.remove(str(SCRIPTS))
-    for name in [n for n in sys.modules if n.partition(".")[0] == "simulating"]:
+    for name in [n for n in sys.modules if n.partition(".")[0] in OURS]:
         del sys.modules[name]
 
 
@@ -35,7 +39,7 @@ def simulating():
 def live(simulating):
     def live(name, blocks):
         scenario = simulating.scenarios.scenarios()[name]
-        return simulating.world.simulate(replace(scenario, blocks=blocks))
+        return simulating.script.simulate(replace(scenario, blocks=blocks))
 
     return live
 
@@ -49,7 +53,7 @@ def test_a_scenario_is_the_same_whenever_it_runs(live):
 
 def test_a_seed_makes_another_one(simulating, live):
     scenario = simulating.scenarios.scenarios()["steady/auction"]
-    other = simulating.world.simulate(replace(scenario, blocks=20, seed=2))
+    other = simulating.script.simulate(replace(scenario, blocks=20, seed=2))
     assert other.head != live("steady/auction", 20).head
 
 
@@ -94,10 +98,48 @@ def test_dice_are_those_of_splitmix64(simulating):
     ]
 
 
+def test_inequality_and_quantiles_are_those_of_the_textbook(simulating):
+    figures = simulating.figures
+    assert figures.gini([3, 3, 3]) == 0
+    assert figures.gini([0, 0, 0, 8]) == 0.75
+    waits = Counter({0: 50, 4: 40, 9: 10})
+    assert [figures.quantile(waits, p) for p in (500, 501, 900, 1_000)] == [0, 4, 4, 9]
+    assert figures.mean(waits) == 2.5
+
+
+def test_who_still_waits_at_the_end_has_waited_so_long_at_least(simulating):
+    record = simulating.gathering.Record(
+        "one", fires={"a": [2]}, waits={"a": {0: 2}}, waiting={"a": {70: 1}}
+    )
+    waits = simulating.figures.waits_of(record)
+    assert simulating.figures.quantiles(waits) == "0 / 70 / 70 / 70"
+
+
+def test_a_record_comes_back_from_its_file_as_it_was(simulating, live):
+    record = live("steady/auction", 30)
+    gathering = simulating.gathering
+    assert gathering.read_record(gathering.write_record(record)) == record
+
+
+def test_a_chart_is_a_picture_with_every_series(simulating):
+    charts = simulating.charts
+    series = (("a & b", [(1, 0), (10, 5)]), ("c", [(1, 2), (1_000, 3)]))
+    panel = charts.Panel("title", "x", "y", series, is_x_log=True)
+    root = ET.fromstring(charts.draw([panel, panel]))
+    texts = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("a & b") == 2
+    assert {"1", "10", "100", "1000"} <= set(texts)
+
+
 @pytest.mark.slow
-def test_every_scenario_begins(simulating, live):
-    for name in simulating.scenarios.scenarios():
-        assert live(name, 25).head, name
+def test_every_scenario_is_simulated_and_every_table_and_picture_made(simulating, live):
+    records = {n: live(n, 100) for n in simulating.scenarios.scenarios()}
+    page = "".join(f"<!-- {n} -->\n<!-- end -->\n" for n in simulating.answers.TABLES)
+    filled = simulating.script.fill_in(page, records)
+    assert filled.count("\n| --- |") == len(simulating.answers.TABLES)
+    assert simulating.script.fill_in(filled, records) == filled
+    for picture in simulating.answers.PICTURES.values():
+        assert ET.fromstring(picture(records)).tag.endswith("svg")
 
 
 @pytest.mark.slow
