@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from benches.filling import BATCH, all_tiers, check, fill, folder_mib, settle
+from benches.filling import all_tiers, check, fill, folder_mib, settle
 from benches.report import progress
 
 from node.state.leveldb import LevelStore
@@ -27,7 +27,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--timers", type=int, default=TIMERS)
-    parser.add_argument("--batch", type=int, default=BATCH, help="timers of a commit")
     parser.add_argument(
         "--schedulers", type=int, default=0, help="idle actors, for a bench"
     )
@@ -44,7 +43,6 @@ def main() -> int:
             all_tiers(arguments.timers),
             progress,
             schedulers=arguments.schedulers,
-            batch=arguments.batch,
         )
         progress(f"filled in {time.perf_counter() - began:.0f} s")
         settle(store, progress)

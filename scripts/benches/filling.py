@@ -115,11 +115,11 @@ def fill(
     tell: Tell,
     *,
     schedulers: int = 0,
-    batch: int = BATCH,
+    gas_limit: int = GAS_LIMIT,
 ) -> State:
     """Make an empty store a chain whose block 1 holds these timers; its state."""
     opened = open_chain(store, lambda _stored: genesis())
-    with _Filling(store, stretches, batch, tell) as filling:
+    with _Filling(store, stretches, gas_limit, tell) as filling:
         filling.put_actors(schedulers)
         filling.put_by_actor()
         filling.put_by_id()
@@ -137,11 +137,15 @@ class _Filling:
     """
 
     def __init__(
-        self, store: LevelStore, stretches: tuple[Stretch, ...], batch: int, tell: Tell
+        self,
+        store: LevelStore,
+        stretches: tuple[Stretch, ...],
+        gas_limit: int,
+        tell: Tell,
     ) -> None:
         self._store = store
         self._stretches = stretches
-        self._batch = batch
+        self._gas_limit = gas_limit
         self._tell = tell
         self._count = sum(stretch.count for stretch in stretches)
         self._actors = -(-self._count // PER_ACTOR) or 1
@@ -222,7 +226,7 @@ class _Filling:
         last: dict[str, bytes | None] = {}
         self._ids.seek(0)
         timers = self._timers()
-        while part := tuple(islice(timers, self._batch)):
+        while part := tuple(islice(timers, BATCH)):
             pairs = [
                 (keys.timer(one.height, one.sequence), one.encode()) for one in part
             ]
@@ -248,7 +252,7 @@ class _Filling:
                 payload=b"",
                 handler="",
                 fee_payer=actor,
-                gas_limit=GAS_LIMIT,
+                gas_limit=self._gas_limit,
                 is_gas_limit_defaulted=False,
                 expires_at=Height(height + ttl),
                 scheduled_at=Height(1),
@@ -276,7 +280,7 @@ class _Filling:
     def _put(self, pairs: Iterator[Pair], what: str, count: int) -> None:
         """Commit ascending pairs in batches."""
         began, done = time.perf_counter(), 0
-        while part := dict(islice(pairs, self._batch)):
+        while part := dict(islice(pairs, BATCH)):
             self._store.commit(WriteSet(part), sync=False)
             done += len(part)
             if done % _TOLD < len(part) or done == count:

@@ -56,6 +56,8 @@ TINY = {
         "JUMPED_HEIGHTS": 1_000,
         "JUMPED_TIMERS": 5,
         "DRAINED_TIMERS": 2_500,
+        "PUT_OFF_TIMERS": 60,
+        "PUT_OFF_BLOCKS": 3,
         "PROOFS": 5,
     },
     "longchain": {
@@ -114,10 +116,13 @@ def test_a_measurement_in_this_process_yields_its_rows(bench, name):
 
 
 @pytest.mark.usefixtures("bench")
-def test_a_filled_folder_holds_what_the_calendar_would_have_written(tmp_path):
+def test_a_filled_folder_holds_what_the_calendar_would_have_written(
+    monkeypatch, tmp_path
+):
     filling = importlib.import_module("benches.filling")
+    monkeypatch.setattr(filling, "BATCH", 70)
     with LevelStore(tmp_path / "data") as store:
-        state = filling.fill(store, filling.all_tiers(300), str, schedulers=1, batch=70)
+        state = filling.fill(store, filling.all_tiers(300), str, schedulers=1)
         filling.check(state)
         journal = Journal(MemoryStore().snapshot())
         for timer in calendar.timers_between(state.snapshot, 0, 2**64 - 1):
