@@ -94,6 +94,10 @@ class ChainStore:
         self._trail = trail
         return self._store.snapshot()
 
+    def sync(self) -> None:
+        """Bring to disk what was added without a sync."""
+        self._store.commit(WriteSet(), sync=True)
+
     def lowest_reachable(self, head: int) -> Height:
         """The lowest height to which the chain can be taken back from `head`."""
         snapshot, trail = self._store.snapshot(), self._load_trail(head)

@@ -9,9 +9,10 @@ The order is the argument for safety: *durable, visible, announced*. A block wit
 content is on disk before anybody can see it, so no answer that the node gave is lost
 to a crash; it is visible before it is announced, so whoever hears of a block can read
 it. A crash between the first two forgets nothing but the pool, which promised
-nothing. Empty blocks are not synced: the next block with content, or the end of the
-node, carries them to disk, and after a power cut before that their heights are built
-again.
+nothing. Headers in which only time passes and timers fire are brought to disk many at
+once, and then shown one after another. Empty blocks are not synced: the next block with
+content, or the end of the node, carries them to disk, and after a power cut before that
+their heights are built again.
 
 Rules: nothing but this task writes to the store. Everything here runs on the loop's
 thread; what is handed to the worker touches no state of the engine but the visible
@@ -52,9 +53,11 @@ from node.runtime.production import (
     EngineLog,
     EngineParts,
     EngineSettings,
+    Made,
+    Wanted,
     dev_transaction,
     left_out,
-    make_block,
+    make_blocks,
     note_block,
     refuse_dev,
 )
@@ -212,12 +215,15 @@ class Engine:
         """Make blocks now, one after another, in any mode: see `Backend`."""
         assert blocks >= 1
         order = MineOrder(blocks, asyncio.get_running_loop().create_future())
-        return (await self._order(order, order.done)).header
+        return (await self._order(order, order.done))[-1].header
 
-    async def pass_heights(self, heights_max: int) -> BlockResult:
-        """Make the next header now, in any mode; of at most so many heights."""
-        done: asyncio.Future[BlockResult] = asyncio.get_running_loop().create_future()
-        return await self._order(MineOrder(heights_max, done, is_one=True), done)
+    async def pass_heights(
+        self, heights_max: int, is_done: Callable[[State], bool]
+    ) -> tuple[BlockResult, ...]:
+        """Make the next headers now, in any mode: see `Backend`."""
+        future = asyncio.get_running_loop().create_future()
+        order = MineOrder(heights_max, future, is_done=is_done)
+        return await self._order(order, order.done)
 
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
         """Change the mode; `pace_ms` None keeps the pace."""
@@ -375,17 +381,17 @@ class Engine:
         is_paced = self._mode is MiningMode.INTERVAL
         candidates = self._pool.select(self._state) if is_paced else ()
         heights_max = self._pool.heights_to_pass(self._state, heights)
-        await self._make_block(tuple(candidates), heights_max=heights_max)
+        await self._make_block(tuple(candidates), Wanted(heights_max))
         return True
 
     async def _step_instant(self) -> bool:
         """One transaction a block in order of admission, then pending messages."""
         transaction = self._pool.select_one(self._state)
         if transaction is not None:
-            await self._make_block((transaction,), is_empty_wanted=False)
+            await self._make_block((transaction,), Wanted(is_empty_wanted=False))
             return True
         if is_any_pending(self._state.snapshot):
-            await self._make_block(())
+            await self._make_block((), Wanted())
             return True
         return False
 
@@ -398,13 +404,12 @@ class Engine:
             return
         before = self._state.head.height
         candidates = self._pool.select(self._state, first=order.first)
-        result = await self._make_block(
-            tuple(candidates),
-            heights_max=self._pool.heights_to_pass(self._state, order.blocks_left),
-        )
+        heights_max = self._pool.heights_to_pass(self._state, order.blocks_left)
+        wanted = Wanted(heights_max, is_done=order.is_done)
+        results = await self._make_block(tuple(candidates), wanted)
         order.blocks_left -= self._state.head.height - before
-        if (order.is_one or not order.blocks_left) and not order.done.done():
-            order.done.set_result(result)
+        if (order.is_done or not order.blocks_left) and not order.done.done():
+            order.done.set_result(results)
 
     async def _reset(self) -> Header:
         genesis, store, before = self._genesis, self._parts.store, self._state
@@ -448,30 +453,29 @@ class Engine:
     # --- one block -------------------------------------------------------------------
 
     async def _make_block(
-        self,
-        candidates: tuple[Transaction, ...],
-        *,
-        heights_max: int = 1,
-        is_empty_wanted: bool = True,
-    ) -> BlockResult:
+        self, candidates: tuple[Transaction, ...], wanted: Wanted
+    ) -> tuple[BlockResult, ...]:
         """Durable, visible, announced: see the top of this module."""
         state, parts, chain = self._state, self._parts, self._chain
         self._in_block = frozenset(transaction.id for transaction in candidates)
+        is_alone = not candidates and not len(self._pool)
         made = await on_worker(
             parts.worker,
-            lambda: make_block(
-                state,
-                candidates,
-                parts,
-                chain,
-                heights_max=heights_max,
-                is_empty_wanted=is_empty_wanted,
+            lambda: make_blocks(
+                state, candidates, parts.clock, chain, wanted, is_alone=is_alone
             ),
         )
         if isinstance(made, BlockResult):
             self._in_block = frozenset()
             self._set_aside(made)
-            return made
+            return ()
+        for one in made:
+            await self._show(one)
+        return tuple(one.result for one in made)
+
+    async def _show(self, made: Made) -> None:
+        """Make a block visible that is durable, and announce it."""
+        parts = self._parts
         began = parts.clock.monotonic()
         self._state = made.state
         self._past.note(made.state)
@@ -484,7 +488,6 @@ class Engine:
         seconds = parts.clock.monotonic() - began
         await asyncio.sleep(0)  # those who waited answer first
         note_block(parts, made, len(self._pool), seconds)
-        return made.result
 
     def _set_aside(self, result: BlockResult) -> None:
         """Drop candidates for which no block was made.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from node.chain.bundle_errors import BundleRefused
-from node.chain.transition import BlockResult
+from node.chain.transition import BlockResult, State
 from node.primitives.types import Address
 from node.runtime.types import NodeStopping
 from node.state.snapshots import SnapshotRefused, UnknownSnapshot
@@ -28,12 +28,12 @@ class MineOrder:
     """Blocks that somebody waits for."""
 
     blocks_left: int
-    done: asyncio.Future[BlockResult]
-    """The last one."""
+    done: asyncio.Future[tuple[BlockResult, ...]]
+    """The last ones."""
     first: Address | None = None
     """Whose transactions go before all others."""
-    is_one: bool = False
-    """One header is enough, however many heights it stands for."""
+    is_done: Callable[[State], bool] | None = None
+    """What is made at once is enough, be it one header, and no more once it holds."""
 
 
 @dataclass(slots=True)

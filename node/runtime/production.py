@@ -1,10 +1,12 @@
 """What the engine has made on the worker thread, and how a block is logged.
 
 Building a block, committing it with its history and taking the new snapshot are one
-job, so that a transaction costs one way to the worker and one back.
+job, so that a transaction costs one way to the worker and one back. Headers in which
+only time passes and timers fire are made many at once, and brought to disk by one sync.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -27,12 +29,20 @@ __all__ = [
     "EngineParts",
     "EngineSettings",
     "Made",
+    "Wanted",
     "dev_transaction",
     "left_out",
-    "make_block",
+    "make_blocks",
     "note_block",
     "refuse_dev",
 ]
+
+
+HEADERS_AT_ONCE = 64
+"""Headers that one sync brings to disk: it costs as much as ten of them."""
+
+SECONDS_AT_ONCE = 0.025
+"""After which no further one is begun: so long readers wait, and who would stop it."""
 
 
 class EngineLog(Protocol):
@@ -72,6 +82,17 @@ class EngineSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the next block, or the next headers, should be."""
+
+    heights_max: int = 1
+    is_empty_wanted: bool = True
+    """Whether a block without any of its candidates is one."""
+    is_done: Callable[[State], bool] | None = None
+    """Of a state: whether no further header is wanted; None for never."""
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A block that is durable, and not yet visible."""
 
@@ -92,29 +113,64 @@ class Made:
         )
 
 
-def make_block(
+def make_blocks(
     state: State,
     candidates: tuple[Transaction, ...],
-    parts: EngineParts,
+    clock: Clock,
+    chain: ChainStore,
+    wanted: Wanted,
+    *,
+    is_alone: bool,
+) -> tuple[Made, ...] | BlockResult:
+    """Build what is wanted and commit it, all of it on disk on return; on the worker.
+
+    One block, or headers in which only time passes, if `is_alone` says that nothing
+    waits that could go into the next one (D36). If an empty block is not wanted, one
+    that took no candidate is not committed: then its result says why.
+    """
+    if wanted.heights_max > 1 and is_alone:
+        return _make_headers(state, clock, chain, wanted)
+    began = clock.monotonic()
+    result = build_next(state, candidates, wanted.heights_max)
+    if not result.block.transactions and not wanted.is_empty_wanted:
+        return result
+    return (_commit(state, result, clock, chain, began=began, sync=True),)
+
+
+def _make_headers(
+    state: State, clock: Clock, chain: ChainStore, wanted: Wanted
+) -> tuple[Made, ...]:
+    """One header at least, and more until others should have their turn."""
+    began = now = clock.monotonic()
+    made: list[Made] = []
+    last = state.head.height + wanted.heights_max
+    while not made or (
+        state.head.height < last
+        and len(made) < HEADERS_AT_ONCE
+        and now - began < SECONDS_AT_ONCE
+        and not (wanted.is_done and wanted.is_done(state))
+    ):
+        result = build_next(state, (), last - state.head.height)
+        made.append(_commit(state, result, clock, chain, began=now, sync=False))
+        state, now = made[-1].state, clock.monotonic()
+    if not all(one.result.is_empty for one in made):
+        chain.sync()
+    return tuple(made)
+
+
+def _commit(
+    state: State,
+    result: BlockResult,
+    clock: Clock,
     chain: ChainStore,
     *,
-    heights_max: int = 1,
-    is_empty_wanted: bool,
-) -> Made | BlockResult:
-    """Build the next block and commit it; on the worker.
-
-    Without candidates it may stand for up to `heights_max` heights (D36).
-    Unless `is_empty_wanted`, a block that took no candidate is not committed: then
-    its result says why.
-    """
-    began = parts.clock.monotonic()
-    result = build_next(state, candidates, heights_max)
-    if not result.block.transactions and not is_empty_wanted:
-        return result
-    built = parts.clock.monotonic()
-    snapshot = chain.commit(state.snapshot, state.head, result)
+    began: float,
+    sync: bool,
+) -> Made:
+    built = clock.monotonic()
+    snapshot = chain.commit(state.snapshot, state.head, result, sync=sync)
     following = next_state(state, result, snapshot)
-    seconds = PhaseSeconds(built - began, parts.clock.monotonic() - built)
+    seconds = PhaseSeconds(built - began, clock.monotonic() - built)
     return Made(result, following, result.block.header.hash(), seconds)
 
 

@@ -231,12 +231,18 @@ class Backend(Protocol):
     async def mine(self, blocks: int) -> Header:
         """Make blocks now, one after another, in any mode; the new head's header.
 
-        Cancelling stops after the block in hand.
+        Cancelling stops after the headers in hand.
         """
         ...
 
-    async def pass_heights(self, heights_max: int) -> BlockResult:
-        """Make the next header now, in any mode; of at most so many heights."""
+    async def pass_heights(
+        self, heights_max: int, is_done: Callable[[State], bool]
+    ) -> tuple[BlockResult, ...]:
+        """Make the next headers now, in any mode; of at most so many heights.
+
+        One at least, and as many more as one sync brings to disk; none after `is_done`
+        holds of the state, which is asked on the worker thread.
+        """
         ...
 
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:

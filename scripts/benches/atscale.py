@@ -37,6 +37,8 @@ from node.primitives import codec
 from node.primitives.proof import verify
 from node.primitives.types import Amount
 from node.runtime.chainstore import ChainStore
+from node.runtime.clock import SystemClock
+from node.runtime.production import Wanted, make_blocks
 from node.runtime.startup import open_chain
 from node.state import keys
 from node.state.leveldb import LevelStore
@@ -104,6 +106,19 @@ class Chain:
         snapshot = self.blocks.commit(self.state.snapshot, self.state.head, result)
         self.state = next_state(self.state, result, snapshot)
         return result
+
+    def pass_heights(self, heights: int) -> list[BlockResult]:
+        """Headers on the way through so many heights, as the engine makes them."""
+        clock = SystemClock()
+        wanted = Wanted(heights)
+        made = self.worker.run(
+            lambda: make_blocks(
+                self.state, (), clock, self.blocks, wanted, is_alone=True
+            )
+        )
+        assert isinstance(made, tuple)
+        self.state = made[-1].state
+        return [one.result for one in made]
 
     def cpu(self) -> float:
         """Seconds that the executing thread has used."""
@@ -317,20 +332,30 @@ def _jump_row(timers: int, limit_ms: int) -> Row:
     with _chain(stretches) as chain:
         target = chain.state.head.height + JUMPED_HEIGHTS
         headers = fires = 0
-        began, used = time.perf_counter(), time.process_time()
+        used, began = chain.cpu(), time.perf_counter()
         while chain.state.head.height < target:
-            result = chain.step(heights=target - chain.state.head.height)
-            headers, fires = headers + 1, fires + len(result.receipts)
+            results = chain.pass_heights(target - chain.state.head.height)
+            headers += len(results)
+            fires += sum(len(result.receipts) for result in results)
         spent = (time.perf_counter() - began) * 1_000
-        cpu = (time.process_time() - used) * 1_000
+        cpu = (chain.cpu() - used) * 1_000
+        written = _puts_ms(chain, headers)
     assert fires == timers
     return Row(
         f"jump of {JUMPED_HEIGHTS:,} heights with {timers:,} timers due",
         f"{spent:.0f} ms",
-        f"{headers:,} headers, {fires:,} fires; CPU {cpu:.0f} ms",
+        f"{headers:,} headers, {fires:,} fires; CPU of the executing thread {cpu:.0f} "
+        f"ms; {headers:,} unsynced puts of LevelDB: {written:.0f} ms",
         f"< {limit_ms} ms",
         spent < limit_ms,
     )
+
+
+def _puts_ms(chain: Chain, count: int) -> float:
+    began = time.perf_counter()
+    for _ in range(count):
+        chain.store.commit(WriteSet({b"hbench": bytes(1_000)}), sync=False)
+    return (time.perf_counter() - began) * 1_000
 
 
 # --- drain ---------------------------------------------------------------------------

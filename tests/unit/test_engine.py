@@ -9,6 +9,7 @@ import pytest
 from node import history
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.genesis import dev_account, parse_genesis
+from node.chain.passage import UntilIdle
 from node.chain.transaction import (
     Body,
     DeployActor,
@@ -18,8 +19,9 @@ from node.chain.transaction import (
     decode_transaction,
     impersonate,
 )
-from node.primitives.types import Amount
+from node.primitives.types import Amount, Height
 from node.runtime import production
+from node.runtime.advance import advance
 from node.runtime.clock import SystemClock
 from node.runtime.engine import Engine, EngineSettings
 from node.runtime.pacing import Pacer
@@ -164,6 +166,95 @@ def test_blocks_with_content_are_synced_and_empty_ones_are_not() -> None:
             assert parts.store.synced == [False, False, True]
             parts.store.synced.clear()
         assert parts.store.synced == [True], "the end carries empty blocks to disk"
+
+    asyncio.run(scene())
+
+
+CLOCKWORK = b"""
+def init(payload):
+    for height in range(10, 30, 2):
+        pvm_host.schedule_timer(height, b"")
+
+def handle_timer(payload):
+    pass
+"""
+
+
+async def wind_up(engine: Engine) -> None:
+    """Ten timers at 10, 12 … 28, and the head at 1."""
+    await engine.submit(raw(DeployActor(bytes(32), CLOCKWORK, b"", Amount(10**12))))
+    await engine.mine(1)
+
+
+@pytest.mark.parametrize(("at_once", "syncs"), [(64, 1), (7, 3)])
+def test_headers_in_which_time_passes_are_synced_together_before_any_is_seen(
+    monkeypatch, at_once: int, syncs: int
+) -> None:
+    """One sync a call, or a part of it: durable, then visible, then announced."""
+    monkeypatch.setattr(production, "HEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr(production, "SECONDS_AT_ONCE", 3_600)
+
+    async def scene() -> None:
+        async with running(MiningMode.MANUAL) as (engine, parts):
+            await wind_up(engine)
+            visible: list[int] = []
+            parts.store.on_commit = lambda: visible.append(engine.state.head.height)
+            parts.store.synced.clear()
+            with engine.subscribe() as notices:
+                await engine.mine(27)
+                shown = [await anext(notices) for _ in range(20)]
+            heights = [notice.block.header.height for notice in shown]
+            assert heights == list(range(9, 29)), "runs and fires in turn"
+            synced = parts.store.synced
+            assert (synced.count(True), synced[-1]) == (syncs, True)
+            assert len(synced) == 20 + syncs
+            for index, height in enumerate(visible):
+                parts_before = synced[:index].count(True)
+                assert height == (1, *heights)[parts_before * at_once]
+            assert engine.state.head.height == 28
+
+    asyncio.run(scene())
+
+
+def test_what_was_not_synced_is_never_seen(monkeypatch) -> None:
+    monkeypatch.setattr(production, "SECONDS_AT_ONCE", 3_600)
+
+    async def scene() -> None:
+        async with running(MiningMode.MANUAL) as (engine, parts):
+            await wind_up(engine)
+            commit = parts.store.commit
+
+            def fail_to_sync(writes: WriteSet, *, sync: bool = True) -> None:
+                if sync:
+                    raise OSError("the disk is full")
+                commit(writes, sync=sync)
+
+            parts.store.commit = fail_to_sync
+            with engine.subscribe() as notices, pytest.raises(NodeStopping):
+                await engine.mine(27)
+            assert engine.state.head.height == 1
+            with pytest.raises(StopAsyncIteration):
+                await anext(notices)
+
+    with pytest.raises(BaseExceptionGroup) as group:
+        asyncio.run(scene())
+    assert group.group_contains(OSError, match="full")
+
+
+def test_headers_end_where_the_target_is_reached(monkeypatch) -> None:
+    monkeypatch.setattr(production, "SECONDS_AT_ONCE", 3_600)
+
+    async def scene() -> None:
+        async with running(MiningMode.MANUAL) as (engine, _parts):
+            await wind_up(engine)
+            results = await engine.pass_heights(
+                1_000, lambda state: state.head.height >= 14
+            )
+            assert [one.header.height for one in results] == list(range(9, 15))
+            target = UntilIdle(Height(1_000))
+            async for _ in advance(engine, target, Height(1_000)):
+                pass
+            assert engine.state.head.height == 28, "and no height more"
 
     asyncio.run(scene())
 
