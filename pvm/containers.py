@@ -7,7 +7,7 @@ for half the container, since tuples of small ints can be made to collide.
 import operator
 from collections.abc import Iterable
 
-from pvm import costs
+from pvm import costs, language
 from pvm.comparison import equal
 from pvm.exceptions import refused
 from pvm.execution import Execution
@@ -180,6 +180,8 @@ def spread_dict(vm: Execution, items: object) -> dict[object, object]:
 def keywords(vm: Execution, items: object) -> dict[str, object]:
     """What `f(**items)` passes: names that an actor could write."""
     spread = spread_dict(vm, items)
+    # Each is compared with the parameters, which may differ in their last letter.
+    vm.charge(len(spread) * min(len(spread), language.PARAMETERS_MAX) // 4)
     for name in spread:
         if type(name) is not str or name.startswith(("_", "private_", "hidden_")):
             raise refused(TypeError("a keyword argument that is no public name"))

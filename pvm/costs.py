@@ -106,6 +106,7 @@ TEXT_FREE = 64
 """Texts and bytes up to this long are paid by syntax alone."""
 INT_FREE_BITS = 256
 """Integers up to this long are paid by syntax alone."""
+INT_LONG = 8  # an operation that takes or gives a longer one, more
 OPERATION = 12  # an operator, a slice or a field whose operands are no ints
 POWER_STEP = 4  # for each bit of an exponent, + w² for w words of the result
 SET_OPERATION = 40  # `| & ^ -` of sets and of views, `|` of dicts

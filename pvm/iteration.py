@@ -16,12 +16,14 @@ _Key = Callable[[object], object] | None
 
 
 def sort_factor(vm: Execution, keys: list[object]) -> int:
-    """1 + longest text or sequence // 64; refuses what cannot be compared natively."""
+    """1 + longest // 64, in bytes; refuses what cannot be compared natively."""
     vm.charge(len(keys))
     longest = 0
     for one in keys:
         kind = type(one)
         if kind is int or kind is bool:
+            if one.bit_length() > costs.INT_FREE_BITS:  # type: ignore[attr-defined]
+                longest = max(longest, one.bit_length() // 8)  # type: ignore[attr-defined]
             continue
         if kind is str or kind is bytes:
             longest = max(longest, len(one))  # type: ignore[arg-type] # text
@@ -37,7 +39,8 @@ def _sequence_weight(vm: Execution, items: Iterable[object]) -> int:
     for item in items:
         if type(item) not in _SCALARS:
             raise refused(TypeError("only flat tuples of int, str, bytes sort"))
-        weight += 8 if isinstance(item, int) else 8 + len(item)  # type: ignore[arg-type]
+        weight += 16
+        weight += item.bit_length() // 8 if isinstance(item, int) else len(item)  # type: ignore[arg-type]
     vm.charge(6 + weight // 8)
     return weight
 

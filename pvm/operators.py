@@ -28,7 +28,7 @@ def checked(vm: Execution, result: int) -> int:
     if bits > costs.INT_FREE_BITS:
         if bits > language.INT_BITS_MAX:
             raise refused(OverflowError("an integer of more than 4,096 bits"))
-        vm.charge(bits // 64)
+        vm.charge(costs.INT_LONG + bits // 64)
         vm.allocate(bits // 8)
     return result
 
@@ -77,7 +77,7 @@ def mul(vm: Execution, left: object, right: object) -> object:
 def _charge_product(vm: Execution, left: int, right: int) -> None:
     bits = max(left.bit_length(), right.bit_length())
     if bits > costs.INT_FREE_BITS:
-        vm.charge(bits // 64 + words(left) * words(right) // 8)
+        vm.charge(costs.INT_LONG + bits // 64 + words(left) * words(right) // 8)
 
 
 def _charge_repetition(vm: Execution, items: object, times: int) -> None:

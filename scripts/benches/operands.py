@@ -53,6 +53,7 @@ TRIED_WITH: Mapping[str, str] = {
     "KEYED": "COMPREHENSION_ROUND",
     "PER_KEY": "SET_OPERATION",
     "POWER_STEP": "pow",
+    "INT_LONG": "OPERATOR",
     "OPERATOR_OF": "OPERATOR",
     "COMPARISON": "OPERATOR",
     "F_STRING_PER_FORM": "F_STRING_PER_FIELD",
@@ -75,6 +76,7 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
         "a = (1 << 127) + 5; b = (1 << 128) - 7 | c = a * b",
         f"{_MID} | c = a // 3",
         "a = (1 << 255) + 5; b = (1 << 127) + 9 | c = a % b",
+        "a = (1 << 255) - 19; b = a - 12345 | b = b * b % a",
         f"{_MID} | c = a & b",
         f"{_MID} | c = -a",
         f"{_MID} | c = ~a",
@@ -304,6 +306,10 @@ WORK: Mapping[str, tuple[str, ...]] = {
         "x = [(1, i * 7919 % 1009) for i in range(1000)] | sorted(x)",
         "x = [[1] * 9 + [i * 7919 % 1009] for i in range(1000)] | sorted(x)",
         "x = [(1 << 4000) + i * 7919 % 1009 for i in range(300)] | sorted(x)",
+        (
+            "y = [[(1 << 4000) + 1 - 1 for i in range(6)] for j in range(40)]; x = "
+            "[(*y[i % 40], i * 7919 % 1009) for i in range(300)] | sorted(x)"
+        ),
         "x = list(range(300)) | sorted(x, key=f2)",
         "x = [2, 1] | sorted(x)",
     ),
