@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from node.testing.assertions import assert_event, assert_fires_at
     from node.testing.devnet import Devnet
     from node.testing.failures import DevnetClosed, SnapshotGone
-    from node.testing.process import NodeNotStarted, NodeProcess
+    from node.testing.process import NodeNotStarted, NodeProcess, RunningNode
     from node.testing.profiles import Profile
     from node.testing.snapshots import ChainSnapshot
 
@@ -36,6 +36,7 @@ __all__ = [
     "NodeProcess",
     "Profile",
     "ReadFailed",
+    "RunningNode",
     "SnapshotGone",
     "Supply",
     "TransactionFailed",
@@ -57,6 +58,7 @@ _HOMES = {
     "NodeProcess": "node.testing.process",
     "Profile": "node.testing.profiles",
     "ReadFailed": "node.client.failures",
+    "RunningNode": "node.testing.process",
     "SnapshotGone": "node.testing.failures",
     "TransactionFailed": "node.client.failures",
     "TransactionRefused": "node.client.failures",

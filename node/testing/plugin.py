@@ -22,7 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from node.client import Chain, Client
     from node.testing.devnet import Devnet
-    from node.testing.process import NodeProcess
+    from node.testing.process import NodeProcess, RunningNode
     from node.testing.profiles import RunProfile
 
 _MARK = (
@@ -38,7 +38,14 @@ _NAME_LENGTH = 120
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What a run can be asked for."""
-    parser.getgroup("cowboy-devnet").addoption(
+    group = parser.getgroup("cowboy-devnet")
+    group.addoption(
+        "--devnet-url",
+        metavar="HOST:PORT",
+        help="let `devnet_node` and `devnet_client` be this development node, not one "
+        "of their own; each test begins with `Reset`, which drops its chain",
+    )
+    group.addoption(
         "--devnet-profile",
         metavar="FILE",
         help="write cycles and cells by line of all actors that fixture `devnet` "
@@ -136,18 +143,34 @@ def _refuse_threads(before: set[threading.Thread]) -> None:
 
 
 @pytest.fixture(scope="session")
-def devnet_node_process() -> "Iterator[NodeProcess]":
-    """One node for a session, and so for each worker of xdist; on a free port."""
-    from node.testing.process import NodeProcess  # noqa: PLC0415
+def devnet_node_process(
+    request: pytest.FixtureRequest,
+) -> "Iterator[NodeProcess | RunningNode]":
+    """One node for a session, and so for each worker of xdist; on a free port.
 
-    with NodeProcess() as node:
-        yield node
+    With `--devnet-url` it is the one that runs there. Override it for any other, with a
+    `RunningNode`.
+    """
+    from node.testing.process import NodeProcess, RunningNode  # noqa: PLC0415
+
+    url = request.config.getoption("--devnet-url")
+    if url is None:
+        with NodeProcess() as node:
+            yield node
+        return
+    if hasattr(request.config, "workerinput"):
+        pytest.fail(
+            "--devnet-url names one node, and each worker of pytest-xdist needs one of "
+            "its own: leave out -n, or the option",
+            pytrace=False,
+        )
+    yield RunningNode(url)
 
 
 @pytest.fixture
 def devnet_node(
     request: pytest.FixtureRequest, tmp_path: Path
-) -> "Iterator[NodeProcess]":
+) -> "Iterator[NodeProcess | RunningNode]":
     """A real node that stands at genesis; `devnet_node.url` says where it listens.
 
     With the mark `devnet` it is a node of the test's own.
@@ -163,14 +186,14 @@ def devnet_node(
         with NodeProcess("--genesis", str(genesis)) as node:
             yield node
         return
-    shared: NodeProcess = request.getfixturevalue("devnet_node_process")
+    shared: NodeProcess | RunningNode = request.getfixturevalue("devnet_node_process")
     with shared.client() as client:
         client.api.reset()
     yield shared
 
 
 @pytest.fixture
-def devnet_client(devnet_node: "NodeProcess") -> "Iterator[Client]":
+def devnet_client(devnet_node: "NodeProcess | RunningNode") -> "Iterator[Client]":
     """A client of `devnet_node`; does what `devnet` does, over gRPC."""
     with devnet_node.client() as client:
         yield client

@@ -16,8 +16,9 @@ from typing import Self
 from typing_extensions import override
 
 from node.client.client import Client
+from node.client.values import check_text
 
-__all__ = ["NodeNotStarted", "NodeProcess"]
+__all__ = ["NodeNotStarted", "NodeProcess", "RunningNode"]
 
 START_SECONDS = 60
 STOP_SECONDS = 20
@@ -129,3 +130,19 @@ class NodeProcess:
         """End the node and remove what it wrote."""
         self.stop()
         self._folder.cleanup()
+
+
+class RunningNode:
+    """A node that others start and end: a container, a service of a workflow."""
+
+    def __init__(self, url: str) -> None:
+        """Where it listens: `host:port`."""
+        self.url = check_text("url", url)
+
+    @override
+    def __repr__(self) -> str:
+        return f"<node at {self.url}>"
+
+    def client(self, *, timeout: float = 30.0) -> Client:
+        """A connection to it; close it, or leave it to `with`."""
+        return Client(self.url, timeout=timeout)

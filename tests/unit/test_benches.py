@@ -22,6 +22,13 @@ TINY = {
         "ROUNDS": 2,
         "MESSAGES": 20,
     },
+    "longtime": {
+        "TESTS": 3,
+        "TEST_ROUNDS": 1,
+        "TIMERS": 40,
+        "YEAR_ROUNDS": 1,
+        "ADVANCES": 1,
+    },
     "rewinding": {
         "ACCOUNTS": 20,
         "TIMERS_PER_ACTOR": 4,
