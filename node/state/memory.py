@@ -20,6 +20,9 @@ __all__ = ["MemorySnapshot", "MemoryStore"]
 _RANGE_CHUNK_KEYS = 256
 """Keys cut at a time while a range is read: bounds what an early stop wastes."""
 
+_RANGE_FIRST_KEYS = 4
+"""The first cut: who asks for the least key of a range stops there."""
+
 _SHELF_BYTES = 2
 """Keys are ordered in shelves by their first two bytes, the families of keys.py."""
 
@@ -96,22 +99,25 @@ class MemorySnapshot:
 
     def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop, ascending by key."""
-        at: bytes | None = start
-        while at is not None:
-            pairs, at = self._chunk(at, stop)
+        at, count = start, _RANGE_FIRST_KEYS
+        while True:
+            pairs, following = self._chunk(at, stop, count)
             yield from pairs
+            if following is None:
+                return
+            at, count = following, _RANGE_CHUNK_KEYS
 
     def _chunk(
-        self, start: bytes, stop: bytes
+        self, start: bytes, stop: bytes, count_max: int
     ) -> tuple[list[tuple[bytes, bytes]], bytes | None]:
         """The next pairs of a range, and where it goes on, or None at its end."""
         if self._version.next is not None:
             self._catch_up()
         values = self._data.values
-        keys = self._data.keys_between(start, stop, _RANGE_CHUNK_KEYS)
+        keys = self._data.keys_between(start, stop, count_max)
         pairs = [(key, values[key]) for key in keys]
         next_start = None
-        if len(keys) == _RANGE_CHUNK_KEYS:
+        if len(keys) == count_max:
             # The least key above the last one: up to it the present is known.
             stop = next_start = keys[-1] + b"\0"
         if self._replaced:

@@ -94,8 +94,8 @@ def measure_year() -> Section:
     method = (
         f"A chain in memory with an interval of 60 s, so that a year is "
         f"{YEAR_MINUTES:,} heights and the TTL reaches; `Devnet.advance` over all of "
-        f"them, {YEAR_ROUNDS} times. Each timer has a height of its own; that all fired, "
-        "in that order, is checked after the clock stopped."
+        f"them, {YEAR_ROUNDS} times. Each timer has its own height; that all fired, in "
+        "that order, is checked after the clock stopped."
     )
     return Section("A virtual year", method, (row,))
 
