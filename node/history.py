@@ -30,6 +30,7 @@ from node.chain.params import BasefeeConfig
 from node.chain.timers.timer import TimerDecision
 from node.chain.timers.trace import (
     decode_decision,
+    decode_entries,
     decode_trace,
     encode_trace,
     find_put_offs,
@@ -54,6 +55,7 @@ __all__ = [
     "headers_after",
     "load_block",
     "load_encoded_receipts",
+    "load_entries",
     "load_head",
     "load_header",
     "load_header_over",
@@ -428,6 +430,12 @@ def load_put_offs(
 def load_trace(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
     """Every decision about timers in the block at a height, in order."""
     return tuple(d for _, _, d in decisions_between(snapshot, height, height))
+
+
+def load_entries(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
+    """The same of the block at a height without the timers that were put off."""
+    data = snapshot.get(keys.timer_trace(height))
+    return tuple(decode_entries(data)) if data else ()
 
 
 def decisions_between(

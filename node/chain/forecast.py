@@ -5,19 +5,26 @@ there; what other transactions and fires change until then nobody knows, so each
 is said to be of now.
 """
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from node.chain.accounts import load_account
 from node.chain.block import Price
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
+from node.chain.timers.gba import fill_bid
+from node.chain.timers.ruleset import Turn
+from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer
 from node.chain.transition import State, begin_block, examined_at
 from node.primitives.types import Address, Amount, Height
 
 BEFORE_MAX = 1_000
 """Timers in front of one that are counted: some 20 ms."""
+COUNTED_MAX = 20_000
+"""Timers that are lined up to say the ranks of a page: some 200 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +49,12 @@ class FireTerms:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Timers that the same block looks at first."""
+    """Timers that come to the lane first, as far as is known now."""
 
     timers: int
     reserved: int
-    """Cycles of the lane that they reserve: the limits of those that fit, in turn."""
+    """Cycles of the lane that they take at the most: under `fifo` the limits of those
+    that fit, in turn, under `auction`, where real use fills the lane, all limits."""
     payer_cost: Amount
     """What those of them that fit and have the same payer set aside."""
     at_height: int
@@ -57,7 +65,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When a pending timer is looked at, and how it stands (D26)."""
+    """When a pending timer is looked at, and how it stands (D26, D28)."""
 
     height: Height
     terms: FireTerms
@@ -65,6 +73,8 @@ class Forecast:
     """What its payer has now."""
     before: Before
     expires_at: Height
+    place: Place | None = None
+    """Under `auction`."""
 
     @property
     def is_expiring(self) -> bool:
@@ -78,75 +88,141 @@ class Forecast:
 
     @property
     def is_room(self) -> bool:
-        """Whether its limit fits the lane behind those before it."""
+        """Whether its limit fits the lane behind those before it, whatever they use."""
         lane = self.terms.config.lane_timer_cycles
         return self.before.reserved + self.terms.cycles_limit <= lane
 
 
-def fire_terms(state: State, gas_limit: int | None) -> FireTerms:
-    """The terms of a fire in the next block; without a limit, of a defaulted one."""
+def fire_terms(
+    state: State,
+    gas_limit: int | None,
+    max_fee: Amount | None = None,
+    max_priority: Amount | None = None,
+) -> FireTerms:
+    """The terms of a fire in the next block; without a limit, of a defaulted one.
+
+    Both fees count under `auction`, and by default are the default agent's.
+    """
     block = begin_block(state)
-    config, cap = block.timer_config, block.rule_set.cycles_cap(block.timer_config)
+    rules, config = block.rule_set, block.timer_config
+    cap = rules.cycles_cap(config)
+    price = rules.price(block.before)
+    if not rules.is_reserving:
+        lane, p50 = price.lane_burn, block.before.p50_priority
+        bid = fill_bid(max_fee, max_priority, lane, p50)
+        price = replace(price, cycle_tip=bid.priority(lane))
     return FireTerms(
         cap if gas_limit is None else min(gas_limit, cap),
         config.max_cells_per_fire,
-        block.rule_set.price(block.before),
+        price,
         config,
     )
+
+
+def weight_of(state: State, actor: Address) -> int:
+    """W of an actor in the next block, in parts per million; 0 under `fifo`."""
+    block = begin_block(state)
+    return block.rule_set.weight(block, actor)
+
+
+class Lineups:
+    """Who comes to the lane in the next blocks, looked up once a height."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._block = begin_block(state)
+        self._rules = self._block.rule_set
+        self._left = COUNTED_MAX
+        self._places: dict[int, list[tuple[int | bytes, ...]] | None] = {}
+
+    @property
+    def config(self) -> TimerConfig:
+        """In force in the next block."""
+        return self._block.timer_config
+
+    @property
+    def is_reserving(self) -> bool:
+        """Whether limits fill the lane, and not what is used."""
+        return self._rules.is_reserving
+
+    def turn(self, timer: Timer) -> Turn:
+        """How a live timer comes to the lane."""
+        return self._rules.turn(self._block, timer)
+
+    def before(self, turn: Turn, height: int) -> Iterator[Turn]:
+        """Those that come to the lane first at the height at which it does."""
+        line = self._rules.line_up(self._block, height)
+        return takewhile(lambda other: other.place < turn.place, line)
+
+    def place(self, timer: Timer) -> Place | None:
+        """Where a live timer stands; None under rules that know no price."""
+        turn = self.turn(timer)
+        if turn.standing is None:
+            return None
+        height = examined_at(self.state, timer)
+        waits = bool(turn.standing.waits_for) or height > timer.expires_at
+        places = None if waits else self._places_at(height)
+        if places is None:
+            return Place(height, turn.standing, None, None)
+        rank = bisect_left(places, turn.place) + 1
+        # One that wakes at a later height is not in the line of its due height.
+        count = max(rank, len(places))
+        return Place(height, turn.standing, rank, count)
+
+    def _places_at(self, height: int) -> list[tuple[int | bytes, ...]] | None:
+        if height not in self._places:
+            places = None
+            if self._left > 0:
+                line = self._rules.line_up(self._block, height)
+                places = [turn.place for turn in line]
+                self._left -= len(places)
+            self._places[height] = places
+        return self._places[height]
 
 
 def forecast(state: State, timer: Timer) -> Forecast:
     """What awaits a live timer, as things stand."""
     height = examined_at(state, timer)
-    terms = terms_of(state, timer)
+    lineups = Lineups(state)
+    turn, config = lineups.turn(timer), lineups.config
+    terms = FireTerms(turn.limit, config.max_cells_per_fire, turn.price, config)
     return Forecast(
         height,
         terms,
         load_account(state.snapshot, timer.fee_payer).balance,
-        _before(state, timer, terms),
+        _before(lineups, turn, height),
         timer.expires_at,
+        lineups.place(timer),
     )
 
 
-def terms_of(state: State, timer: Timer) -> FireTerms:
-    """The terms of a live timer's fire in the next block."""
-    stated = None if timer.is_gas_limit_defaulted else timer.gas_limit
-    return fire_terms(state, stated)
+def _before(lineups: Lineups, turn: Turn, height: int) -> Before:
+    """Those that come to the lane before a timer, when it does.
 
-
-def _before(state: State, timer: Timer, terms: FireTerms) -> Before:
-    """Those in front of a timer, in order of (height, sequence) (D22).
-
-    Of a timer that is due later only those of its height: the others will have been
-    looked at before.
+    If that is later than the next block only those that become due there: the others
+    will have been looked at before.
     """
-    looked_at = max(timer.height, state.head.height + 1)
-    first = 0 if looked_at == state.head.height + 1 else timer.height
-    place = (timer.height, timer.sequence)
-    cap = fire_terms(state, None).cycles_limit
-    lane = terms.config.lane_timer_cycles
+    config, timer = lineups.config, turn.timer
+    lane, cells = config.lane_timer_cycles, config.max_cells_per_fire
     count = reserved = cost = same = 0
-    for other in takewhile(
-        lambda other: (other.height, other.sequence) < place,
-        calendar.timers_between(state.snapshot, first, timer.height),
-    ):
+    for other in lineups.before(turn, height):
         if count == BEFORE_MAX:
             return Before(count, reserved, Amount(cost), same, is_all=False)
-        limit = other.limit_under(cap)
         count += 1
-        same += other.height == timer.height
-        if other.expires_at < looked_at or reserved + limit > lane:
+        same += other.timer.height == timer.height
+        is_full = lineups.is_reserving and reserved + other.limit > lane
+        if other.timer.expires_at < height or is_full:
             continue
-        reserved += limit
-        if other.fee_payer == timer.fee_payer:
-            cost += terms.price.cost(limit, terms.cells_limit)
+        reserved += other.limit
+        if other.timer.fee_payer == timer.fee_payer:
+            cost += other.price.cost(other.limit, cells)
     return Before(count, reserved, Amount(cost), same, is_all=True)
 
 
 def pending_cost(state: State, actor: Address, payer: Address) -> tuple[int, Amount]:
     """How many of an actor's live timers a payer pays, and their reserves (D26)."""
-    terms = fire_terms(state, None)
+    lineups = Lineups(state)
+    cells = lineups.config.max_cells_per_fire
     own = [t for t in calendar.timers_of(state.snapshot, actor) if t.fee_payer == payer]
-    limits = (t.limit_under(terms.cycles_limit) for t in own)
-    cost = sum(terms.price.cost(limit, terms.cells_limit) for limit in limits)
-    return len(own), Amount(cost)
+    turns = [lineups.turn(timer) for timer in own]
+    return len(own), Amount(sum(t.price.cost(t.limit, cells) for t in turns))

@@ -69,6 +69,10 @@ class TieBreak(Enum):
     CIP = "cip"
 
 
+TIERS = ("economy", "standard", "fast", "urgent")
+"""Of `priority_tier_hint`, in the order of `tier_multipliers_permille`."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimerConfig:
     """Governed timer parameters (CIP-5 §6.4, D25), in the order of the wire."""

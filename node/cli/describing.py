@@ -86,6 +86,7 @@ def receipt_fields(receipt: types_pb2.Receipt) -> dict[str, str]:
         "cycles": f"{receipt.cycles_used:,} of {receipt.cycles_limit:,}",
         "cells": f"{receipt.cells_used:,} of {receipt.cells_limit:,}",
         "fee": amount(receipt.fee),
+        **_fee_parts(receipt),
         "paid by": hexadecimal(receipt.payer),
     }
     if not is_success(receipt):
@@ -97,6 +98,17 @@ def receipt_fields(receipt: types_pb2.Receipt) -> dict[str, str]:
     fields["warning"] = ", ".join(names)
     fields["hint"] = receipt.hint
     return {name: text for name, text in fields.items() if text}
+
+
+def _fee_parts(receipt: types_pb2.Receipt) -> dict[str, str]:
+    """Where the fee went: burned for cycles, cells and the timer lane, or tipped."""
+    parts = {
+        "burned for cycles": receipt.burned_cycle,
+        "burned for cells": receipt.burned_cell,
+        "burned for the timer lane": receipt.burned_lane,
+        "tip": receipt.tip,
+    }
+    return {name: amount(part) for name, part in parts.items() if int(part or "0")}
 
 
 def receipt_row(receipt: types_pb2.Receipt) -> tuple[str, ...]:
@@ -137,6 +149,12 @@ def advance_fields(answer: dev_pb2.AdvanceResponse, heights: int) -> dict[str, s
     }
 
 
+def _lane_basefee(header: types_pb2.Header) -> dict[str, str]:
+    """Under `auction` alone there is one."""
+    fee = int(header.basefee_lane or "0")
+    return {"basefee of the timer lane": amount(str(fee))} if fee else {}
+
+
 def header_fields(header: types_pb2.Header) -> dict[str, str]:
     """A block's header."""
     return {
@@ -147,6 +165,7 @@ def header_fields(header: types_pb2.Header) -> dict[str, str]:
         "proposer": hexadecimal(header.proposer),
         "basefee per cycle": amount(header.basefee_cycle),
         "basefee per cell": amount(header.basefee_cell),
+        **_lane_basefee(header),
         "cycles used": f"{header.cycles_used:,}",
         "cells used": f"{header.cells_used:,}",
         "state root": hexadecimal(header.state_root),

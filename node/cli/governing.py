@@ -9,7 +9,9 @@ from typing import TypeVar
 import click
 from google.protobuf import json_format
 
+from node.chain.params import TIERS
 from node.cli.connection import Connection, client_command
+from node.cli.output import amount
 from node.cli.sending import Sending, send, sending_command
 from node.rpc.v1 import queries_pb2 as messages
 from node.rpc.v1 import types_pb2
@@ -37,9 +39,28 @@ def show(connection: Connection) -> None:
         return
     rules = {f"from height {one.height:,}": one.rules for one in params.activations}
     output.fields("Rules", rules)
+    height = f"{params.configs_hold_from:,}"
+    output.fields(f"Prices in the next block, {height}", _prices(params))
     since = f"from height {params.configs_hold_from:,}"
     output.fields(f"Timers, {since}", _shown(params.timer_config))
     output.fields(f"Fees, {since}", _shown(params.basefee_config))
+
+
+def _prices(params: messages.GetParamsResponse) -> dict[str, str]:
+    """The parts of what a unit costs, those of the lane under `auction`."""
+    fields = {
+        "rules": params.rules,
+        "basefee per cycle": amount(params.basefee_cycle),
+        "basefee per cell": amount(params.basefee_cell),
+    }
+    if not int(params.basefee_lane or "0"):
+        return fields
+    tiers = zip(TIERS, params.tier_priorities, strict=True)
+    return fields | {
+        "basefee of the timer lane": amount(params.basefee_lane),
+        "median priority": amount(params.p50_priority),
+        "tiers": ", ".join(f"{name} {fee}" for name, fee in tiers),
+    }
 
 
 @govern.command()

@@ -13,6 +13,7 @@ from node.cli.describing import receipt_fields
 from node.cli.output import amount, bytes_text, hexadecimal
 from node.cli.proving import Prover, prove_option
 from node.client.proofs import DueProof, TimerProof
+from node.query.telling_lane import ppm_text
 from node.rpc.convert import show_record
 from node.rpc.v1 import streams_pb2, transactions_pb2
 from node.rpc.v1 import timers_pb2 as messages
@@ -34,6 +35,7 @@ _STATUSES = {
     if number != messages.TIMER_STATUS_UNSPECIFIED
 }
 _COLUMNS = ("due", "status", "actor", "paid by", "handler", "gas limit", "id")
+_AUCTION_COLUMNS = ("rank", "effective priority")
 _HEIGHT = click.IntRange(0, U64_MAX)
 _NAMES = {number: name for name, number in _STATUSES.items()}
 
@@ -91,7 +93,31 @@ def list_timers(
         for timer in found:
             connection.output.message(timer)
         return
-    connection.output.table("", _COLUMNS, [_row(timer) for timer in found])
+    _show_list(connection, list(found))
+
+
+def _show_list(connection: Connection, found: list[messages.Timer]) -> None:
+    """A row each; under `auction` with the place in the lane."""
+    rows = [_row(timer) for timer in found]
+    if not any(timer.HasField("standing") for timer in found):
+        connection.output.table("", _COLUMNS, rows)
+        return
+    columns = (*_COLUMNS[:2], *_AUCTION_COLUMNS, *_COLUMNS[2:])
+    placed = [
+        (*row[:2], *_standing_cells(timer), *row[2:])
+        for row, timer in zip(rows, found, strict=True)
+    ]
+    connection.output.table("", columns, placed)
+
+
+def _standing_cells(timer: messages.Timer) -> tuple[str, str]:
+    if not timer.HasField("standing"):
+        return "", ""
+    standing = timer.standing
+    rank = f"{standing.rank:,} of {standing.contenders:,}"
+    if not standing.HasField("rank"):
+        rank = f"waits: {standing.waits_for}" if standing.waits_for else ""
+    return rank, ppm_text(int(standing.effective_priority))
 
 
 def _list_proven(connection: Connection, request: messages.ListTimersRequest) -> None:
@@ -117,7 +143,7 @@ def _list_proven(connection: Connection, request: messages.ListTimersRequest) ->
         if request.actor in (b"", timer.actor)
         and request.fee_payer in (b"", timer.fee_payer)
     ]
-    connection.output.table("", _COLUMNS, [_row(timer) for timer in wanted])
+    _show_list(connection, wanted)
     prover.tell(f"these timers, and no other of those asked for, due {first} to {last}")
 
 
@@ -211,7 +237,25 @@ def _record_fields(timer: messages.Timer) -> dict[str, str]:
         fields["max fee per cycle"] = amount(record.max_fee_per_cycle)
     if record.max_priority_fee_per_cycle:
         fields["max priority fee per cycle"] = amount(record.max_priority_fee_per_cycle)
-    return fields
+    if record.gba:
+        fields["gas bidding agent"] = hexadecimal(record.gba)
+    return fields | _standing_fields(timer)
+
+
+def _standing_fields(timer: messages.Timer) -> dict[str, str]:
+    """Its place under `auction`, at the prices of the next block."""
+    if not timer.HasField("standing"):
+        return {}
+    standing = timer.standing
+    rank, effective = _standing_cells(timer)
+    return {
+        "looked at": str(standing.height),
+        "lane basefee": amount(standing.basefee_lane),
+        "priority": amount(standing.priority),
+        "weight": ppm_text(standing.weight_ppm),
+        "effective priority": effective,
+        "rank": rank,
+    }
 
 
 def _end_fields(timer: messages.Timer) -> dict[str, str]:
@@ -260,23 +304,33 @@ def look_ahead(connection: Connection, blocks: int) -> None:
 @click.option("--gas-limit", type=click.IntRange(min=1), help="Cycles of a fire.")
 @click.option("--height", type=click.IntRange(min=1), help="When it would be due.")
 @click.option("--expires-at", type=click.IntRange(min=0), help="Height.")
+@click.option("--blocks", type=click.IntRange(0, 100), help="So many of the last ones.")
+@click.option("--max-fee", type=arguments.amount, help="A cycle, under auction.")
+@click.option("--priority", type=arguments.amount, help="A cycle, under auction.")
 @client_command
 def quote_timer(
     connection: Connection,
+    /,
     actor: bytes,
     payer: bytes | None,
-    gas_limit: int | None,
-    height: int | None,
-    expires_at: int | None,
+    max_fee: int | None,
+    priority: int | None,
+    **wanted: int | None,
 ) -> None:
-    """Show what a timer of ACTOR would cost, and for how many fires there is money."""
+    """Show what a timer of ACTOR would cost, and for how many fires there is money.
+
+    Under `auction` also what a turn would have cost in each of the last blocks.
+    """
     answer = TimerServiceStub(connection.channel).QuoteTimer(
         messages.QuoteTimerRequest(
             actor=actor,
             fee_payer=payer or b"",
-            gas_limit=gas_limit,
-            height=height,
-            expires_at=expires_at,
+            max_fee_per_cycle="" if max_fee is None else str(max_fee),
+            max_priority_fee_per_cycle="" if priority is None else str(priority),
+            height=wanted["height"],
+            gas_limit=wanted["gas_limit"],
+            expires_at=wanted["expires_at"],
+            blocks=wanted["blocks"],
         ),
         timeout=connection.timeout,
     )

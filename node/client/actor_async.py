@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.passage import Passage
+from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
 from node.client.values import (
@@ -100,6 +101,16 @@ class AsyncChain(Protocol):
 
     async def explain(self, timer_id: bytes) -> object:
         """Why a timer did what it did, and what awaits it; printing it tells it."""
+        ...
+
+    async def standing(self, timer_id: bytes) -> Place | None:
+        """Where a live timer stands under `auction`: effective priority, rank."""
+        ...
+
+    async def quote(
+        self, actor: Sender, fee_payer: Sender | None = None, **terms: int
+    ) -> object:
+        """What a timer would cost; printing it tells it."""
         ...
 
     async def events(self, topic: str | None = None) -> list[Event]:

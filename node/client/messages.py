@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from node.chain.errors import InvalidTransaction
 from node.chain.transaction import Instruction, decode_body
 from node.client.errors import NodeError, NodeUnreachable, TransactionDropped
-from node.client.values import Terms
+from node.client.values import Terms, check_terms
 from node.client.wallet import Wallet
 from node.rpc.instructions import show_instruction
 from node.rpc.v1 import (
@@ -34,6 +34,21 @@ EARLIER_BLOCKS_MAX = 64
 _Place = TypeVar(
     "_Place", types_pb2.BlockRef, streams_pb2.EventCursor, streams_pb2.TimerCursor
 )
+
+
+def quote_request(
+    actor: bytes, fee_payer: bytes, terms: Mapping[str, int]
+) -> timers_pb2.QuoteTimerRequest:
+    """A quote of a timer with these terms.
+
+    Raises:
+        InvalidArgument: one is not known, of another type, or out of bounds.
+    """
+    request = timers_pb2.QuoteTimerRequest(actor=actor, fee_payer=fee_payer)
+    for name, number in check_terms(terms).items():
+        is_fee = name in ("max_fee_per_cycle", "max_priority_fee_per_cycle")
+        setattr(request, name, str(number) if is_fee else number)
+    return request
 
 
 @dataclass(frozen=True, slots=True)

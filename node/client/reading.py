@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 from typing_extensions import override
 
 from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer
 from node.client.api import Api
 from node.client.errors import NodeError, NodeUnreachable
@@ -23,10 +24,12 @@ from node.client.messages import (
     Trail,
     is_broken,
     place_of_block,
+    quote_request,
 )
 from node.client.results import (
     read_block,
     read_header,
+    read_place,
     read_timer,
 )
 from node.client.values import (
@@ -140,6 +143,34 @@ class Reader:
             NodeError: NOT_FOUND, no timer ever had this id.
         """
         answer = self.api.explain_timer(check_id("timer_id", timer_id))
+        return answer.text
+
+    def standing(self, timer_id: bytes) -> Place | None:
+        """Where a live timer stands under `auction`: effective priority, rank.
+
+        None under other rules, and when it ended, or never was.
+        """
+        try:
+            answer = self.api.timer(check_id("timer_id", timer_id))
+        except NodeError as error:
+            if error.code != "NOT_FOUND":
+                raise
+            return None
+        timer = answer.timer
+        return read_place(timer.standing) if timer.HasField("standing") else None
+
+    def quote(
+        self, actor: Sender, fee_payer: Sender | None = None, **terms: int
+    ) -> str:
+        """What a timer would cost, in sentences; `terms` are named as in `quoted`.
+
+        Raises:
+            InvalidArgument: there is no such term.
+            NodeError: INVALID_ARGUMENT, the schedule call would be refused.
+        """
+        address = address_of(actor, "actor")
+        payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
+        answer = self.api.quote_timer(quote_request(address, payer, terms))
         return answer.text
 
     def events(self, topic: str | None = None) -> list[Event]:

@@ -7,6 +7,7 @@ the two compare equal when the same happened. The opposite of `node.rpc.convert`
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.passage import AdvanceFault, AdvanceRefused, Passage
+from node.chain.timers.standing import Place, Standing
 from node.chain.timers.timer import Timer
 from node.client.errors import NodeError
 from node.client.failures import BundleFault, BundleRefused, TransactionRefused
@@ -21,6 +22,7 @@ __all__ = [
     "read_block",
     "read_event",
     "read_header",
+    "read_place",
     "read_receipt",
     "read_timer",
     "told_as_refusal",
@@ -134,6 +136,24 @@ def read_timer(message: timers_pb2.Timer) -> Timer:
         _amount(fee) if fee else None,
         _amount(priority) if priority else None,
         Address(record.gba) if record.gba else None,
+    )
+
+
+def read_place(message: timers_pb2.TimerStanding) -> Place:
+    """Where a live timer stands under `auction`."""
+    standing = Standing(
+        _amount(message.basefee_lane),
+        _amount(message.max_fee),
+        _amount(message.max_priority),
+        _amount(message.priority),
+        message.weight_ppm,
+        message.waits_for,
+    )
+    return Place(
+        Height(message.height),
+        standing,
+        message.rank if message.HasField("rank") else None,
+        message.contenders if message.HasField("contenders") else None,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from typing_extensions import override
@@ -173,6 +174,37 @@ def amount_of(value: int | str, argument: str = "amount") -> Amount:
     if type(value) is not int or not 0 <= value <= U128_MAX:
         raise InvalidArgument(argument, wanted, value)
     return Amount(value)
+
+
+QUOTE_TERMS: Mapping[str, int] = MappingProxyType(
+    {
+        "height": U64_MAX,
+        "gas_limit": U64_MAX,
+        "expires_at": U64_MAX,
+        "payload_bytes": 2**32 - 1,
+        "max_fee_per_cycle": U128_MAX,
+        "max_priority_fee_per_cycle": U128_MAX,
+        "blocks": 2**32 - 1,
+    }
+)
+"""What a quote can be told of a timer, as `schedule_timer` names it, and of how many of
+the last blocks it is to tell; → the most of each."""
+
+
+def check_terms(terms: Mapping[str, int]) -> dict[str, int]:
+    """The terms of a quote.
+
+    Raises:
+        InvalidArgument: one is not known, of another type, or out of bounds.
+    """
+    for name in terms:
+        if name not in QUOTE_TERMS:
+            known = ", ".join(QUOTE_TERMS)
+            raise InvalidArgument("terms", f"one of {known} is wanted", name)
+    return {
+        name: check_count(name, given, 0, QUOTE_TERMS[name])
+        for name, given in terms.items()
+    }
 
 
 def check_count(argument: str, value: int, least: int = 1, most: int = U64_MAX) -> int:

@@ -15,7 +15,8 @@ from node.chain.globals import (
 )
 from node.chain.mailbox import pending_count, pending_messages
 from node.chain.timers.calendar import count_of
-from node.chain.transition import State
+from node.chain.timers.rules.auction import tier_priorities
+from node.chain.transition import State, begin_block
 from node.history import load_header
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query.errors import Missing, NotFound, SupplyTooLarge
@@ -51,6 +52,35 @@ def chain_status(state: State) -> ChainStatus:
         genesis.hash(),
         load_globals(state.snapshot),
         load_rules(state.snapshot, state.head.height + 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NextFees:
+    """The parts of what a unit costs in the next block (D7, D29)."""
+
+    rules: str
+    basefee_cycle: Amount
+    basefee_cell: Amount
+    basefee_lane: Amount
+    """Of the timer lane under `auction`, on top of the cycle's; else 0."""
+    p50_priority: Amount
+    """What the default agent offers above that (CIP-1 §7.1)."""
+    tier_priorities: tuple[Amount, ...]
+    """What the tiers of priority stand for, the cheapest first (CIP-1 §7.3)."""
+
+
+def next_fees(state: State) -> NextFees:
+    """What a unit costs in the next block, by its parts."""
+    block = begin_block(state)
+    before = block.before
+    return NextFees(
+        block.rule_set.name,
+        before.basefee_cycle,
+        before.basefee_cell,
+        before.basefee_lane,
+        before.p50_priority,
+        tier_priorities(block.timer_config, before.p50_priority),
     )
 
 

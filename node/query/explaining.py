@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from node.chain.block import Receipt
-from node.chain.forecast import Forecast, forecast
+from node.chain.forecast import Forecast, Lineups, forecast
 from node.chain.timers.calendar import load_timer
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transition import State
@@ -119,7 +119,7 @@ def explain(
         first.actor,
         first.fee_payer,
         first.due_height,
-        None if timer is None else placed(state, timer),
+        None if timer is None else placed(state, timer, Lineups(state)),
         told,
         put_offs_before,
         is_cut,
@@ -156,9 +156,20 @@ class BlockExplanation:
 
     height: Height
     due: tuple[TimerDecision, ...]
-    """About the timers it looked at, in the order of looking: (height, sequence)."""
+    """About the timers it looked at, in the order of looking: (height, sequence), under
+    `auction` then those that came to their turns, by rank."""
     changes: tuple[TimerDecision, ...]
     """What executions scheduled, extended and cancelled, in their order."""
+
+    @property
+    def looked_at(self) -> int:
+        """How many timers these are."""
+        return len({decision.timer_id for decision in self.due})
+
+    @property
+    def contest(self) -> "Contest | None":
+        """How the lane was filled, if timers competed for it."""
+        return _contest(self.due)
 
     @property
     def decisions(self) -> tuple[TimerDecision, ...]:
@@ -186,8 +197,54 @@ def explain_trace(height: Height, trace: Iterable[TimerDecision]) -> BlockExplan
     due, changes = list[TimerDecision](), list[TimerDecision]()
     for decision in trace:
         (due if is_of_lane(decision) else changes).append(decision)
-    due.sort(key=lambda one: (one.due_height, one.numbers.get("sequence", 0)))
+    due.sort(key=_considered)
     return BlockExplanation(height, tuple(due), tuple(changes))
+
+
+def _considered(decision: TimerDecision) -> tuple[int, int, int]:
+    """Judged in order of (height, sequence); then by rank; then who falls asleep."""
+    numbers = decision.numbers
+    place = decision.due_height, numbers.get("sequence", 0)
+    if decision.decision is Decision.SLEPT:
+        return 2, *place
+    return (1, numbers["rank"], 0) if "rank" in numbers else (0, *place)
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """How a block's timer lane was filled under `auction`."""
+
+    basefee_lane: int
+    contenders: int
+    fires: int
+    put_off: int
+    """For want of room in the lane."""
+    highest: int | None
+    """Effective priority of the first fire, in parts per million; None without one."""
+    marginal: int | None
+    """Of the last fire, if somebody was put off: the price of the last place."""
+    cycles_used: int
+    lane: int
+
+
+def _contest(due: Iterable[TimerDecision]) -> Contest | None:
+    turns = [one for one in due if "rank" in one.numbers]
+    if not turns:
+        return None
+    fires = [one.numbers for one in turns if one.decision is Decision.FIRED]
+    put_off = sum(one.rival is not None for one in turns)
+    effective = [numbers["effective_priority"] for numbers in fires]
+    first = turns[0].numbers
+    return Contest(
+        first["basefee_lane"],
+        first["contenders"],
+        len(fires),
+        put_off,
+        effective[0] if fires else None,
+        effective[-1] if fires and put_off else None,
+        sum(numbers["cycles_used"] for numbers in fires),
+        fires[0]["lane"] if fires else 0,
+    )
 
 
 def is_of_lane(decision: TimerDecision) -> bool:

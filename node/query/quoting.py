@@ -4,15 +4,26 @@ At the prices of the next block. Nothing is scheduled, so nothing is refused tha
 schedule call alone can judge (consent of a payer, D13).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from node.chain.accounts import load_account
-from node.chain.forecast import FireTerms, fire_terms, pending_cost
+from node.chain.forecast import FireTerms, fire_terms, pending_cost, weight_of
 from node.chain.params import PAYLOAD_BYTES_MAX, U64_MAX
 from node.chain.timers.calendar import count_of
-from node.chain.transition import State
+from node.chain.transition import State, head_globals
 from node.primitives.types import Address, Amount, Height
 from node.query.blocks import Warnings
+from node.query.places import (
+    PAST_BLOCKS_DEFAULT,
+    PAST_BLOCKS_MAX,
+    Offered,
+    PastBlock,
+    PastPlace,
+    kept_blocks,
+    past_place,
+)
 from pvm import costs
 
 FEW_FIRES_A_BLOCK = 3
@@ -39,6 +50,11 @@ class Wanted:
     gas_limit: int | None = None
     expires_at: int | None = None
     payload_bytes: int = 0
+    max_fee: Amount | None = None
+    """Of what it would state a cycle under `auction`; None is the default agent's."""
+    max_priority: Amount | None = None
+    blocks: int | None = None
+    """How many of the last blocks are told of, `PAST_BLOCKS_DEFAULT` if not stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,10 @@ class Quote:
     pending_cost: Amount
     """What their fires set aside, all together (D26: a reserve for each)."""
     warnings: tuple[Warnings, ...]
+    weight_ppm: int = 0
+    """W of the actor under `auction`."""
+    past: tuple[PastPlace, ...] = ()
+    """What a place cost in the last blocks under `auction`, the latest first."""
 
     @property
     def fires_covered(self) -> int:
@@ -70,20 +90,28 @@ class Quote:
         return max(0, self.balance - self.pending_cost) // self.terms.max_cost
 
 
-def quote_timer(state: State, wanted: Wanted) -> Quote:
+def quote_timer(
+    state: State, wanted: Wanted, blocks: Iterable[PastBlock] | None = None
+) -> Quote:
     """What a timer would cost if it were scheduled in the next block.
+
+    `blocks` are the last ones, if they are not in the history of the state.
 
     Raises:
         InvalidQuote: the schedule call would be refused.
     """
-    terms = fire_terms(state, wanted.gas_limit)
+    terms = fire_terms(state, wanted.gas_limit, wanted.max_fee, wanted.max_priority)
     expires_at = _validate(state, wanted, terms)
     pending, reserved = pending_cost(state, wanted.actor, wanted.fee_payer)
     price = terms.price
     quote = Quote(
         costs.SCHEDULE_TIMER,
         wanted.payload_bytes,
-        price.cost(costs.SCHEDULE_TIMER, wanted.payload_bytes),
+        # Whoever schedules pays no more than the basefees; the lane's is the fire's.
+        Amount(
+            costs.SCHEDULE_TIMER * price.cycle_burn
+            + wanted.payload_bytes * price.cell_burn
+        ),
         terms,
         Height(expires_at),
         load_account(state.snapshot, wanted.fee_payer).balance,
@@ -100,7 +128,22 @@ def quote_timer(state: State, wanted: Wanted) -> Quote:
         Warnings.TIMER_LIMIT_REACHED: live >= terms.config.max_timers_per_actor,
     }
     holding = tuple(warning for warning, holds in found.items() if holds)
-    return replace(quote, warnings=holding)
+    weight = weight_of(state, wanted.actor)
+    quote = replace(quote, warnings=holding, weight_ppm=weight)
+    if not weight:
+        return quote
+    count = PAST_BLOCKS_DEFAULT if wanted.blocks is None else wanted.blocks
+    if blocks is None:
+        blocks = kept_blocks(state, count)
+    offered = Offered(
+        terms.cycles_limit,
+        weight,
+        wanted.max_fee,
+        wanted.max_priority,
+        head_globals(state).p50_priority,
+    )
+    places = (past_place(block, offered) for block in islice(blocks, count))
+    return replace(quote, past=tuple(places))
 
 
 def _validate(state: State, wanted: Wanted, terms: FireTerms) -> int:
@@ -118,6 +161,11 @@ def _validate(state: State, wanted: Wanted, terms: FireTerms) -> int:
         raise InvalidQuote("gas_limit", f"is from {config.fire_base_cycles} to {cap}")
     if expires_at > latest:
         raise InvalidQuote("expires_at", f"is at most {latest}")
+    lane = terms.price.lane_burn
+    if lane and wanted.max_fee is not None and wanted.max_fee < lane:
+        raise InvalidQuote("max_fee_per_cycle", f"is at least the lane basefee {lane}")
+    if not 0 <= (wanted.blocks or 0) <= PAST_BLOCKS_MAX:
+        raise InvalidQuote("blocks", f"is from 0 to {PAST_BLOCKS_MAX}")
     if wanted.payload_bytes > PAYLOAD_BYTES_MAX:
         raise InvalidQuote("payload_bytes", f"is at most {PAYLOAD_BYTES_MAX}")
     return expires_at

@@ -16,6 +16,13 @@ from node.primitives.amounts import cby_text
 from node.query.blocks import Warnings
 from node.query.explaining import BlockExplanation, Step, TimerExplanation
 from node.query.quoting import Quote
+from node.query.telling_lane import (
+    tell_contest,
+    tell_lost,
+    tell_past,
+    tell_place,
+    tell_won,
+)
 
 __all__ = ["tell_block", "tell_decision", "tell_outlook", "tell_quote", "tell_timer"]
 
@@ -122,13 +129,10 @@ def _tell_extended(decision: TimerDecision, receipt: Receipt | None) -> str:
 
 
 def _tell_put_off(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    if decision.reason == "lane" and "rank" in decision.numbers:
+        return f"put off: {tell_lost(decision)}"
     numbers = {name: f"{number:,}" for name, number in decision.numbers.items()}
     match decision.reason:
-        case "lane" if "rank" in numbers:
-            why = (
-                "the timer lane had no room: {used} of its {lane} cycles were used by "
-                "timers of a higher priority, and it may use {limit}"
-            )
         case "cap":
             why = "it may use {limit} cycles, and {cap} are the most in force"
         case "lane_basefee":
@@ -161,8 +165,8 @@ def _tell_put_off(decision: TimerDecision, _receipt: Receipt | None) -> str:
 def _tell_fired(decision: TimerDecision, receipt: Receipt | None) -> str:
     numbers = decision.numbers
     text = (
-        f"fired: its payer had {cby_text(numbers['available'])}, of which "
-        f"{cby_text(numbers['max_cost'])} was set aside; it used "
+        f"fired: {tell_won(numbers)}its payer had {cby_text(numbers['available'])}, of "
+        f"which {cby_text(numbers['max_cost'])} was set aside; it used "
         f"{numbers['cycles_used']:,} cycles and {numbers['cells_used']:,} cells"
     )
     if receipt is None:
@@ -263,6 +267,8 @@ def _tell_forecast(seen: Forecast) -> Iterable[str]:
         f"{when}: it is looked at; a fire sets aside {cby_text(terms.max_cost)} at the "
         f"prices of the next block ({_tell_price(terms)})."
     )
+    if seen.place is not None:
+        yield tell_place(seen.place)
     yield f"Its payer has {cby_text(seen.available)}{_tell_funds(seen)}."
     more = "" if before.is_all else "at least "
     lane = terms.config.lane_timer_cycles
@@ -270,8 +276,12 @@ def _tell_forecast(seen: Forecast) -> Iterable[str]:
         yield "No timer stands before it in the lane."
         return
     room = "it fits" if seen.is_room else "it will be put off"
+    most = ""
+    if seen.place is not None:
+        most = "at most "
+        room = "it fits" if seen.is_room else "it depends on what they really use"
     yield (
-        f"Before it in the lane: {more}{_timers(before.timers)} with "
+        f"Before it in the lane: {more}{_timers(before.timers)} with {most}"
         f"{before.reserved:,} of {lane:,} cycles; it may use {terms.cycles_limit:,}, "
         f"so {room}."
     )
@@ -306,7 +316,10 @@ def tell_block(told: BlockExplanation, first: int = 0, count: int | None = None)
     last = due + changes if count is None else first + count
     lines = []
     if not first:
-        lines.append(f"Block {told.height:,} looked at {_timers(due, 'due ')}.")
+        looked_at = _timers(told.looked_at, "due ")
+        lines.append(f"Block {told.height:,} looked at {looked_at}.")
+        if told.contest is not None:
+            lines.append(tell_contest(told.contest))
     for number, decision in enumerate(told.due[first:last], first + 1):
         lines.append(f"{number}. {_tell_of(decision)}")
     if changes and first <= due < last:
@@ -349,6 +362,7 @@ def tell_quote(quote: Quote) -> str:
         _WARNINGS[warning].format(fires=terms.fires_a_block, until=quote.expires_at)
         for warning in quote.warnings
     )
+    lines.extend(tell_past(quote.past))
     return "\n".join(lines)
 
 

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from node.chain.block import Receipt
+from node.chain.forecast import Lineups
 from node.chain.params import ADDRESS_BYTES
 from node.chain.timers.calendar import load_timer
+from node.chain.timers.standing import Place
 from node.chain.timers.tiers import Tier, bucket_of, tier_of
 from node.chain.timers.timer import Decision, Timer, TimerDecision, decode_timer
 from node.chain.transition import State
@@ -26,6 +28,8 @@ class LiveTimer:
     tier: Tier
     bucket: int | None
     """Slot of the ring, number of the epoch, none in the overflow set."""
+    place: Place | None = None
+    """Under `auction`: its effective priority and rank, as things stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ def timer(state: State, timer_id: bytes) -> TimerView:
     """
     live = load_timer(state.snapshot, timer_id)
     if live is not None:
-        return placed(state, live)
+        return placed(state, live, Lineups(state))
     decisions = load_timer_decisions(state.snapshot, timer_id)
     for height, decision in reversed(decisions):
         if decision.is_final:
@@ -58,13 +62,14 @@ def timer(state: State, timer_id: bytes) -> TimerView:
     raise NotFound(Missing.TIMER, timer_id)
 
 
-def placed(state: State, live: Timer) -> LiveTimer:
+def placed(state: State, live: Timer, lineups: Lineups) -> LiveTimer:
     """A live timer with its place at the head."""
     height, sizes = state.head.height, state.params.calendar
     return LiveTimer(
         live,
         tier_of(live.height, height, sizes),
         bucket_of(live.height, height, sizes),
+        lineups.place(live),
     )
 
 
@@ -95,7 +100,7 @@ def live_timers_page(
     state: State, wanted: TimerFilter, start: bytes, count: int
 ) -> Page[LiveTimer]:
     """Live timers in due order, from a place (height8 ‖ sequence8) on."""
-    budget = Budget(count)
+    budget, lineups = Budget(count), Lineups(state)
     found: list[LiveTimer] = []
     first = max(start, _place(wanted.first_height))
     stop = _place_after(wanted.last_height)
@@ -108,7 +113,7 @@ def live_timers_page(
         live = decode_timer(keys.TIMER_PREFIX + place, record)
         if wanted.admits(live.actor, live.fee_payer):
             budget.take()
-            found.append(placed(state, live))
+            found.append(placed(state, live, lineups))
     return Page(tuple(found), None)
 
 

@@ -7,6 +7,7 @@ Amounts are decimal strings of base units, hashes, addresses and payloads are by
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.passage import Passage
+from node.chain.timers.standing import Place
 from node.chain.timers.tiers import Tier
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.chain.transaction import (
@@ -322,7 +323,25 @@ def _show_live(view: LiveTimer) -> timers_pb2.Timer:
     shown.record.tier = _TIERS[view.tier]
     if view.bucket is not None:
         shown.record.bucket = view.bucket
+    if view.place is not None:
+        shown.standing.CopyFrom(_show_place(view.place))
     return shown
+
+
+def _show_place(place: Place) -> timers_pb2.TimerStanding:
+    standing = place.standing
+    return timers_pb2.TimerStanding(
+        height=place.height,
+        basefee_lane=str(standing.basefee_lane),
+        max_fee=str(standing.max_fee),
+        max_priority=str(standing.max_priority),
+        priority=str(standing.priority),
+        weight_ppm=standing.weight_ppm,
+        effective_priority=str(standing.effective_priority),
+        rank=place.rank,
+        contenders=place.contenders,
+        waits_for=standing.waits_for,
+    )
 
 
 def show_record(timer: Timer) -> timers_pb2.Timer:
@@ -377,6 +396,7 @@ def show_decision(decision: TimerDecision, height: int) -> timers_pb2.TimerDecis
         numbers={name: str(number) for name, number in decision.numbers.items()},
         receipt_index=decision.receipt_index,
         origin=decision.origin,
+        rival=decision.rival or b"",
     )
 
 

@@ -8,7 +8,9 @@ from node.chain.transition import State
 from node.primitives.types import Height
 from node.query import (
     BlockExplanation,
+    Contest,
     EndedTimer,
+    PastPlace,
     Quote,
     Step,
     TimerExplanation,
@@ -104,7 +106,25 @@ def show_block_explanation(
         due_count=len(told.due),
         change_count=len(told.changes),
         text=tell_block(told, first, count),
+        contest=None if told.contest is None else _show_contest(told.contest),
     )
+
+
+def _show_contest(contest: Contest) -> pb.LaneContest:
+    return pb.LaneContest(
+        basefee_lane=str(contest.basefee_lane),
+        contenders=contest.contenders,
+        fires=contest.fires,
+        put_off=contest.put_off,
+        highest_priority=_show_optional(contest.highest),
+        marginal_priority=_show_optional(contest.marginal),
+        cycles_used=contest.cycles_used,
+        lane_cycles=contest.lane,
+    )
+
+
+def _show_optional(number: int | None) -> str:
+    return "" if number is None else str(number)
 
 
 def show_considered(height: Height, decision: TimerDecision) -> pb.BlockTimer:
@@ -140,6 +160,20 @@ def show_quote(state: State, quote: Quote) -> pb.QuoteTimerResponse:
         warnings=map(convert.show_warning, quote.warnings),
         text=tell_quote(quote),
         head=_show_head(state),
+        weight_ppm=quote.weight_ppm,
+        past=map(_show_past, quote.past),
+    )
+
+
+def _show_past(place: PastPlace) -> pb.PastPlace:
+    return pb.PastPlace(
+        height=place.height,
+        basefee_lane=str(place.basefee_lane),
+        priority=str(place.priority),
+        max_fee=str(place.max_fee),
+        fires=place.fires,
+        cycles_used=place.cycles_used,
+        is_won=place.is_won,
     )
 
 

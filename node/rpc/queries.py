@@ -90,6 +90,7 @@ class Queries(QueryServiceServicer):
         """What genesis fixed, and what governance made of the rest."""
         state = await state_at(self._backend, at_height(request))
         params, governed = state.params, query.governed(state)
+        fees = query.next_fees(state)
         return pb.GetParamsResponse(
             chain_id=params.chain_id,
             genesis_timestamp_ms=params.genesis_timestamp_ms,
@@ -114,6 +115,12 @@ class Queries(QueryServiceServicer):
             ],
             transaction_body_bytes_max=BODY_BYTES_MAX,
             configs_hold_from=state.head.height + 1,
+            rules=fees.rules,
+            basefee_cycle=str(fees.basefee_cycle),
+            basefee_cell=str(fees.basefee_cell),
+            basefee_lane=str(fees.basefee_lane),
+            p50_priority=str(fees.p50_priority),
+            tier_priorities=map(str, fees.tier_priorities),
         )
 
     # --- accounts and actors -------------------------------------------------------

@@ -3,7 +3,7 @@
 from typing_extensions import override
 
 from node import query
-from node.primitives.types import Height
+from node.primitives.types import Amount, Height
 from node.query import EndedTimer, InvalidQuote, TimerFilter, Wanted
 from node.rpc import convert, explanations, requests
 from node.rpc.queries import ENTRIES_DEFAULT, ENTRIES_MAX
@@ -34,9 +34,10 @@ class Timers(TimerServiceServicer):
         context: Context[pb.GetTimerRequest, pb.GetTimerResponse],
     ) -> pb.GetTimerResponse:
         """Pending, or how it ended and where."""
-        state = await state_at(self._backend, at_height(request))
         timer_id = requests.read_timer_id(request.timer_id, "timer_id")
-        view = query.timer(state, timer_id)
+        view = await self._backend.run_read(
+            lambda state: query.timer(state, timer_id), at_height(request)
+        )
         response = pb.GetTimerResponse(timer=convert.show_timer(view))
         if isinstance(view, EndedTimer) and view.receipt is not None:
             receipt = convert.show_receipt(view.receipt, view.height)
@@ -68,7 +69,10 @@ class Timers(TimerServiceServicer):
         if end is None:
             width = keys.HEIGHT_BYTES + keys.SEQUENCE_BYTES
             start = pager.start_of(request.page_token, width)
-            live = query.live_timers_page(state, wanted, start, count)
+            live = await self._backend.run_read(
+                lambda state: query.live_timers_page(state, wanted, start, count),
+                at_height(request),
+            )
             return pb.ListTimersResponse(
                 timers=map(convert.show_timer, live.items),
                 next_page_token=pager.token(live.next_key),
@@ -149,7 +153,14 @@ def _read_wanted(request: pb.QuoteTimerRequest) -> Wanted:
         request.gas_limit if request.HasField("gas_limit") else None,
         request.expires_at if request.HasField("expires_at") else None,
         request.payload_bytes,
+        _read_fee(request.max_fee_per_cycle, "max_fee_per_cycle"),
+        _read_fee(request.max_priority_fee_per_cycle, "max_priority_fee_per_cycle"),
+        request.blocks if request.HasField("blocks") else None,
     )
+
+
+def _read_fee(text: str, field: str) -> Amount | None:
+    return requests.read_amount(text, field) if text else None
 
 
 def _read_filter(request: pb.ListTimersRequest) -> TimerFilter:

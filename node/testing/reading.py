@@ -12,10 +12,12 @@ from typing import TypeVar
 
 from node.chain.accounts import Account, load_account
 from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.forecast import Lineups
 from node.chain.genesis import Genesis
 from node.chain.params import ADDRESS_BYTES, U64_MAX, ChainParams
 from node.chain.simulation import call_read_only
 from node.chain.timers import calendar
+from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transition import BlockResult, State
 from node.client.failures import InvalidArgument, ReadFailed
@@ -26,15 +28,24 @@ from node.client.values import (
     check_id,
     check_kind,
     check_path,
+    check_terms,
     check_text,
 )
 from node.primitives import codec
 from node.primitives.types import Address, Amount
 from node.query.chain import Supply, count_supply
+from node.query.quoting import Wanted
 from node.state import keys
 from node.state.store import Snapshot
 from node.testing.failures import DevnetClosed
-from node.testing.stories import BlockStory, TimerStory, block_story, timer_story
+from node.testing.stories import (
+    BlockStory,
+    QuoteStory,
+    TimerStory,
+    block_story,
+    quote_story,
+    timer_story,
+)
 from pvm import STORAGE_PREFIX, NearWorker, storage_key
 
 _T = TypeVar("_T")
@@ -145,6 +156,42 @@ class DevnetReader:
     def explain_block(self, height: int) -> BlockStory:
         """What the block at a height decided about timers, in the order of looking."""
         return block_story(height, self.result_at(height))
+
+    def standing(self, timer_id: bytes) -> Place | None:
+        """Where a live timer stands under `auction`: effective priority, rank.
+
+        None under other rules, and when it ended, or never was.
+        """
+        timer = self.timer(timer_id)
+        return None if timer is None else Lineups(self.state).place(timer)
+
+    def quote(
+        self, actor: Sender, fee_payer: Sender | None = None, **terms: int
+    ) -> QuoteStory:
+        """What a timer would cost; printing it tells it.
+
+        `terms` are those of `schedule_timer`, and `blocks`: of how many of the last
+        ones it is told what a turn would have cost there under `auction`.
+
+        Raises:
+            InvalidArgument: there is no such term.
+            InvalidQuote: the schedule call would be refused.
+        """
+        address = address_of(actor, "actor")
+        payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
+        known = check_terms(terms)
+        fee, priority = (
+            known.pop(name, None)
+            for name in ("max_fee_per_cycle", "max_priority_fee_per_cycle")
+        )
+        wanted = Wanted(
+            address,
+            payer,
+            max_fee=None if fee is None else Amount(fee),
+            max_priority=None if priority is None else Amount(priority),
+            **known,
+        )
+        return quote_story(self.state, self.result_at, wanted)
 
     def events(self, topic: str | None = None) -> list[Event]:
         """Events of all blocks in order, or those of one topic."""

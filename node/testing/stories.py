@@ -3,7 +3,7 @@
 A `Devnet` keeps every result, so nothing has to be looked for, and nothing is left out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 
 from typing_extensions import override
@@ -20,14 +20,18 @@ from node.query.explaining import (
     explain,
     explain_trace,
 )
-from node.query.telling import tell_block, tell_outlook, tell_timer
+from node.query.places import past_blocks
+from node.query.quoting import Quote, Wanted, quote_timer
+from node.query.telling import tell_block, tell_outlook, tell_quote, tell_timer
 
 __all__ = [
     "BlockStory",
     "OutlookStory",
+    "QuoteStory",
     "TimerStory",
     "block_story",
     "outlook_story",
+    "quote_story",
     "timer_story",
 ]
 
@@ -60,6 +64,33 @@ class OutlookStory(Outlook):
     @override
     def __repr__(self) -> str:
         return tell_outlook(self)
+
+
+class QuoteStory(Quote):
+    """What a timer would cost; prints as sentences."""
+
+    __slots__ = ()
+
+    @override
+    def __repr__(self) -> str:
+        return tell_quote(self)
+
+
+def quote_story(
+    state: State, result_at: Callable[[int], BlockResult], wanted: Wanted
+) -> QuoteStory:
+    """What a timer would cost, and what a place cost in the last blocks.
+
+    Raises:
+        InvalidQuote: the schedule call would be refused.
+    """
+    blocks = past_blocks(
+        range(state.head.height, 0, -1),
+        lambda height: result_at(height).header,
+        lambda height: result_at(height).trace,
+    )
+    told = quote_timer(state, wanted, blocks)
+    return QuoteStory(*(getattr(told, field.name) for field in fields(told)))
 
 
 def timer_story(

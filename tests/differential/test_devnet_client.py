@@ -413,6 +413,23 @@ BAD = {
     "storage_entry key": ("key", (None, 5), lambda c, bad: c.storage_entry(TO, bad)),
     "actor": ("address", ADDRESSES, lambda chain, bad: chain.actor(bad)),
     "timer": ("timer_id", IDS, lambda chain, bad: chain.timer(bad)),
+    "standing": ("timer_id", IDS, lambda chain, bad: chain.standing(bad)),
+    "quote": ("actor", ADDRESSES, lambda chain, bad: chain.quote(bad)),
+    "quote payer": (
+        "fee_payer", ADDRESSES[1:], lambda chain, bad: chain.quote(TO, bad),
+    ),
+    "quote limit": (
+        "gas_limit", (-1, 1.5, "1", True, None, 2**64),
+        lambda chain, bad: chain.quote(TO, gas_limit=bad),
+    ),
+    "quote fee": (
+        "max_fee_per_cycle", (-1, 1.5, "1", True, 2**128),
+        lambda chain, bad: chain.quote(TO, max_fee_per_cycle=bad),
+    ),
+    "quote bytes": (
+        "payload_bytes", (2**64,), lambda c, bad: c.quote(TO, payload_bytes=bad),
+    ),
+    "quote term": ("terms", (1,), lambda chain, bad: chain.quote(TO, bid=bad)),
     "explain": ("timer_id", IDS, lambda chain, bad: chain.explain(bad)),
     "events": ("topic", TEXTS[1:], lambda chain, bad: chain.events(bad)),
     "receipts": ("kind", (5, "fire", 0), lambda chain, bad: chain.receipts(bad)),

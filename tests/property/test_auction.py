@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from node.chain.block import ReceiptKind
 from node.chain.fees import next_lane_basefee
+from node.chain.forecast import Lineups, forecast
 from node.chain.genesis import build_genesis
 from node.chain.globals import load_globals, load_governed
 from node.chain.timers import calendar, due_index, fairness
@@ -211,6 +212,36 @@ def test_what_a_block_does_agrees_with_a_naive_model(worker, crowd):
         p50 = median(tips) if tips else 0
         assert load_globals(world.state.snapshot).p50_priority == p50
         recent[height] = Counter(r.actor for r in fires)
+
+
+@WORLDS
+@given(crowd=st.randoms(use_true_random=False))
+def test_a_place_that_is_foretold_is_the_place_that_is_taken(worker, crowd):
+    """Rank, price and room, if nobody sends anything and no agent answers anew."""
+    world = AuctionWorld(MemoryStore(), crowd.randrange, worker)
+    for _ in range(BLOCKS):
+        world.step()
+        state = world.state
+        result = worker.run(lambda: build_block(state, ()))  # noqa: B023
+        timers = list(calendar.timers_between(state.snapshot, 0, result.header.height))
+        if any(timer.gba is not None for timer in timers):
+            continue
+        lineups = Lineups(state)
+        turns = {d.timer_id: d for d in result.trace if "rank" in d.numbers}
+        removed = {d.timer_id for d in result.trace} - set(turns)
+        for timer in timers:
+            seen, place = forecast(state, timer), lineups.place(timer)
+            assert seen.place == place
+            if timer.timer_id not in turns or removed:
+                continue
+            numbers = turns[timer.timer_id].numbers
+            assert place.rank == numbers["rank"]
+            assert place.contenders == numbers["contenders"]
+            standing = place.standing
+            assert standing.effective_priority == numbers["effective_priority"]
+            assert seen.before.timers == numbers["rank"] - 1
+            if seen.is_room:
+                assert turns[timer.timer_id].reason != "lane"
 
 
 def _require_order(result, recent):

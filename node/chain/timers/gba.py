@@ -40,11 +40,25 @@ class Bid(NamedTuple):
 def default_bid(timer: Timer, lane_basefee: int, p50: int) -> Bid:
     """What the timer stated; the default agent fills what is missing (D31)."""
     fee, priority = timer.max_fee_per_cycle, timer.max_priority_fee_per_cycle
+    return fill_bid(fee, priority, lane_basefee, p50)
+
+
+def fill_bid(
+    fee: Amount | None, priority: Amount | None, lane_basefee: int, p50: int
+) -> Bid:
+    """What is stated, and what the default agent says for the rest (CIP-1 §7.1)."""
     stated = 0 if priority is None else priority
     return Bid(
         Amount(HEADROOM * lane_basefee + stated) if fee is None else fee,
         Amount(p50) if priority is None else priority,
     )
+
+
+def last_bid(timer: Timer, lane_basefee: int, p50: int) -> Bid:
+    """What it offers as far as is known without asking: its agent's last answer."""
+    if timer.last_bid is not None:
+        return Bid(*timer.last_bid)
+    return default_bid(timer, lane_basefee, p50)
 
 
 def bid_of(block: BlockContext, timer: Timer) -> tuple[Bid, bool]:

@@ -17,9 +17,9 @@ def unfunded(block: BlockContext, scheduled: Iterable[Timer]) -> str:
     """
     config = block.timer_config
     cap = block.rule_set.cycles_cap(config)
-    price = block.rule_set.price(block.before)
     for timer in scheduled:
         cycles = timer.limit_under(cap)
+        price = block.rule_set.price(block.before, timer)
         required = price.cost(cycles, config.max_cells_per_fire)
         available = load_account(block.journal, timer.fee_payer).balance
         if available < required:

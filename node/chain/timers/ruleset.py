@@ -12,9 +12,12 @@ from node.chain.block import Price
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
 from node.chain.reading import Reader
-from node.primitives.types import Amount, Height
+from node.chain.timers.standing import Standing
+from node.primitives.types import Address, Amount, Height
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from node.chain.context import BlockContext, Execution
     from node.chain.timers.timer import Timer
 
@@ -44,6 +47,19 @@ class Prospect:
     """A key of the calendar below which no timer lives."""
     is_entering: bool
     """Whether the next block is the first under its rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How a live timer comes to the lane, at the prices of the next block."""
+
+    timer: "Timer"
+    limit: int
+    price: Price
+    place: tuple[int | bytes, ...]
+    """Ascending: who has the lesser place comes first."""
+    standing: Standing | None
+    """Where there is more to it than the order of time."""
 
 
 class RuleSet(Protocol):
@@ -84,8 +100,28 @@ class RuleSet(Protocol):
         """Events about the terms, once the timer is accepted."""
         ...
 
-    def price(self, globals_: Globals) -> Price:
-        """What a fire without stated terms pays per unit."""
+    def price(self, globals_: Globals, timer: "Timer | None" = None) -> Price:
+        """What a timer's fire pays per unit; without one, on no stated terms."""
+        ...
+
+    @property
+    def is_reserving(self) -> bool:
+        """Whether limits fill the lane, and not what is used."""
+        ...
+
+    def weight(self, block: "BlockContext", actor: Address) -> int:
+        """W of an actor in parts per million; 0 where all are alike."""
+        ...
+
+    def turn(self, block: "BlockContext", timer: "Timer") -> Turn:
+        """How a live timer would come to the lane; `block` is thrown away."""
+        ...
+
+    def line_up(self, block: "BlockContext", height: int) -> "Iterable[Turn]":
+        """Who comes to the lane at a height, as known now; `block` is thrown away.
+
+        At a later height than the block's only those that become due there.
+        """
         ...
 
     def wake_height(self, prospect: Prospect) -> Height | None:

@@ -26,6 +26,7 @@ from node.primitives.types import Address, Hash32, Height, TimerId
 
 __all__ = [
     "decode_decision",
+    "decode_entries",
     "decode_trace",
     "encode_trace",
     "find_put_offs",
@@ -155,6 +156,13 @@ def decode_trace(data: bytes, skipped: int = 0) -> Iterator[tuple[int, TimerDeci
             for row in range(max(skipped - index, 0), count):
                 yield index + row, _unpack(item, row)
             index += count
+
+
+def decode_entries(data: bytes) -> Iterator[TimerDecision]:
+    """All decisions but put-offs, which are passed over: far cheaper."""
+    for item in cast("_StoredTrace", codec.decode(data)):
+        if isinstance(item, bytes):
+            yield decode_decision(item)
 
 
 def find_put_offs(data: bytes, timer_id: bytes) -> Iterator[tuple[int, TimerDecision]]:

@@ -256,6 +256,12 @@ class GetParamsResponse(_message.Message):
     ACTIVATIONS_FIELD_NUMBER: _builtins.int
     TRANSACTION_BODY_BYTES_MAX_FIELD_NUMBER: _builtins.int
     CONFIGS_HOLD_FROM_FIELD_NUMBER: _builtins.int
+    RULES_FIELD_NUMBER: _builtins.int
+    BASEFEE_CYCLE_FIELD_NUMBER: _builtins.int
+    BASEFEE_CELL_FIELD_NUMBER: _builtins.int
+    BASEFEE_LANE_FIELD_NUMBER: _builtins.int
+    P50_PRIORITY_FIELD_NUMBER: _builtins.int
+    TIER_PRIORITIES_FIELD_NUMBER: _builtins.int
     chain_id: _builtins.int
     genesis_timestamp_ms: _builtins.int
     block_interval_ms: _builtins.int
@@ -275,6 +281,14 @@ class GetParamsResponse(_message.Message):
     transaction_body_bytes_max: _builtins.int
     configs_hold_from: _builtins.int
     """The first height of which both configurations are known to hold: the next block."""
+    rules: _builtins.str
+    """Of the next block, as all below: timer rules, and the parts of what a unit costs."""
+    basefee_cycle: _builtins.str
+    basefee_cell: _builtins.str
+    basefee_lane: _builtins.str
+    """Of the timer lane under `auction`, on top of basefee_cycle and burned apart; else 0."""
+    p50_priority: _builtins.str
+    """Median priority of the fires of the block before: what the default agent offers."""
     @_builtins.property
     def system_deployers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     @_builtins.property
@@ -286,6 +300,10 @@ class GetParamsResponse(_message.Message):
     @_builtins.property
     def activations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Activation]:
         """All that are known, past and to come."""
+
+    @_builtins.property
+    def tier_priorities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What economy, standard, fast and urgent stand for, a cycle."""
 
     def __init__(
         self,
@@ -310,10 +328,16 @@ class GetParamsResponse(_message.Message):
         activations: _abc.Iterable[Global___Activation] | None = ...,
         transaction_body_bytes_max: _builtins.int = ...,
         configs_hold_from: _builtins.int = ...,
+        rules: _builtins.str = ...,
+        basefee_cycle: _builtins.str = ...,
+        basefee_cell: _builtins.str = ...,
+        basefee_lane: _builtins.str = ...,
+        p50_priority: _builtins.str = ...,
+        tier_priorities: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["basefee_config", b"basefee_config", "timer_config", b"timer_config"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["activations", b"activations", "auction_tie_break", b"auction_tie_break", "basefee_config", b"basefee_config", "block_cells", b"block_cells", "block_interval_ms", b"block_interval_ms", "chain_id", b"chain_id", "configs_hold_from", b"configs_hold_from", "dev", b"dev", "epoch_length", b"epoch_length", "epochs", b"epochs", "genesis_timestamp_ms", b"genesis_timestamp_ms", "lane_deferred_cycles", b"lane_deferred_cycles", "lane_user_cycles", b"lane_user_cycles", "message_cycles_max", b"message_cycles_max", "proposer", b"proposer", "ring_size", b"ring_size", "system_deployers", b"system_deployers", "timer_config", b"timer_config", "transaction_body_bytes_max", b"transaction_body_bytes_max", "transaction_cells_max", b"transaction_cells_max"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["activations", b"activations", "auction_tie_break", b"auction_tie_break", "basefee_cell", b"basefee_cell", "basefee_config", b"basefee_config", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "block_cells", b"block_cells", "block_interval_ms", b"block_interval_ms", "chain_id", b"chain_id", "configs_hold_from", b"configs_hold_from", "dev", b"dev", "epoch_length", b"epoch_length", "epochs", b"epochs", "genesis_timestamp_ms", b"genesis_timestamp_ms", "lane_deferred_cycles", b"lane_deferred_cycles", "lane_user_cycles", b"lane_user_cycles", "message_cycles_max", b"message_cycles_max", "p50_priority", b"p50_priority", "proposer", b"proposer", "ring_size", b"ring_size", "rules", b"rules", "system_deployers", b"system_deployers", "tier_priorities", b"tier_priorities", "timer_config", b"timer_config", "transaction_body_bytes_max", b"transaction_body_bytes_max", "transaction_cells_max", b"transaction_cells_max"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -157,17 +157,24 @@ class TimerDecision(_message.Message):
     NUMBERS_FIELD_NUMBER: _builtins.int
     RECEIPT_INDEX_FIELD_NUMBER: _builtins.int
     ORIGIN_FIELD_NUMBER: _builtins.int
+    RIVAL_FIELD_NUMBER: _builtins.int
     height: _builtins.int
     decision: _builtins.str
     """scheduled, extended, put_off, fired, expired, cancelled,
     removed_insufficient_funds.
     """
     reason: _builtins.str
-    """Of a put-off: lane, cells, writes or gc; of a cancel: by whom."""
+    """Of a put-off: lane, cells, writes or gc, under `auction` also cap or lane_basefee;
+    of a sleep and its end: cap, lane_basefee or expired; of a cancel: by whom.
+    """
     receipt_index: _builtins.int
     """In the block: of the fire, or of the execution that decided."""
     origin: _builtins.bytes
     """Of what an execution decided: its causing transaction."""
+    rival: _builtins.bytes
+    """Of a put-off from a full lane under `auction`: the timer whose fire took the last
+    place that would have done. Its effective priority is marginal_priority.
+    """
     @_builtins.property
     def numbers(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
     def __init__(
@@ -179,10 +186,11 @@ class TimerDecision(_message.Message):
         numbers: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         receipt_index: _builtins.int | None = ...,
         origin: _builtins.bytes = ...,
+        rival: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_receipt_index", b"_receipt_index", "receipt_index", b"receipt_index"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_receipt_index", b"_receipt_index", "decision", b"decision", "height", b"height", "numbers", b"numbers", "origin", b"origin", "reason", b"reason", "receipt_index", b"receipt_index"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_receipt_index", b"_receipt_index", "decision", b"decision", "height", b"height", "numbers", b"numbers", "origin", b"origin", "reason", b"reason", "receipt_index", b"receipt_index", "rival", b"rival"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__receipt_index: _TypeAlias = _typing.Literal["receipt_index"]  # noqa: Y015
     _WhichOneofArgType__receipt_index: _TypeAlias = _typing.Literal["_receipt_index", b"_receipt_index"]  # noqa: Y015
@@ -201,6 +209,7 @@ class Timer(_message.Message):
     STATUS_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
     END_FIELD_NUMBER: _builtins.int
+    STANDING_FIELD_NUMBER: _builtins.int
     id: _builtins.bytes
     actor: _builtins.bytes
     fee_payer: _builtins.bytes
@@ -215,6 +224,10 @@ class Timer(_message.Message):
     def end(self) -> Global___TimerDecision:
         """How it ended, unless it is pending."""
 
+    @_builtins.property
+    def standing(self) -> Global___TimerStanding:
+        """Of a pending timer under `auction`."""
+
     def __init__(
         self,
         *,
@@ -225,14 +238,81 @@ class Timer(_message.Message):
         status: Global___TimerStatus.ValueType = ...,
         record: Global___TimerRecord | None = ...,
         end: Global___TimerDecision | None = ...,
+        standing: Global___TimerStanding | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "record", b"record"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "record", b"record", "standing", b"standing"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "end", b"end", "fee_payer", b"fee_payer", "height", b"height", "id", b"id", "record", b"record", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "end", b"end", "fee_payer", b"fee_payer", "height", b"height", "id", b"id", "record", b"record", "standing", b"standing", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Timer: _TypeAlias = Timer  # noqa: Y015
+
+@_typing.final
+class TimerStanding(_message.Message):
+    """What decides a timer's place in the lane under `auction`, at the prices of the next
+    block and among the timers that are known now.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    BASEFEE_LANE_FIELD_NUMBER: _builtins.int
+    MAX_FEE_FIELD_NUMBER: _builtins.int
+    MAX_PRIORITY_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    WEIGHT_PPM_FIELD_NUMBER: _builtins.int
+    EFFECTIVE_PRIORITY_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    CONTENDERS_FIELD_NUMBER: _builtins.int
+    WAITS_FOR_FIELD_NUMBER: _builtins.int
+    height: _builtins.int
+    """The height at which it is looked at."""
+    basefee_lane: _builtins.str
+    max_fee: _builtins.str
+    """What it offers a cycle: as stated, by default, or its own agent's last answer."""
+    max_priority: _builtins.str
+    priority: _builtins.str
+    """What of the priority its maximum fee leaves above the lane basefee."""
+    weight_ppm: _builtins.int
+    """W of its actor in parts per million."""
+    effective_priority: _builtins.str
+    """priority x weight_ppm."""
+    rank: _builtins.int
+    """From 1, among those that come to the lane then; absent if it waits for another
+    reason, or if more than 20,000 would have to be counted.
+    """
+    contenders: _builtins.int
+    waits_for: _builtins.str
+    """Why it gets no turn whatever others offer: cap, lane_basefee, or empty."""
+    def __init__(
+        self,
+        *,
+        height: _builtins.int = ...,
+        basefee_lane: _builtins.str = ...,
+        max_fee: _builtins.str = ...,
+        max_priority: _builtins.str = ...,
+        priority: _builtins.str = ...,
+        weight_ppm: _builtins.int = ...,
+        effective_priority: _builtins.str = ...,
+        rank: _builtins.int | None = ...,
+        contenders: _builtins.int | None = ...,
+        waits_for: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_contenders", b"_contenders", "_rank", b"_rank", "contenders", b"contenders", "rank", b"rank"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_contenders", b"_contenders", "_rank", b"_rank", "basefee_lane", b"basefee_lane", "contenders", b"contenders", "effective_priority", b"effective_priority", "height", b"height", "max_fee", b"max_fee", "max_priority", b"max_priority", "priority", b"priority", "rank", b"rank", "waits_for", b"waits_for", "weight_ppm", b"weight_ppm"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__contenders: _TypeAlias = _typing.Literal["contenders"]  # noqa: Y015
+    _WhichOneofArgType__contenders: _TypeAlias = _typing.Literal["_contenders", b"_contenders"]  # noqa: Y015
+    _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
+    _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__contenders) -> _WhichOneofReturnType__contenders | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
+
+Global___TimerStanding: _TypeAlias = TimerStanding  # noqa: Y015
 
 @_typing.final
 class GetTimerRequest(_message.Message):
@@ -520,9 +600,11 @@ class TimerForecast(_message.Message):
     is_expiring: _builtins.bool
     """Whether it will have expired by then."""
     timers_before: _builtins.int
-    """Timers that the same block looks at first, at most 1,000 of them."""
+    """Timers that come to the lane first, at most 1,000 of them."""
     cycles_before: _builtins.int
-    """What these reserve of the lane: the limits of those that fit, one after the other."""
+    """What these take of the lane at the most: under `fifo` the limits of those that fit,
+    one after the other; under `auction`, where real use fills the lane, all limits.
+    """
     payer_cost_before: _builtins.str
     """What those of them with the same payer set aside."""
     is_more_before: _builtins.bool
@@ -530,7 +612,7 @@ class TimerForecast(_message.Message):
     lane_cycles: _builtins.int
     """Cycles of the timer lane of a block."""
     is_room: _builtins.bool
-    """Whether its limit fits the lane behind those before it."""
+    """Whether its limit fits the lane behind those before it, whatever they use."""
     @_builtins.property
     def price(self) -> _types_pb2.Price: ...
     def __init__(
@@ -594,6 +676,7 @@ class ExplainBlockResponse(_message.Message):
     CHANGE_COUNT_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    CONTEST_FIELD_NUMBER: _builtins.int
     due_count: _builtins.int
     """In the whole block."""
     change_count: _builtins.int
@@ -607,6 +690,10 @@ class ExplainBlockResponse(_message.Message):
         executions scheduled, extended or cancelled.
         """
 
+    @_builtins.property
+    def contest(self) -> Global___LaneContest:
+        """How the lane was filled, if timers competed for it: under `auction`."""
+
     def __init__(
         self,
         *,
@@ -615,14 +702,59 @@ class ExplainBlockResponse(_message.Message):
         change_count: _builtins.int = ...,
         text: _builtins.str = ...,
         next_page_token: _builtins.str = ...,
+        contest: Global___LaneContest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["contest", b"contest"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["change_count", b"change_count", "due_count", b"due_count", "next_page_token", b"next_page_token", "text", b"text", "timers", b"timers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["change_count", b"change_count", "contest", b"contest", "due_count", b"due_count", "next_page_token", b"next_page_token", "text", b"text", "timers", b"timers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExplainBlockResponse: _TypeAlias = ExplainBlockResponse  # noqa: Y015
+
+@_typing.final
+class LaneContest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BASEFEE_LANE_FIELD_NUMBER: _builtins.int
+    CONTENDERS_FIELD_NUMBER: _builtins.int
+    FIRES_FIELD_NUMBER: _builtins.int
+    PUT_OFF_FIELD_NUMBER: _builtins.int
+    HIGHEST_PRIORITY_FIELD_NUMBER: _builtins.int
+    MARGINAL_PRIORITY_FIELD_NUMBER: _builtins.int
+    CYCLES_USED_FIELD_NUMBER: _builtins.int
+    LANE_CYCLES_FIELD_NUMBER: _builtins.int
+    basefee_lane: _builtins.str
+    contenders: _builtins.int
+    """Timers that might have fired."""
+    fires: _builtins.int
+    put_off: _builtins.int
+    """Of the contenders, for want of room in the lane."""
+    highest_priority: _builtins.str
+    """Effective priority of the first fire; empty without one."""
+    marginal_priority: _builtins.str
+    """Of the last one, if the lane was full: the price of the last place."""
+    cycles_used: _builtins.int
+    lane_cycles: _builtins.int
+    def __init__(
+        self,
+        *,
+        basefee_lane: _builtins.str = ...,
+        contenders: _builtins.int = ...,
+        fires: _builtins.int = ...,
+        put_off: _builtins.int = ...,
+        highest_priority: _builtins.str = ...,
+        marginal_priority: _builtins.str = ...,
+        cycles_used: _builtins.int = ...,
+        lane_cycles: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["basefee_lane", b"basefee_lane", "contenders", b"contenders", "cycles_used", b"cycles_used", "fires", b"fires", "highest_priority", b"highest_priority", "lane_cycles", b"lane_cycles", "marginal_priority", b"marginal_priority", "put_off", b"put_off"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LaneContest: _TypeAlias = LaneContest  # noqa: Y015
 
 @_typing.final
 class BlockTimer(_message.Message):
@@ -670,6 +802,9 @@ class QuoteTimerRequest(_message.Message):
     GAS_LIMIT_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     PAYLOAD_BYTES_FIELD_NUMBER: _builtins.int
+    MAX_FEE_PER_CYCLE_FIELD_NUMBER: _builtins.int
+    MAX_PRIORITY_FEE_PER_CYCLE_FIELD_NUMBER: _builtins.int
+    BLOCKS_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
     """Who would schedule it."""
     fee_payer: _builtins.bytes
@@ -680,6 +815,11 @@ class QuoteTimerRequest(_message.Message):
     """Absent: the default."""
     expires_at: _builtins.int
     payload_bytes: _builtins.int
+    max_fee_per_cycle: _builtins.str
+    """What it would state under `auction`; empty: the default agent's."""
+    max_priority_fee_per_cycle: _builtins.str
+    blocks: _builtins.int
+    """How many of the last blocks are told of, at most 100; absent: 10."""
     def __init__(
         self,
         *,
@@ -689,17 +829,24 @@ class QuoteTimerRequest(_message.Message):
         gas_limit: _builtins.int | None = ...,
         expires_at: _builtins.int | None = ...,
         payload_bytes: _builtins.int = ...,
+        max_fee_per_cycle: _builtins.str = ...,
+        max_priority_fee_per_cycle: _builtins.str = ...,
+        blocks: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "expires_at", b"expires_at", "gas_limit", b"gas_limit", "height", b"height"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blocks", b"_blocks", "_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "blocks", b"blocks", "expires_at", b"expires_at", "gas_limit", b"gas_limit", "height", b"height"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "actor", b"actor", "expires_at", b"expires_at", "fee_payer", b"fee_payer", "gas_limit", b"gas_limit", "height", b"height", "payload_bytes", b"payload_bytes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocks", b"_blocks", "_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "actor", b"actor", "blocks", b"blocks", "expires_at", b"expires_at", "fee_payer", b"fee_payer", "gas_limit", b"gas_limit", "height", b"height", "max_fee_per_cycle", b"max_fee_per_cycle", "max_priority_fee_per_cycle", b"max_priority_fee_per_cycle", "payload_bytes", b"payload_bytes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__blocks: _TypeAlias = _typing.Literal["blocks"]  # noqa: Y015
+    _WhichOneofArgType__blocks: _TypeAlias = _typing.Literal["_blocks", b"_blocks"]  # noqa: Y015
     _WhichOneofReturnType__expires_at: _TypeAlias = _typing.Literal["expires_at"]  # noqa: Y015
     _WhichOneofArgType__expires_at: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at"]  # noqa: Y015
     _WhichOneofReturnType__gas_limit: _TypeAlias = _typing.Literal["gas_limit"]  # noqa: Y015
     _WhichOneofArgType__gas_limit: _TypeAlias = _typing.Literal["_gas_limit", b"_gas_limit"]  # noqa: Y015
     _WhichOneofReturnType__height: _TypeAlias = _typing.Literal["height"]  # noqa: Y015
     _WhichOneofArgType__height: _TypeAlias = _typing.Literal["_height", b"_height"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__blocks) -> _WhichOneofReturnType__blocks | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__expires_at) -> _WhichOneofReturnType__expires_at | None: ...
     @_typing.overload
@@ -708,6 +855,50 @@ class QuoteTimerRequest(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__height) -> _WhichOneofReturnType__height | None: ...
 
 Global___QuoteTimerRequest: _TypeAlias = QuoteTimerRequest  # noqa: Y015
+
+@_typing.final
+class PastPlace(_message.Message):
+    """What a place in the timer lane of a past block would have cost, under `auction`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    BASEFEE_LANE_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    MAX_FEE_FIELD_NUMBER: _builtins.int
+    FIRES_FIELD_NUMBER: _builtins.int
+    CYCLES_USED_FIELD_NUMBER: _builtins.int
+    IS_WON_FIELD_NUMBER: _builtins.int
+    height: _builtins.int
+    basefee_lane: _builtins.str
+    priority: _builtins.str
+    """The least priority a cycle that would have had a turn there, by the present weight
+    of the actor; 0 where there was room.
+    """
+    max_fee: _builtins.str
+    """basefee_lane + priority: the least maximum fee a cycle."""
+    fires: _builtins.int
+    cycles_used: _builtins.int
+    is_won: _builtins.bool
+    """Whether the offer of this quote would have won it."""
+    def __init__(
+        self,
+        *,
+        height: _builtins.int = ...,
+        basefee_lane: _builtins.str = ...,
+        priority: _builtins.str = ...,
+        max_fee: _builtins.str = ...,
+        fires: _builtins.int = ...,
+        cycles_used: _builtins.int = ...,
+        is_won: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["basefee_lane", b"basefee_lane", "cycles_used", b"cycles_used", "fires", b"fires", "height", b"height", "is_won", b"is_won", "max_fee", b"max_fee", "priority", b"priority"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PastPlace: _TypeAlias = PastPlace  # noqa: Y015
 
 @_typing.final
 class QuoteTimerResponse(_message.Message):
@@ -730,6 +921,8 @@ class QuoteTimerResponse(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
+    WEIGHT_PPM_FIELD_NUMBER: _builtins.int
+    PAST_FIELD_NUMBER: _builtins.int
     schedule_cycles: _builtins.int
     """Of the schedule call alone; the execution around it costs its own."""
     schedule_cells: _builtins.int
@@ -753,6 +946,8 @@ class QuoteTimerResponse(_message.Message):
     """Such fires fill the timer lane of a block."""
     text: _builtins.str
     """The same in sentences."""
+    weight_ppm: _builtins.int
+    """W of the actor in parts per million, under `auction`, else 0."""
     @_builtins.property
     def price(self) -> _types_pb2.Price: ...
     @_builtins.property
@@ -760,6 +955,10 @@ class QuoteTimerResponse(_message.Message):
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef:
         """Of the head at which it was quoted."""
+
+    @_builtins.property
+    def past(self) -> _containers.RepeatedCompositeFieldContainer[Global___PastPlace]:
+        """Of the last blocks under `auction`, the latest first."""
 
     def __init__(
         self,
@@ -781,10 +980,12 @@ class QuoteTimerResponse(_message.Message):
         warnings: _abc.Iterable[_types_pb2.Warning.ValueType] | None = ...,
         text: _builtins.str = ...,
         head: _types_pb2.BlockRef | None = ...,
+        weight_ppm: _builtins.int = ...,
+        past: _abc.Iterable[Global___PastPlace] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "price", b"price"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["balance", b"balance", "cells_limit", b"cells_limit", "cycles_limit", b"cycles_limit", "expires_at", b"expires_at", "fires_a_block", b"fires_a_block", "fires_covered", b"fires_covered", "fires_free", b"fires_free", "head", b"head", "max_cost", b"max_cost", "pending_cost", b"pending_cost", "pending_timers", b"pending_timers", "price", b"price", "schedule_cells", b"schedule_cells", "schedule_cost", b"schedule_cost", "schedule_cycles", b"schedule_cycles", "text", b"text", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["balance", b"balance", "cells_limit", b"cells_limit", "cycles_limit", b"cycles_limit", "expires_at", b"expires_at", "fires_a_block", b"fires_a_block", "fires_covered", b"fires_covered", "fires_free", b"fires_free", "head", b"head", "max_cost", b"max_cost", "past", b"past", "pending_cost", b"pending_cost", "pending_timers", b"pending_timers", "price", b"price", "schedule_cells", b"schedule_cells", "schedule_cost", b"schedule_cost", "schedule_cycles", b"schedule_cycles", "text", b"text", "warnings", b"warnings", "weight_ppm", b"weight_ppm"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

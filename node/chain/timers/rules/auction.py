@@ -9,24 +9,24 @@ really used. Who does not fit waits, and so does who offers less than the lane b
 
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
+from operator import attrgetter
 
 from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, Execution
 from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basefee
 from node.chain.globals import Globals
-from node.chain.params import TimerConfig
+from node.chain.params import TIERS, TimerConfig
 from node.chain.timers import calendar, due_index, fairness
-from node.chain.timers.contest import fire_price, hold_contest, note_turn
+from node.chain.timers.contest import Judge, fire_price, hold_contest, note_turn
 from node.chain.timers.due_index import Decline, DueTimer, LaneView, is_below
-from node.chain.timers.gba import HEADROOM
-from node.chain.timers.ruleset import FeeTerms, Prospect
+from node.chain.timers.gba import HEADROOM, last_bid
+from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
 from node.chain.timers.timer import Decision, Timer
-from node.primitives.types import NOTHING, Amount, Height
+from node.primitives.types import NOTHING, Address, Amount, Height
 from node.state import keys
 from pvm import HostError, HostErrorCode
 
-TIERS = ("economy", "standard", "fast", "urgent")
-"""Of `priority_tier_hint`, in the order of `tier_multipliers_permille`."""
 PERMILLE = 1_000
 
 
@@ -102,11 +102,14 @@ class Auction:
                 clamped=timer.max_priority_fee_per_cycle,
             )
 
-    def price(self, globals_: Globals) -> Price:
-        """With the default agent's bid (CIP-1 §7.1)."""
-        lane = globals_.basefee_lane
-        tip = Amount(min(globals_.p50_priority, (HEADROOM - 1) * lane))
-        return fire_price(globals_, tip)
+    is_reserving = False
+
+    def price(self, globals_: Globals, timer: Timer | None = None) -> Price:
+        """With what it last bid, or the default agent's bid (CIP-1 §7.1)."""
+        lane, p50 = globals_.basefee_lane, globals_.p50_priority
+        if timer is None:
+            return fire_price(globals_, Amount(min(p50, (HEADROOM - 1) * lane)))
+        return fire_price(globals_, last_bid(timer, lane, p50).priority(lane))
 
     # --- who is looked at, and when --------------------------------------------------
 
@@ -132,6 +135,32 @@ class Auction:
         """When it is due and awake, if nothing happens until then."""
         view, decline = self._foresee(prospect)
         return Height(decline.wakes(timer, view))
+
+    def weight(self, block: BlockContext, actor: Address) -> int:
+        """What decides beside the priority (D32)."""
+        self._forget_old_fires(block)
+        return fairness.Weights(block.journal).of(actor)
+
+    def turn(self, block: BlockContext, timer: Timer) -> Turn:
+        """By effective priority, and D33's tie-break."""
+        self._forget_old_fires(block)
+        return Judge(block, self._view(block)).foresee(timer)
+
+    def line_up(self, block: BlockContext, height: int) -> list[Turn]:
+        """Those that may have a turn: awake, in cap, unexpired, bidding enough."""
+        self._forget_old_fires(block)
+        self._index_fresh(block)
+        view, count_max = self._view(block), block.timer_config.max_due_examined
+        if height == block.height:
+            due = due_index.select(block.journal, view, count_max)
+            timers = [one.timer for one in due]
+        else:
+            of_height = calendar.timers_between(block.journal, height, height)
+            timers = list(islice(of_height, count_max))
+        judge = Judge(block, view)
+        turns = [judge.foresee(one) for one in timers if one.expires_at >= height]
+        can_go = [t for t in turns if t.standing is None or not t.standing.waits_for]
+        return sorted(can_go, key=attrgetter("place"))
 
     def _foresee(self, prospect: Prospect) -> tuple[LaneView, Decline]:
         """The lane at the next height, and its basefee after that."""
@@ -244,6 +273,11 @@ def _expand(block: BlockContext, terms: FeeTerms) -> Amount:
             HostErrorCode.InvalidInput,
             f"priority_tier_hint: one of {', '.join(TIERS)} is wanted",
         )
-    multipliers = block.timer_config.tier_multipliers_permille
-    permille = multipliers[TIERS.index(terms.priority_tier_hint)]
-    return Amount(block.before.p50_priority * permille // PERMILLE)
+    tiers = tier_priorities(block.timer_config, block.before.p50_priority)
+    return tiers[TIERS.index(terms.priority_tier_hint)]
+
+
+def tier_priorities(config: TimerConfig, p50: int) -> tuple[Amount, ...]:
+    """The priorities that the hints stand for, in the order of `TIERS`."""
+    multipliers = config.tier_multipliers_permille
+    return tuple(Amount(p50 * permille // PERMILLE) for permille in multipliers)

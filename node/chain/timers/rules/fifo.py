@@ -6,6 +6,8 @@ off, later and smaller ones may still go; the others are pre-charged and queued.
 the queue runs in order. A fire pays exactly the basefees (D27).
 """
 
+from collections.abc import Iterator
+
 from node.chain.block import Price
 from node.chain.context import BlockContext, Execution
 from node.chain.globals import Globals
@@ -23,7 +25,7 @@ from node.chain.timers.lane import (
     put_off,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import FeeTerms, Prospect
+from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
 from node.chain.timers.timer import Timer
 from node.primitives.types import Address, Amount, Height
 
@@ -63,10 +65,30 @@ class Fifo:
         if terms.is_bid_stated:
             execution.emit_system("TimerArgDeprecated", timer_id=timer.timer_id)
 
-    def price(self, globals_: Globals) -> Price:
+    is_reserving = True
+
+    def price(self, globals_: Globals, timer: Timer | None = None) -> Price:
         """The basefees in force, all burned; no tip, no lane basefee (D27)."""
+        del timer
         none = Amount(0)
         return Price(globals_.basefee_cycle, none, globals_.basefee_cell, none)
+
+    def weight(self, block: BlockContext, actor: Address) -> int:
+        """There is none."""
+        del block, actor
+        return 0
+
+    def turn(self, block: BlockContext, timer: Timer) -> Turn:
+        """By due height and sequence (D22)."""
+        place = timer.height, timer.sequence
+        limit = timer.limit_under(self.cycles_cap(block.timer_config))
+        return Turn(timer, limit, self.price(block.before), place, None)
+
+    def line_up(self, block: BlockContext, height: int) -> Iterator[Turn]:
+        """All that are due, in order; those that go unseen are not among them."""
+        first = 0 if height == block.height else height
+        for timer in calendar.timers_between(block.journal, first, height):
+            yield self.turn(block, timer)
 
     def wake_height(self, prospect: Prospect) -> Height | None:
         """The due height of the first timer; an overdue one is looked at next (D36)."""
