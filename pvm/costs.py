@@ -20,6 +20,7 @@ LIST_TIMERS = 100
 LIST_TIMERS_PER_ENTRY = 100
 SCAN_STATE = 100  # + 1 cell per byte of keys and values
 SCAN_STATE_PER_ENTRY = 100
+SCAN_STATE_PER_REMOVED = 20
 RANDOMNESS = 400  # two digests, and the encoding between them
 KECCAK256 = 100  # + KECCAK256_PER_WORD for each started 32 bytes
 KECCAK256_PER_WORD = 6

@@ -203,9 +203,12 @@ class ActorHost:
         own = len(start) - len(name)
         found: list[tuple[bytes, bytes]] = []
         stop = keys.prefix_stop(start)
-        for key, value in self.execution.block.journal.range(start, stop):
+        for key, value in self.execution.block.journal.scan(start, stop):
             if len(found) == count_max:
                 break
+            if value is None:
+                self.meter.charge_cycles(costs.SCAN_STATE_PER_REMOVED)
+                continue
             self.meter.charge_cycles(costs.SCAN_STATE_PER_ENTRY)
             self.meter.charge_cells(len(key) - own + len(value))
             found.append((key[own:], value))

@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import Final, NewType
 
-from node.state.ordering import SortedKeys, merge
+from node.state.ordering import SortedKeys, laid_over, merge
 from node.state.store import Snapshot, WriteSet
 
 __all__ = ["Checkpoint", "Journal"]
@@ -98,6 +98,16 @@ class Journal:
             return base
         view = self._view
         return merge(base, [(key, view[key]) for key in written])
+
+    def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes | None]]:
+        """As `range`, step by step: with what was removed in this journal, under None.
+
+        So whoever pays for each step pays for those as well. Nothing may be written
+        while the iterator runs.
+        """
+        view = self._view
+        written = ((key, view[key]) for key in self._order.walk(start, stop))
+        return laid_over(self._snapshot.range(start, stop), written)
 
     # --- checkpoints ---------------------------------------------------------------
 

@@ -6,9 +6,9 @@ sorted in when somebody asks: a block that never ranges pays nothing for order.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-__all__ = ["SortedKeys", "merge"]
+__all__ = ["SortedKeys", "laid_over", "merge"]
 
 _INSERT_ONE_BY_ONE_MAX = 32
 """Above this many waiting changes, sorting all at once is the cheaper way."""
@@ -48,6 +48,19 @@ class SortedKeys:
             last = min(last, first + count_max)
         return self._ordered[first:last]
 
+    def walk(self, start: bytes, stop: bytes) -> Iterator[bytes]:
+        """Keys with start ≤ key < stop, ascending, one at a time.
+
+        The set must not be cut or walked anew while the iterator runs.
+        """
+        if self._added or self._removed:
+            self._settle()
+        ordered = self._ordered
+        for index in range(bisect_left(ordered, start), len(ordered)):
+            if ordered[index] >= stop:
+                return
+            yield ordered[index]
+
     def _settle(self) -> None:
         """Bring waiting additions and removals into the ordered list."""
         if len(self._added) + len(self._removed) <= _INSERT_ONE_BY_ONE_MAX:
@@ -68,12 +81,22 @@ class SortedKeys:
 
 def merge(
     base: Iterator[tuple[bytes, bytes]],
-    overlay: Sequence[tuple[bytes, bytes | None]],
+    overlay: Iterable[tuple[bytes, bytes | None]],
 ) -> Iterator[tuple[bytes, bytes]]:
     """The pairs of `base` with `overlay` laid over them, ascending by key.
 
     Both ascend; where they meet, the overlay's value counts, and None hides the key.
     """
+    for key, value in laid_over(base, overlay):
+        if value is not None:
+            yield key, value
+
+
+def laid_over(
+    base: Iterator[tuple[bytes, bytes]],
+    overlay: Iterable[tuple[bytes, bytes | None]],
+) -> Iterator[tuple[bytes, bytes | None]]:
+    """As `merge`, with the keys that the overlay hides, under None."""
     pair = next(base, None)
     for key, value in overlay:
         while pair is not None and pair[0] < key:
@@ -81,8 +104,7 @@ def merge(
             pair = next(base, None)
         if pair is not None and pair[0] == key:
             pair = next(base, None)
-        if value is not None:
-            yield key, value
+        yield key, value
     if pair is not None:
         yield pair
         yield from base

@@ -43,6 +43,7 @@ TRIED_WITH: Mapping[str, str] = {
     "TRANSFER": "transfer",
     "SCAN_STATE": "state_scan_prefix",
     "SCAN_STATE_PER_ENTRY": "state_scan_prefix",
+    "SCAN_STATE_PER_REMOVED": "state_scan_prefix",
     "KECCAK256": "keccak256",
     "KECCAK256_PER_WORD": "keccak256",
     "SHA": "sha256",

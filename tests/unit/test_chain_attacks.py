@@ -3,8 +3,10 @@
 import pytest
 
 from node.chain.arguments import expect_text
+from node.state.journal import Journal
+from node.state.memory import MemoryStore
 from node.testing import Devnet
-from pvm import HostError
+from pvm import HostError, cbor, costs
 from pvm.storage import storage_key
 
 
@@ -50,3 +52,49 @@ def routed():
         assert receipt.failure.kind == "HostError.InvalidInput"
         assert "_handler has at most" in receipt.failure.message
         assert not chain.timers(actor)
+
+
+def test_a_scan_pays_for_each_key_that_the_block_has_removed():
+    """Scans over 3,900 removed keys kept a node busy for two minutes a block."""
+    source = """
+def scan():
+    before = pvm_host.gas_left()
+    found = pvm_host.state_scan_prefix(b"", 1)
+    return [before - pvm_host.gas_left(), len(found)]
+
+def fill():
+    for i in range(60):
+        pvm_host.set_state(bytes([i]), b"x")
+
+def remove():
+    for i in range(50):
+        pvm_host.delete_state(bytes([i]))
+    return scan()
+
+def remove_all():
+    for i in range(60):
+        pvm_host.delete_state(bytes([i]))
+    return scan()
+"""
+    with Devnet() as chain:
+        actor = chain.deploy(source)
+        actor.call("fill")
+        (plain, found), (dear, dear_found), (dearest, none) = (
+            cbor.decode(actor.call(name).value)
+            for name in ("scan", "remove", "remove_all")
+        )
+    assert (found, dear_found, none) == (1, 1, 0)
+    assert dear - plain == 50 * costs.SCAN_STATE_PER_REMOVED
+    entry = costs.SCAN_STATE_PER_ENTRY
+    assert dearest - plain == 60 * costs.SCAN_STATE_PER_REMOVED - entry
+
+
+def test_a_scan_looks_no_further_than_its_limit():
+    """One that gave the first of 3,900 written keys listed them all before."""
+    journal = Journal(MemoryStore().snapshot())
+    for number in range(100):
+        journal.put(bytes([number]), b"x")
+    journal.delete(b"\x00")
+    scan = journal.scan(b"", b"\xff")
+    assert [next(scan), next(scan)] == [(b"\x00", None), (b"\x01", b"x")]
+    assert list(scan) == list(journal.range(b"\x02", b"\xff"))
