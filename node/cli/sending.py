@@ -136,14 +136,21 @@ def deploy(
 @click.option(
     "--value", type=arguments.amount, default="0", help="What moves to the actor."
 )
+@click.option(
+    "--profile",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Send nothing: show where its cycles would go, line by line, and write that "
+    "for https://www.speedscope.app.",
+)
 @sending_command
-def call(
+def call(  # noqa: PLR0913, PLR0917 - an argument each
     connection: Connection,
     how: Sending,
     actor: bytes,
     handler: str,
     payload: bytes,
     value: int,
+    profile: Path | None,
 ) -> None:
     """Call HANDLER of ACTOR with PAYLOAD: text, 0x…, @file or json:{…}."""
     wish = types_pb2.Instruction(
@@ -151,7 +158,33 @@ def call(
             actor=actor, handler=handler, payload=payload, value=str(value)
         )
     )
-    send(connection, how, wish)
+    if profile is None:
+        send(connection, how, wish)
+    else:
+        _profile(connection, _draft(how, wish), profile)
+
+
+def _profile(connection: Connection, draft: types_pb2.Draft, file: Path) -> None:
+    """Simulate at the head, tell the report and write the file."""
+    answer = TransactionServiceStub(connection.channel).Simulate(
+        messages.SimulateRequest(draft=draft, profile=True), timeout=connection.timeout
+    )
+    if answer.HasField("refused"):
+        connection.refuse(dropped_text(answer.refused))
+    file.write_text(answer.profile.speedscope, encoding="utf-8")
+    if connection.output.is_json:
+        connection.output.message(answer)
+    else:
+        connection.output.line(answer.profile.report)
+
+
+def _draft(how: Sending, instruction: types_pb2.Instruction) -> types_pb2.Draft:
+    return types_pb2.Draft(
+        sender=how.sender.address,
+        instruction=instruction,
+        max_priority_fee_per_cycle=str(how.tip),
+        max_priority_fee_per_cell=str(how.tip),
+    )
 
 
 def send(
@@ -159,12 +192,7 @@ def send(
 ) -> None:
     """Complete, sign, submit, and tell what became of it."""
     service = TransactionServiceStub(connection.channel)
-    draft = types_pb2.Draft(
-        sender=how.sender.address,
-        instruction=instruction,
-        max_priority_fee_per_cycle=str(how.tip),
-        max_priority_fee_per_cell=str(how.tip),
-    )
+    draft = _draft(how, instruction)
     prepared = service.Prepare(
         messages.PrepareRequest(draft=draft), timeout=connection.timeout
     )

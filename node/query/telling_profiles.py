@@ -48,7 +48,8 @@ def tell_profile(profile: Profile) -> str:
     """Executions, then what was paid where, then each actor's source with its costs."""
     total = Cost(profile.cycles, profile.cells)
     count = len(profile.executions)
-    lines = [f"{count:,} executions: {_units(total)}", ""]
+    executions = "execution" if count == 1 else "executions"
+    lines = [f"{count:,} {executions}: {_units(total)}", ""]
     for each in profile.executions[:EXECUTIONS_SHOWN]:
         used = Cost(each.receipt.cycles_used, each.receipt.cells_used)
         failure = each.receipt.failure

@@ -137,6 +137,22 @@ def test_deploy_call_and_read_an_actor(run, actor: str) -> None:
     assert "thump" in events
 
 
+def test_a_call_is_profiled_and_not_sent(run, actor: str, tmp_path: Path) -> None:
+    """What its receipt would say, line by line, to the unit; and for speedscope."""
+    file, before = tmp_path / "call.json", run("status").stdout
+    report = run("call", actor, "start", "now", "--profile", str(file)).stdout
+    assert run("status").stdout == before
+    document = json.loads(file.read_text())
+    receipt = json_of(run("call", actor, "start", "now", "--json"))["committed"]
+    used = int(receipt["receipt"]["cyclesUsed"])
+    assert document["profiles"][0]["endValue"] == used
+    assert f"1 execution: {used:,} cycles" in report
+    assert 'self.storage["beats"] = 0' in report
+    refused = run("call", "1", "h", "--profile", str(file), "--from", "0x" + "7" * 40,
+                  code=1)  # fmt: skip
+    assert "INSUFFICIENT" in refused.output.upper()
+
+
 def test_timers_are_listed_and_shown(run, actor: str) -> None:
     called = json_of(run("call", actor, "start", "--json"))
     (timer_id,) = called["committed"]["receipt"]["scheduledTimerIds"]

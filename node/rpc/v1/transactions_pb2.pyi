@@ -184,12 +184,17 @@ class SimulateRequest(_message.Message):
     DRAFT_FIELD_NUMBER: _builtins.int
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
     BLOCKS_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
     transaction: _builtins.bytes
     """body || signature."""
     at_height: _builtins.int
     blocks: _builtins.int
     """Look at so many of the blocks that would follow, too; then there need be no
     subject. With one, it is in the first of them.
+    """
+    profile: _builtins.bool
+    """Tell where the subject's cycles and cells went, too; of a development chain, and up
+    to 2,000,000 cycles.
     """
     @_builtins.property
     def draft(self) -> _types_pb2.Draft:
@@ -202,10 +207,11 @@ class SimulateRequest(_message.Message):
         draft: _types_pb2.Draft | None = ...,
         at_height: _builtins.int | None = ...,
         blocks: _builtins.int = ...,
+        profile: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "draft", b"draft", "subject", b"subject", "transaction", b"transaction"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "blocks", b"blocks", "draft", b"draft", "subject", b"subject", "transaction", b"transaction"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "blocks", b"blocks", "draft", b"draft", "profile", b"profile", "subject", b"subject", "transaction", b"transaction"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_height: _TypeAlias = _typing.Literal["at_height"]  # noqa: Y015
     _WhichOneofArgType__at_height: _TypeAlias = _typing.Literal["_at_height", b"_at_height"]  # noqa: Y015
@@ -227,6 +233,7 @@ class SimulateResponse(_message.Message):
     REFUSED_FIELD_NUMBER: _builtins.int
     EVENTS_FIELD_NUMBER: _builtins.int
     OUTLOOK_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef:
         """Of the head on which it was executed."""
@@ -245,6 +252,10 @@ class SimulateResponse(_message.Message):
     def outlook(self) -> Global___Outlook:
         """Where blocks were asked for."""
 
+    @_builtins.property
+    def profile(self) -> Global___ExecutionProfile:
+        """Where a profile was asked for, and there is a receipt."""
+
     def __init__(
         self,
         *,
@@ -253,16 +264,43 @@ class SimulateResponse(_message.Message):
         refused: _types_pb2.DroppedTransaction | None = ...,
         events: _abc.Iterable[_types_pb2.Event] | None = ...,
         outlook: Global___Outlook | None = ...,
+        profile: Global___ExecutionProfile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "outcome", b"outcome", "outlook", b"outlook", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "outcome", b"outcome", "outlook", b"outlook", "profile", b"profile", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "head", b"head", "outcome", b"outcome", "outlook", b"outlook", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "head", b"head", "outcome", b"outcome", "outlook", b"outlook", "profile", b"profile", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["receipt", "refused"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
 
 Global___SimulateResponse: _TypeAlias = SimulateResponse  # noqa: Y015
+
+@_typing.final
+class ExecutionProfile(_message.Message):
+    """Cycles and cells by line of the actors' sources; adds up to the receipt, to the unit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORT_FIELD_NUMBER: _builtins.int
+    SPEEDSCOPE_FIELD_NUMBER: _builtins.int
+    report: _builtins.str
+    """For people."""
+    speedscope: _builtins.str
+    """A file for https://www.speedscope.app."""
+    def __init__(
+        self,
+        *,
+        report: _builtins.str = ...,
+        speedscope: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["report", b"report", "speedscope", b"speedscope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExecutionProfile: _TypeAlias = ExecutionProfile  # noqa: Y015
 
 @_typing.final
 class Outlook(_message.Message):

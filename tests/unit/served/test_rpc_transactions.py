@@ -1,6 +1,7 @@
 """TransactionService over a real socket."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -21,6 +22,7 @@ from node.client import (
 )
 from node.primitives.crypto import keccak256
 from node.rpc.v1 import transactions_pb2, types_pb2
+from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
 from node.runtime.types import MiningMode
 
 ALICE, BOB = Wallet.dev(0), Wallet.dev(1)
@@ -310,6 +312,35 @@ def test_simulation_says_why_a_transaction_would_be_refused(run_node):
             await stub.close()
 
     asyncio.run(scenario())
+
+
+def test_a_simulation_tells_where_the_cycles_went(run_node, monkeypatch):
+    """On a development chain, up to a bound: the report says what the receipt does."""
+
+    async def scenario(**options):
+        async with run_node(**options) as node:
+            channel = node.channel()
+            stub = TransactionServiceStub(channel)
+            request = transactions_pb2.SimulateRequest(
+                transaction=transfer(), profile=True
+            )
+            try:
+                answer = await stub.Simulate(request)
+            finally:
+                await channel.close()
+        used = f"{answer.receipt.cycles_used:,} cycles"
+        assert answer.profile.report.startswith(f"1 execution: {used}")
+        file = json.loads(answer.profile.speedscope)
+        assert file["profiles"][0]["endValue"] == answer.receipt.cycles_used
+
+    asyncio.run(scenario())
+    with pytest.raises(Exception, match="profile is told on a development chain alone"):
+        asyncio.run(scenario(is_dev=False))
+    monkeypatch.setattr("node.rpc.transactions.PROFILED_CYCLES_MAX", 4_999)
+    with pytest.raises(
+        Exception, match="profile reaches to 4999 cycles, and this takes 5000"
+    ):
+        asyncio.run(scenario())
 
 
 def test_estimates_suffice_for_any_handler(run_node, source):
