@@ -27,11 +27,22 @@ class Clock(Protocol):
 class SystemClock:
     """The clock of the operating system."""
 
+    __slots__ = ("_second", "_text")
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._text = ""
+
     def monotonic(self) -> float:
         """Seconds since some moment; may stand still while the host sleeps."""
         return time.monotonic()
 
     def utc(self) -> str:
         """The date and time, ISO 8601 with milliseconds."""
-        now = datetime.fromtimestamp(time.time(), UTC)
-        return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        second, milliseconds = divmod(time.time_ns() // 1_000_000, 1_000)
+        text = self._text
+        if second != self._second:
+            now = datetime.fromtimestamp(second, UTC)
+            text = now.isoformat(timespec="seconds").removesuffix("+00:00")
+            self._second, self._text = second, text
+        return f"{text}.{milliseconds:03}Z"

@@ -186,6 +186,8 @@ class Feed:
 
     def publish(self, notice: Notice) -> None:
         """Tell every reader."""
+        if not self._subscriptions:
+            return
         readers = list(self._subscriptions)
         weighed = _Weighed(notice, _weigh(notice))
         for subscription in readers:

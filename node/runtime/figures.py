@@ -112,13 +112,14 @@ class Figures:
         if result.is_empty:
             return
         self.cells += use.cells
-        self.lane_cycles.update(self.last_lane_cycles)
+        for lane, cycles in self.last_lane_cycles.items():
+            self.lane_cycles[lane] += cycles
         self.events += len(result.events)
-        self.executions.update(
-            (_KINDS[r.kind], "succeeded" if r.failure is None else "failed")
-            for r in result.receipts
-        )
-        self.decisions.update(d.decision.value for d in result.trace)
+        for receipt in result.receipts:
+            status = "succeeded" if receipt.failure is None else "failed"
+            self.executions[_KINDS[receipt.kind], status] += 1
+        for decision in result.trace:
+            self.decisions[decision.decision.value] += 1
 
     def note_call(self, method: str, status: str, seconds: float | None) -> None:
         """A call ended; `seconds` is None of a stream."""
