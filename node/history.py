@@ -51,6 +51,7 @@ from pvm import Failure, Frame
 
 __all__ = [
     "PlacedDecision",
+    "decision_heights",
     "decisions_between",
     "headers_after",
     "load_block",
@@ -399,6 +400,13 @@ def load_timer_life(
 def timer_life_keys(snapshot: Snapshot, timer_id: bytes) -> Iterator[bytes]:
     """The keys under which that life is kept."""
     return (key for key, _ in _life(snapshot, timer_id))
+
+
+def decision_heights(snapshot: Snapshot) -> Iterator[int]:
+    """The height of each decision that is kept under its timer."""
+    prefix = keys.timer_history(b"")[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
+    for key, _ in snapshot.range(prefix, keys.prefix_stop(prefix)):
+        yield int.from_bytes(key[-keys.HEIGHT_BYTES - _INDEX_BYTES : -_INDEX_BYTES])
 
 
 def _life(snapshot: Snapshot, timer_id: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -2,8 +2,9 @@
 
 A start looks at the latest headers and a sample of the state; `--verify` looks at all
 of it: both trees page by page against the records, the supply, what is derived from
-timers and messages, every header, body and receipt, and the way back. The first
-difference ends it with a sentence that names the key or the block.
+timers and messages, every header, body and receipt, the decisions about timers that
+are kept twice or have a receipt, and the way back. The first difference ends it with a
+sentence that names the key or the block.
 
 Rules: reads only; memory is bounded, whatever the size of the chain, but for counts
 of messages that wait, of which there are few (D14), and of actors that fired of late.
@@ -12,15 +13,17 @@ of messages that wait, of which there are few (D14), and of actors that fired of
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from struct import error as StructError  # noqa: N812 - a class, named like one
 
 from node import history
 from node.chain.accounts import decode_account
-from node.chain.block import Header, list_root
+from node.chain.block import Header, Receipt, ReceiptKind, list_root
 from node.chain.globals import load_globals, load_governed
 from node.chain.mailbox import count_changes, pending_messages
 from node.chain.timers import due_index, fairness
 from node.chain.timers.rules.auction import Auction
-from node.chain.timers.timer import decode_timer
+from node.chain.timers.timer import Decision, decode_timer
+from node.chain.timers.trace import encode_trace
 from node.chain.transition import State
 from node.primitives.pages import BrokenTree
 from node.primitives.types import Address, Height
@@ -179,27 +182,23 @@ def _verify_auction(state: State) -> None:
 
 def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
     """Links, roots and indexes of all blocks; how many, and of transactions."""
-    blocks = transactions = 0
+    blocks = transactions = decisions = 0
     oldest = load_oldest(snapshot)
+    first = oldest.contents
     parent: Header | None = None
     for header in history.headers_after(snapshot, -1):
         at = f"block {header.height}"
-        if parent is None:
-            is_next = header.height == 0
-        elif parent.height == 0 and header.height == oldest.header:
-            is_next = True  # what lay between was never in this folder
-        else:
-            is_next = header.height - header.span == parent.height
-            is_next = is_next and header.parent_hash == parent.hash()
-        if not is_next:
+        if not _is_next(parent, header, oldest.header):
             raise DamagedChain(f"{at} does not follow from the one before it")
         _require(
             snapshot, keys.block_by_hash(header.hash()), keys.height8(header.height), at
         )
         if header.span > 1 and snapshot.get(keys.run_config(header.height)) is None:
             raise DamagedChain(f"the run that ends at {at} has no fee configuration")
-        if header.height >= oldest.contents:
-            transactions += _verify_content(snapshot, header, at)
+        if header.height >= first:
+            found = _verify_content(snapshot, header, at)
+            transactions += found[0]
+            decisions += found[1]
         blocks += 1
         parent = header
     if parent != head:
@@ -207,11 +206,28 @@ def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
     _require_count(snapshot, keys.block_by_hash(b""), blocks, "blocks")
     location = keys.transaction_location(b"")
     _require_count(snapshot, location, transactions, "transactions")
+    kept = sum(1 for height in history.decision_heights(snapshot) if height >= first)
+    if kept != decisions:
+        raise DamagedChain(
+            f"timers' histories have {kept} decisions, and blocks made {decisions}"
+        )
     return blocks, transactions
 
 
-def _verify_content(snapshot: Snapshot, header: Header, at: str) -> int:
-    """One block's transactions, receipts and events against its header."""
+def _is_next(parent: Header | None, header: Header, oldest: Height) -> bool:
+    if parent is None:
+        return header.height == 0
+    if parent.height == 0 and header.height == oldest:
+        return True  # what lay between was never in this folder
+    is_above = header.height - header.span == parent.height
+    return is_above and header.parent_hash == parent.hash()
+
+
+def _verify_content(snapshot: Snapshot, header: Header, at: str) -> tuple[int, int]:
+    """One block's transactions, receipts and events against its header.
+
+    How many transactions there are, and decisions that timers' histories have.
+    """
     block = history.load_block(snapshot, header.height)
     assert block is not None, "its header was just read"
     receipts, events = history.load_results(snapshot, header.height)
@@ -230,7 +246,32 @@ def _verify_content(snapshot: Snapshot, header: Header, at: str) -> int:
         place = keys.height8(header.height) + index.to_bytes(4, "big")
         key = keys.transaction_location(transaction.id)
         _require(snapshot, key, place, f"transaction {transaction.id.hex()}")
-    return len(block.transactions)
+    return len(block.transactions), _verify_decisions(snapshot, header, receipts)
+
+
+def _verify_decisions(
+    snapshot: Snapshot, header: Header, receipts: tuple[Receipt, ...]
+) -> int:
+    """A block's decisions about timers; how many are under their timers, too.
+
+    Each fire has its receipt, whose root the header has; put-offs alone are nowhere
+    else.
+    """
+    at, data = f"block {header.height}", snapshot.get(keys.timer_trace(header.height))
+    try:
+        trace = history.load_trace(snapshot, header.height)
+        encoded, entries = encode_trace(trace)
+    except (ValueError, LookupError, TypeError, StructError) as error:
+        raise DamagedChain(f"the decisions of {at} are malformed: {error}") from error
+    if trace and encoded != data:
+        raise DamagedChain(f"the decisions of {at} are malformed")
+    fired = sorted(one.id for one in receipts if one.kind is ReceiptKind.FIRE)
+    if fired != sorted(d.timer_id for d in trace if d.decision is Decision.FIRED):
+        raise DamagedChain(f"the decisions of {at} are not those of its receipts")
+    for index, decision, entry in entries:
+        place = keys.timer_history(decision.timer_id, header.height, index)
+        _require(snapshot, place, entry, f"a decision of {at}")
+    return len(entries)
 
 
 def _verify_way_back(snapshot: Snapshot, head: Header) -> None:
