@@ -213,7 +213,11 @@ class AsyncClient(AsyncReader):
             TransactionDropped: it left the pool, or was undone by a rewind.
             OutcomeUnknown: the connection was lost, or the deadline passed.
         """
-        found = await self.api.transaction(check_id("transaction_id", transaction_id))
+        check_id("transaction_id", transaction_id)
+        try:
+            found = await self.api.transaction(transaction_id)
+        except NodeUnreachable as error:
+            raise OutcomeUnknown(transaction_id, error) from None
         if found.WhichOneof("outcome") == "pending":
             return await self._wait(found.pending.raw, timeout)
         return read_receipt(committed_of(found).receipt)

@@ -214,7 +214,11 @@ class Client(Reader):
             TransactionDropped: it left the pool, or was undone by a rewind.
             OutcomeUnknown: the connection was lost, or the deadline passed.
         """
-        found = self.api.transaction(check_id("transaction_id", transaction_id))
+        check_id("transaction_id", transaction_id)
+        try:
+            found = self.api.transaction(transaction_id)
+        except NodeUnreachable as error:
+            raise OutcomeUnknown(transaction_id, error) from None
         if found.WhichOneof("outcome") == "pending":
             return self._wait(found.pending.raw, timeout)
         return read_receipt(committed_of(found).receipt)
