@@ -139,7 +139,7 @@ def snapshot(vm: Execution, items: object) -> list[object]:
     append = result.append
     vm.allocate(costs.SEQUENCE_BYTES)
     for item in iterate(items):
-        vm.charge(1)
+        vm.charge(costs.ITERATED)
         vm.allocate(costs.ITERATED_BYTES_PER_ITEM)
         append(item)
     return result

@@ -140,7 +140,7 @@ def update(
         target.update(items)
     else:
         pairs = snapshot(vm, items)
-        vm.charge(2 * len(pairs))
+        vm.charge(costs.ITERATED * len(pairs))
         vm.mapping(len(pairs))
         for pair in pairs:
             if type(pair) not in (tuple, list) or len(pair) != 2:  # type: ignore[arg-type] # noqa: PLR2004
@@ -179,7 +179,7 @@ def frozenset_(vm: Execution, items: object = ()) -> FrozenOrderedSet:
 
 def _distinct(vm: Execution, items: object) -> dict[object, None]:
     listed = snapshot(vm, items)
-    vm.charge(2 * len(listed))
+    vm.charge(costs.ITERATED * len(listed))
     vm.mapping(len(listed))
     return dict_from_keys(vm, listed)
 

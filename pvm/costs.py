@@ -12,7 +12,7 @@ EMIT_EVENT = 500  # + EMIT_EVENT_PER_BYTE; 1 cell per 2 bytes rounded up (D17)
 EMIT_EVENT_PER_BYTE = 5
 CALL_ACTOR = 500  # + what the callee uses; 1 cell per byte of the payload
 TRANSFER = 1_000
-READ_CONTEXT = 5  # addresses, height, timestamp, gas_left, charge_gas, revert
+READ_CONTEXT = 7  # addresses, height, timestamp, gas_left, charge_gas, revert
 CONTEXT = 300  # `context()`: two digests, and a fresh dict
 GET_BALANCE = 100  # reads state, as GET_STATE does
 GET_TIMER = 200
@@ -31,23 +31,25 @@ VERIFY_SECP256K1 = 10_000
 # Cycles of syntax, summed over a block when the source is compiled.
 STATEMENT = 1
 OPERATOR = 1  # arithmetic, bit, unary, each further and/or operand
-OPERATOR_OF = {"FloorDiv": 3, "Mod": 3, "Pow": 5, "LShift": 5}
+OPERATOR_OF = {"Mult": 2, "FloorDiv": 3, "Mod": 3, "Pow": 5, "LShift": 5}
 COMPARISON = 2  # 1 with `is` and with a short literal on a side
 ATTRIBUTE = 1
 SUBSCRIPT = 3
 CALL = 10
-HELPER_CALL = 20  # of a builtin, and of a method that a native type has
+HELPER_CALL = 24  # of a builtin, and of a method that a native type has
 CALL_OF_BUILTIN = {  # by name, instead
     "abs": 10, "bool": 10, "bytes": 10, "callable": 10, "chr": 10, "dict": 30,
     "enumerate": 30, "frozenset": 30, "int": 10, "isinstance": 10, "len": 5,
     "map": 30, "ord": 10, "range": 10, "set": 30, "sorted": 30, "str": 10,
-    "type": 10, "zip": 40,
+    "type": 10, "zip": 48,
 }  # fmt: skip
 CALL_OF_METHOD = {  # by name, instead; `pop` without arguments only
-    "append": 2, "bit_count": 10, "bit_length": 10, "copy": 40, "difference": 60,
-    "fromkeys": 60, "get": 3, "intersection": 60, "issubset": 60, "issuperset": 60,
-    "items": 10, "join": 40, "keys": 10, "pop": 2, "rsplit": 40, "sort": 30,
-    "split": 40, "splitlines": 40, "union": 60, "update": 40, "values": 10,
+    "add": 36, "append": 2, "bit_count": 10, "bit_length": 10, "copy": 40,
+    "count": 30, "difference": 60, "endswith": 30, "find": 30, "fromkeys": 60,
+    "get": 3, "index": 30, "intersection": 60, "issubset": 60, "issuperset": 60,
+    "items": 10, "join": 40, "keys": 10, "pop": 2, "remove": 30, "rfind": 30,
+    "rsplit": 40, "sort": 30, "split": 40, "splitlines": 40, "startswith": 30,
+    "union": 60, "update": 40, "values": 10,
 }  # fmt: skip
 ARGUMENTS_FREE = 8  # positional ones; each further 1 cycle and 8 bytes
 KEYWORDS_FREE = 4  # each further 1 cycle and 100 bytes
@@ -57,14 +59,16 @@ DICT_DISPLAY = 8  # + DICT_DISPLAY_PER_ITEM
 DICT_DISPLAY_PER_ITEM = 4
 CONDITIONAL = 1  # + the test and the dearer side
 F_STRING = 2  # + 1 a literal character + F_STRING_PER_FIELD
-F_STRING_PER_FIELD = 4
+F_STRING_PER_FIELD = 6
 F_STRING_PER_FORM = 8  # more, with a conversion or a format
 FOR = 2
 FOR_ROUND = 2
 WHILE_ROUND = 1  # + the test; a `while` pays for its first test where it stands
 DEFINITION = 10  # def and lambda, when evaluated
-CLASS = 200  # + its body
+CLASS = 200  # + CLASS_PER_ANCESTOR + its body
+CLASS_PER_ANCESTOR = 30  # of the classes it derives from, and those they do
 ENUM_MEMBER = 60  # a constant of an Enum, made a member
+ENUM_QUESTION = 20  # E(value), E["NAME"], len, in, for, its truth, more
 COMPREHENSION = 20
 COMPREHENSION_ROUND = 2
 COMPREHENSION_INNER_ROUND = 6  # more, for each round that starts an inner `for`
@@ -77,7 +81,7 @@ RAISED = 15  # more, when it does raise
 YIELD = 5
 RESUME = 5
 IMPORT_FIRST = 100
-IMPORT_AGAIN = 5
+IMPORT_AGAIN = 8
 IF_LUMPED_MAX = 32
 """An `if` whose arms differ by at most this many cycles is paid by its block."""
 
@@ -108,11 +112,11 @@ TEXT_FREE = 64
 INT_FREE_BITS = 256
 """Integers up to this long are paid by syntax alone."""
 INT_LONG = 8  # an operation that takes or gives a longer one, more
-OPERATION = 12  # an operator, a slice or a field whose operands are no ints
+OPERATION = 20  # an operator, a slice or a field whose operands are no ints
 POWER_STEP = 4  # for each bit of an exponent, + w² for w words of the result
 SET_OPERATION = 40  # `| & ^ -` of sets and of views, `|` of dicts
 METHOD_BOUND = 16  # `x.method`, not called
-CAUGHT = 60  # an exception that a handler gets to see
+CAUGHT = 70  # an exception that a handler gets to see
 COMPARED_PER = 8  # characters compared for one cycle
 WALK_CONTAINER = 16
 WALK_ITEM = 8
@@ -130,10 +134,11 @@ SORT = 10  # beyond the call: + n · bit_length(n) · (1 + longest item // 64)
 # Values and the native modules, in cycles.
 CODEC = 50  # canonical CBOR: + 1 a byte, after the walk of the value
 JSON = 100  # likewise; a value that is written is walked, too
-PER_KEY = 4  # an item of a dict or set that is built, copied, updated or combined
+ITERATED = 4  # an item that an iterator gives, or a pair of which a dict is made
+PER_KEY = 6  # an item of a dict or set that is built, copied, updated or combined
 KEYED = 6  # an item of a display, comprehension or set method, looked up as key
 DECODED_BYTES_PER_BYTE = 20  # of memory, for what is decoded from JSON or CBOR
-TRANSCODE = 10  # base64, hex, struct: + 1 a byte read or written, whichever is more
+TRANSCODE = 16  # base64, hex, struct: + 1 a byte read or written, whichever is more
 TEXT_OF_INT = 10  # beyond 64 bits + digits + bits² // TEXT_OF_INT_PER
 TEXT_OF_INT_PER = 4_096
 HASH_UPDATE = 10  # + SHA_PER_BLOCK for each started 64 bytes
@@ -141,7 +146,7 @@ HASH_DIGEST = 60
 HASH_BYTES = 512  # of memory, for a hash object
 STRUCT_FORMAT_PER_CHARACTER = 8
 JSON_INDENT_PER_ITEM = 40  # more, where the standard library writes in Python
-NUMBER_WORK = 10  # math: + what each function says
+NUMBER_WORK = 14  # math: + what each function says
 RETURNED_BYTES_MAX = 65_536
 """A handler's returned value: as large as one value of state may be."""
 NESTING_MAX = 64

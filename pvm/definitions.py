@@ -12,7 +12,7 @@ from pvm.facts import is_generator
 from pvm.pricing import FREE, price
 from pvm.protection import Protection
 from pvm.syntax import assign, call, constant, load
-from pvm.walking import walk
+from pvm.walking import survey
 from pvm.writer import Scope
 
 
@@ -84,8 +84,8 @@ class Definitions(Protection):
     def _write_classdef(self, node: ast.ClassDef) -> list[ast.stmt]:
         attributes = {
             part.attr
-            for part in walk(node)
-            if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+            for part in survey(node).of(ast.Attribute)
+            if part.ctx.__class__ is ast.Store
         }
         pays = any(
             isinstance(part, ast.FunctionDef) and part.name == "__init__"

@@ -97,8 +97,9 @@ class _Desugarer(ast.NodeTransformer):
         for field in FIELDS[node.__class__]:
             value = getattr(node, field)
             if value.__class__ is list:
-                value[:] = self._visit_all(value)
-            elif value is not None:
+                if value:
+                    value[:] = self._visit_all(value)
+            elif value is not None and value.__class__ is not ast.Constant:
                 setattr(node, field, self.visit(value))
         return node
 

@@ -3,7 +3,8 @@
 Rules: a member has a `name` and a `value`; two names of one value are one member;
 `E(value)` and `E["NAME"]` look up, `for`, `len` and `in` see the members in the order
 of the source. Values are int, str, bytes, bool, None or flat tuples of them, so that
-whatever is looked up is hashed for a bounded price.
+whatever is looked up is hashed for a bounded price. The class knows the execution that
+made it, and so what is asked of it is paid before it works.
 """
 
 from collections.abc import Iterator
@@ -12,9 +13,9 @@ from types import FunctionType
 from typing_extensions import override
 
 from pvm import costs, desugar
+from pvm.errors import Sealed
 from pvm.exceptions import refused
 from pvm.execution import Execution
-from pvm.sealing import SealedClass
 
 ATTRIBUTES = frozenset({"name", "value"})
 """What a member shows."""
@@ -22,6 +23,9 @@ ATTRIBUTES = frozenset({"name", "value"})
 _SCALARS = frozenset({int, str, bytes, bool, type(None)})
 _NAMES = "_pvm_names"
 _VALUES = "_pvm_values"
+_VM = "_pvm_vm"
+_BITS_APART = 60
+"""Of ints whose hashes differ (sandbox.md §5)."""
 
 
 class Missing:
@@ -30,44 +34,58 @@ class Missing:
     __slots__ = ()
 
 
-class EnumClass(SealedClass):
+class EnumClass(Sealed):
     """Metaclass of enums: what an actor may do with one."""
 
     @override
     def __call__(self, value: object) -> object:
         """The member of that value; `ValueError` if there is none."""
+        members = self._members(_VALUES)
+        _pay_search(self._paid(), value, len(members))
         if type(value) is tuple and any(type(one) not in _SCALARS for one in value):
             raise refused(ValueError("no member has this value"))
         try:
-            return self._members(_VALUES)[value]
+            return members[value]
         except (KeyError, TypeError):
             raise refused(ValueError("no member has this value")) from None
 
     def __getitem__(self, name: object) -> object:
         """The member of that name; `KeyError` if there is none."""
+        self._paid()
         if type(name) is not str:
             raise refused(KeyError("a member's name is a str"))
         return self._members(_NAMES)[name]
 
     def __iter__(self) -> Iterator[object]:
         """The members, in order, each once."""
-        return iter(tuple(self._members(_VALUES).values()))
+        members = self._members(_VALUES)
+        self._paid().charge(3 * len(members))
+        return iter(tuple(members.values()))
 
     def __len__(self) -> int:
         """Number of members."""
+        self._paid()
         return len(self._members(_VALUES))
 
     def __contains__(self, item: object) -> bool:
         """Whether it is a member."""
+        self._paid()
         return type(item) is self
 
     def __bool__(self) -> bool:
         """An enum is true, whatever it has."""
+        self._paid()
         return True
 
     def _members(self, table: str) -> dict[object, object]:
         found: dict[object, object] = vars(self).get(table, {})
         return found
+
+    def _paid(self) -> Execution:
+        """The execution that made the class, after paying for one question."""
+        vm: Execution = vars(self)[_VM]
+        vm.charge(costs.ENUM_QUESTION)
+        return vm
 
 
 class Enum(metaclass=EnumClass):
@@ -93,11 +111,13 @@ def make_members(vm: Execution, class_: EnumClass) -> None:
     """Make members of the constants of a class: what follows its statement."""
     names: dict[object, object] = {}
     values: dict[object, object] = {}
+    type.__setattr__(class_, _VM, vm)
     for name, value in list(vars(class_).items()):
         if name.startswith(("_", "private_", "hidden_")) or _is_method(value):
             continue
         vm.charge(costs.ENUM_MEMBER)
         vm.allocate(costs.INSTANCE_BYTES + costs.MAPPING_BYTES_PER_ITEM)
+        _pay_search(vm, value, len(values))
         _check(value)
         if value not in values:
             member: object = object.__new__(class_)  # type: ignore[arg-type] # a class
@@ -117,6 +137,14 @@ def member_text(member: Enum) -> str:
 
 def _is_method(value: object) -> bool:
     return isinstance(value, FunctionType | property | staticmethod | classmethod)
+
+
+def _pay_search(vm: Execution, value: object, members: int) -> None:
+    """Tuples and long ints can be made to collide with every member's value."""
+    if type(value) is tuple:
+        vm.charge(len(value) + 2 * members)
+    elif type(value) is int and value.bit_length() > _BITS_APART:
+        vm.charge(2 * members)
 
 
 def _check(value: object) -> None:

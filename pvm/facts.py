@@ -242,6 +242,19 @@ def _exceptions(
     return frozenset(found)
 
 
+def ancestors(facts: Facts, node: ast.ClassDef) -> set[str]:
+    """Classes that a class derives from, as far as its module tells."""
+    found: set[str] = set()
+    bases = list(node.bases)
+    for base in bases:  # which grows
+        name = base.id if isinstance(base, ast.Name) else ast.unparse(base)
+        if name not in found:
+            found.add(name)
+            parent = facts.classes.get(name)
+            bases += [] if parent is None or parent is node else parent.bases
+    return found
+
+
 def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """Nodes of a function's body, without those of nested functions and classes.
 

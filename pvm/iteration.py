@@ -110,7 +110,7 @@ def sum_(vm: Execution, items: object, start: object = 0) -> object:
         raise refused(TypeError("texts are joined, not summed"))
     total = start
     listed = snapshot(vm, items)
-    vm.charge(2 * len(listed))
+    vm.charge(3 * len(listed))
     for item in listed:
         if isinstance(item, int) and type(total) is int:
             total += item

@@ -191,7 +191,7 @@ def values(_vm: Execution, self: _Dict) -> object:
 def fromkeys(vm: Execution, wanted: object, value: object = None) -> _Dict:
     """`dict.fromkeys(keys, value)`."""
     listed = snapshot(vm, wanted)
-    vm.charge(2 * len(listed))
+    vm.charge(costs.ITERATED * len(listed))
     vm.mapping(len(listed))
     return dict.fromkeys(dict_from_keys(vm, listed), value)
 

@@ -48,7 +48,7 @@ def _refuse_many(vm: Execution, arguments: tuple[object, ...]) -> None:
     """`startswith` takes a tuple: pay for each of its items."""
     for argument in arguments:
         if type(argument) is tuple:
-            vm.charge(3 * len(argument))
+            vm.charge(6 * len(argument))
             for one in argument:
                 vm.charge(len(one) if isinstance(one, str | bytes) else 0)
         elif isinstance(argument, str | bytes):

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pvm import costs, language, syntax
-from pvm.facts import Facts
+from pvm.facts import Facts, ancestors
 from pvm.walking import children, handled
 
 _BYTE_BITS = 40
@@ -265,7 +265,8 @@ class Pricing:
         return own + self.expressions(node.decorator_list) + self._defaults(node.args)
 
     def _price_classdef(self, node: ast.ClassDef) -> int:
-        return costs.CLASS + self.block(node.body)
+        own = costs.CLASS + costs.CLASS_PER_ANCESTOR * len(ancestors(self.facts, node))
+        return own + self.block(node.body)
 
     def _price_expr(self, node: ast.Expr) -> int:
         if isinstance(node.value, ast.Constant):

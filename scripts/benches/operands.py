@@ -51,6 +51,7 @@ TRIED_WITH: Mapping[str, str] = {
     "VERIFY_SECP256K1": "verify_secp256k1",
     "CODEC": "cbor_encode",
     "JSON": "json.dumps",
+    "ITERATED": "dict",
     "KEYED": "COMPREHENSION_ROUND",
     "PER_KEY": "SET_OPERATION",
     "POWER_STEP": "pow",
@@ -170,7 +171,6 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
     ),
     "WHILE_ROUND": ("i = 0 \nwhile i < 50: i += 1\ni = 0",),
     "DEFINITION": ("| lambda: 1", "\ndef inner(a=1): pass"),
-    "CLASS": (),
     "COMPREHENSION": ("x = () | [i for i in x]", "x = () | {i: i for i in x}"),
     "COMPREHENSION_ROUND": (
         "x = range(100) | [i for i in x]",
@@ -209,9 +209,6 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
     ),
     "YIELD": ("\nfor i in gen(): pass",),
     "RESUME": ("\nfor i in gen(): pass", "\nfor i in gen2(): pass"),
-    "IMPORT_FIRST": (),
-    "IMPORT_AGAIN": (),
-    "ENUM_MEMBER": (),
 }
 
 WORK: Mapping[str, tuple[str, ...]] = {

@@ -34,7 +34,7 @@ PRINTED_ELSEWHERE = frozenset(
     {"schedule_timer", "schedule_timer_ex", "cancel_timer", "extend_timer"}
 )
 """CIP-5 §6.1 prints their price; a list of timers is made of them first."""
-_NOT_REPEATED = frozenset({"revert", "list_timers"})
+_NOT_REPEATED = frozenset({"revert"})
 """Programs whose time is that of what comes before the call."""
 _MEMORY = 2**30 - 1
 
