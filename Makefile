@@ -2,7 +2,8 @@
 #
 # VENV    where the virtual environment is made           (.venv)
 # PYTHON  interpreters to try for it, in this order       (python3.11 python3.12 python3)
-# SEED    of the first simulated world                    (1)
+# SEED    of the first simulated world (1), of the first fuzzed program (any)
+# SECONDS how long to fuzz                                (300)
 # WORLDS  how many worlds are simulated                   (500)
 # ARGS    passed on to the command that the target runs   (make test ARGS="-k fifo")
 
@@ -13,8 +14,10 @@ SHELL := /bin/sh
 VENV ?= .venv
 PYTHON ?= python3.11 python3.12 python3
 ARGS ?=
+FUZZ_SEED := $(if $(SEED),--seed $(SEED))
 SEED ?= 1
 WORLDS ?= 500
+SECONDS ?= 300
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
@@ -98,8 +101,12 @@ e2e: $(STAMP) ## the devnet in containers, from outside; needs Docker
 	"$(BIN)/python" -m pytest -q -m e2e tests/e2e $(ARGS)
 
 .PHONY: fuzz
-fuzz: export HYPOTHESIS_PROFILE = nightly
-fuzz: $(STAMP) ## the property tests alone, ten thousand examples each
+fuzz: $(STAMP) ## programs by a grammar, against the sandbox (SECONDS=300 SEED=7)
+	"$(BIN)/python" -m tests.fuzz --seconds $(SECONDS) $(FUZZ_SEED) $(ARGS)
+
+.PHONY: properties
+properties: export HYPOTHESIS_PROFILE = nightly
+properties: $(STAMP) ## the property tests alone, ten thousand examples each
 	"$(BIN)/python" -m pytest -q tests/property $(ARGS)
 
 .PHONY: simulate

@@ -166,9 +166,9 @@ def test_what_the_message_says_one_by_one(names):
     "name",
     ["block_height", "block_timestamp", "self_address", "get_sender"],
 )
-def test_reading_the_message_costs_5(context, names, name):
+def test_reading_the_message_costs_7(context, names, name):
     names[name]()
-    assert context.meter.cycles_used == 5 == costs.READ_CONTEXT
+    assert context.meter.cycles_used == 7 == costs.READ_CONTEXT
 
 
 def test_reading_it_whole_pays_for_the_digests_in_it(context, names):
@@ -178,9 +178,9 @@ def test_reading_it_whole_pays_for_the_digests_in_it(context, names):
 
 def test_gas(context, names):
     left = context.meter.cycles_left
-    assert names["gas_left"]() == left - 5
+    assert names["gas_left"]() == left - 7
     names["charge_gas"](100)
-    assert context.meter.cycles_left == left - 5 - 5 - 100
+    assert context.meter.cycles_left == left - 7 - 7 - 100
     names["charge_gas"](0)
 
 
@@ -189,7 +189,7 @@ def test_charge_gas_wants_an_int_of_0_or_more(context, names, n):
     with pytest.raises(HostError) as error:
         names["charge_gas"](n)
     assert (error.value.code, error.value.name) == (1, "InvalidInput")
-    assert context.meter.cycles_used == 5
+    assert context.meter.cycles_used == 7
 
 
 @pytest.mark.parametrize("beyond", [1, 2**70, 2**4000])
@@ -203,7 +203,7 @@ def test_revert_ends_the_execution_with_the_message(context, names):
     with pytest.raises(Reverted, match=r"^not today$"):
         names["revert"]("not today")
     assert isinstance(context.meter.halted, Reverted)
-    assert context.meter.cycles_used == 5
+    assert context.meter.cycles_used == 7
 
 
 def test_revert_wants_a_short_str(context, names):
