@@ -47,14 +47,14 @@ def test_the_method_tables_are_those_of_the_language():
     ("helper", "left", "right", "cost"),
     [
         (add, 1, 2, 0),
-        (add, 1 << 640, 1, 10),
+        (add, 1 << 640, 1, costs.INT_LONG + 10),
         (add, "a" * 40, "b" * 24, 0),
         (add, "a" * 40, "b" * 25, 65),
         (add, [1], [2], costs.OPERATION + 2),
-        (sub, 1 << 640, 1, 10),
-        (mul, 1 << 639, 1 << 639, 640 // 64 + 10 * 10 // 8 + 1279 // 64),
+        (sub, 1 << 640, 1, costs.INT_LONG + 10),
+        (mul, 1 << 639, 1 << 639, 2 * costs.INT_LONG + 10 + 10 * 10 // 8 + 19),
         (mul, "ab", 50, costs.OPERATION + 100),
-        (floordiv, 1 << 639, 3, 640 // 64 + 10 // 8 + 638 // 64),
+        (floordiv, 1 << 639, 3, 2 * costs.INT_LONG + 10 + 10 // 8 + 638 // 64),
         (power, 3, 5, 3 * 5),
     ],
 )
