@@ -21,6 +21,7 @@ from chain_vectors import (
     transition_vectors,
 )
 from coincurve import PrivateKey
+from proof_vectors import proof_vectors
 
 from node.chain.block import ReceiptKind
 from node.chain.errors import InvalidTransaction
@@ -324,6 +325,7 @@ FILES: dict[str, Callable[[], Json]] = {
     "transactions": transaction_vectors,
     "basefees": basefee_vectors,
     "genesis": genesis_vectors,
+    "proofs": proof_vectors,
     "transitions": transition_vectors,
 }
 

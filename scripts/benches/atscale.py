@@ -8,7 +8,6 @@ folder that `fill_timers.py` made can be used, since filling one takes minutes.
 import bisect
 import os
 import random
-import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benches.atscale_state import proof_rows, snapshot_rows
 from benches.filling import (
     GAS_LIMIT,
     Stretch,
@@ -34,13 +34,11 @@ from node.chain.transaction import ExecuteActor, Transaction, decode_transaction
 from node.chain.transition import BlockResult, State, build_next, next_state
 from node.client import Wallet, build_body
 from node.primitives import codec
-from node.primitives.proof import verify
 from node.primitives.types import Amount
 from node.runtime.chainstore import ChainStore
 from node.runtime.clock import SystemClock
 from node.runtime.production import Wanted, make_blocks
 from node.runtime.startup import open_chain
-from node.state import keys
 from node.state.leveldb import LevelStore
 from node.state.store import WriteSet
 from pvm import Worker
@@ -60,7 +58,6 @@ PUT_OFF_TIMERS = 10_150
 PUT_OFF_GAS_LIMIT = 550_000
 """Three of these fill the lane of a block."""
 PUT_OFF_BLOCKS = 30
-PROOFS = 300
 
 SCHEDULE_US_MAX = 200
 SCHEDULE_RATIO_MAX = 6
@@ -72,10 +69,7 @@ JUMP_MS_MAX = 50
 JUMP_WITH_TIMERS_MS_MAX = 1_000
 FIRES_PER_SECOND_MIN = 4_000
 PUT_OFF_US_MAX = 5
-PROOF_BYTES_MAX = 4_096
-VERIFY_MS_MAX = 1
 
-_KEY_BYTES = 16
 _FAR = 10**9
 
 
@@ -170,7 +164,8 @@ def measure_scale() -> Section:
         rows += _schedule_rows(chain, count, few)
         rows.append(_empty_row(chain, count))
         rows.append(_memory_row(count))
-        rows += _proof_rows(chain, count)
+        rows += proof_rows(chain, count)
+        rows += snapshot_rows(chain, count)
         chain.store.close()
         rows.append(_open_row(chain.folder, count))
     rows += [
@@ -424,33 +419,4 @@ def _put_off_row() -> Row:
         f"{len(result.receipts)} fired",
         f"< {PUT_OFF_US_MAX} µs",
         median(taken) < PUT_OFF_US_MAX,
-    )
-
-
-# --- proofs --------------------------------------------------------------------------
-
-
-def _proof_rows(chain: Chain, count: int) -> Iterator[Row]:
-    source = random.Random(8)  # noqa: S311 - a bench
-    sizes, makes, checks = [], [], []
-    for number in range(PROOFS):
-        first = source.randrange(300, 20_000_000)
-        last = first + (number % 2)  # nothing, or little, is due there
-        began = time.perf_counter()
-        proof = query.prove_due(chain.state, first, last)
-        makes.append((time.perf_counter() - began) * 1_000)
-        assert proof.parts is not None
-        low, high = keys.height8(first), keys.height8(last + 1)
-        began = time.perf_counter()
-        verify(proof.parts[2], proof.proof, low, high, _KEY_BYTES)
-        checks.append((time.perf_counter() - began) * 1_000)
-        sizes.append(len(proof.proof))
-    slowest = statistics.quantiles(checks, n=100)[-1]
-    yield Row(
-        f"proof of what is due at a height, of {count:,}",
-        f"{median(sizes):,.0f} bytes, at most {max(sizes):,}; verified in "
-        f"{median(checks):.2f} ms, 99 of 100 within {slowest:.2f}",
-        f"made in {median(makes):.2f} ms",
-        f"< {PROOF_BYTES_MAX:,} bytes, < {VERIFY_MS_MAX} ms",
-        max(sizes) < PROOF_BYTES_MAX and slowest < VERIFY_MS_MAX,
     )

@@ -65,8 +65,8 @@ TINY = {
         "DRAINED_TIMERS": 2_500,
         "PUT_OFF_TIMERS": 60,
         "PUT_OFF_BLOCKS": 3,
-        "PROOFS": 5,
     },
+    "atscale_state": {"PROOFS": 5, "SNAPSHOTS": 2, "CHANGED_KEYS": 5},
     "longchain": {
         "EMPTY_BLOCKS": 60,
         "BLOCKS": 100,

@@ -26,6 +26,8 @@ from node.primitives.crypto import (
     public_key_address,
     sign,
 )
+from node.primitives.merkle import commit
+from node.primitives.proof import BadProof, verify
 from node.state.memory import MemoryStore
 from pvm import Worker
 
@@ -33,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "vectors"
 NAMES = [
     *("addresses", "basefees", "codec", "genesis", "hashes", "ids"),
-    *("transactions", "transitions"),
+    *("proofs", "transactions", "transitions"),
 ]
 
 
@@ -123,6 +125,24 @@ def test_codec():
         with pytest.raises(codec.MalformedCbor):
             codec.decode(unhex(vector["encoding"]))
     assert len(vectors["values"]) > 30
+
+
+def test_proofs():
+    vectors = load("proofs")
+    for vector in vectors:
+        leaves = [(unhex(key), unhex(leaf)) for key, leaf in vector["leaves"]]
+        root = unhex(vector["root"])
+        assert commit(leaves) == root
+        for proven in vector["proofs"]:
+            low, high = unhex(proven["low"]), unhex(proven["high"])
+            found = verify(root, unhex(proven["proof"]), low, high, 16)
+            assert found == [leaf for leaf in leaves if low <= leaf[0] < high]
+            assert [key.hex() for key, _ in found] == proven["keys"]
+        for refused in vector["refused"]:
+            low, high = unhex(refused["low"]), unhex(refused["high"])
+            with pytest.raises(BadProof):
+                verify(root, unhex(refused["proof"]), low, high, 16)
+    assert sum(len(vector["refused"]) for vector in vectors) > 15
 
 
 def test_hashes():

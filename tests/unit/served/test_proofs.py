@@ -380,6 +380,12 @@ def test_a_node_proves_and_refuses(run_node):
             assert error.value.reason == "PROOF_TOO_LARGE"
             assert error.value.metadata == {"bytes_max": str(PROOF_BYTES_MAX)}
             stub = queries_pb2_grpc.QueryServiceStub(client._channel)
+            first = (await client.block(1)).header
+            request = pb.GetProofRequest(account=actor, at_height=1)
+            answer = await client._call(stub.GetProof, request)
+            earlier = check_proof(AccountProof(actor), answer, first.hash)
+            assert earlier.header.height == 1, "recent heights have proofs of their own"
+            assert earlier.record != proven.record
             for fields, reason, name, value in REFUSED:
                 request = pb.GetProofRequest(**fields)
                 with pytest.raises(NodeError) as error:
