@@ -202,16 +202,18 @@ class ActorHost:
         start = keys.storage(self.actor, name)
         own = len(start) - len(name)
         found: list[tuple[bytes, bytes]] = []
+        if count_max == 0:
+            return found
         stop = keys.prefix_stop(start)
         for key, value in self.execution.block.journal.scan(start, stop):
-            if len(found) == count_max:
-                break
             if value is None:
                 self.meter.charge_cycles(costs.SCAN_STATE_PER_REMOVED)
                 continue
             self.meter.charge_cycles(costs.SCAN_STATE_PER_ENTRY)
             self.meter.charge_cells(len(key) - own + len(value))
             found.append((key[own:], value))
+            if len(found) == count_max:  # nothing is read beyond it
+                break
         return found
 
     # --- timers ------------------------------------------------------------------

@@ -35,7 +35,9 @@ _UNREAD: Final = _Unread.UNREAD
 class Journal:
     """An overlay over a snapshot, with checkpoints that nest."""
 
-    __slots__ = ("_before", "_open", "_order", "_snapshot", "_undo", "_view")
+    __slots__ = (
+        "_before", "_open", "_order", "_scanned", "_snapshot", "_undo", "_view",
+    )  # fmt: skip
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -47,6 +49,8 @@ class Journal:
         # (key, what the view held, whether this was the key's first write)
         self._undo: list[tuple[bytes, bytes | _Unread | None, bool]] = []
         self._open: list[int] = []  # length of _undo at each open checkpoint
+        # Bounds of a scan → keys that the snapshot has there, as far as it was read.
+        self._scanned: dict[tuple[bytes, bytes], list[bytes]] = {}
 
     def get(self, key: bytes) -> bytes | None:
         """The value under `key` as it stands, or None."""
@@ -107,7 +111,28 @@ class Journal:
         """
         view = self._view
         written = ((key, view[key]) for key in self._order.walk(start, stop))
-        return laid_over(self._snapshot.range(start, stop), written)
+        return laid_over(self._scan_snapshot(start, stop), written)
+
+    def _scan_snapshot(
+        self, start: bytes, stop: bytes
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """As the snapshot's `range`, which is asked once for the way to a key.
+
+        A database steps over what was removed from it lately, which may be very much:
+        that is paid by nobody, so that it must not be done again and again.
+        """
+        known = self._scanned.setdefault((start, stop), [])
+        for key in known:
+            if key == stop:  # noted at the end: there is nothing more
+                return
+            value = self._snapshot.get(key)
+            assert value is not None, "a snapshot is frozen"
+            yield key, value
+        rest = known[-1] + b"\0" if known else start
+        for key, value in self._snapshot.range(rest, stop):
+            known.append(key)
+            yield key, value
+        known.append(stop)
 
     # --- checkpoints ---------------------------------------------------------------
 

@@ -1,10 +1,14 @@
 """Attacks on the chain through host calls: work that was not paid for."""
 
+from functools import partial
+from types import SimpleNamespace
+
 import pytest
 
 from node.chain.arguments import expect_text
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
+from node.state.store import WriteSet
 from node.testing import Devnet
 from pvm import HostError, cbor, costs
 from pvm.storage import storage_key
@@ -98,3 +102,42 @@ def test_a_scan_looks_no_further_than_its_limit():
     scan = journal.scan(b"", b"\xff")
     assert [next(scan), next(scan)] == [(b"\x00", None), (b"\x01", b"x")]
     assert list(scan) == list(journal.range(b"\x02", b"\xff"))
+
+
+class Counting(MemoryStore):
+    """A store whose snapshots count how often they are asked for a range."""
+
+    def __init__(self, pairs):
+        super().__init__()
+        self.commit(WriteSet(pairs))
+        self.asked = 0
+
+    def snapshot(self):
+        """Frozen, and counting."""
+        frozen = super().snapshot()
+        return SimpleNamespace(get=frozen.get, range=partial(self._range, frozen))
+
+    def _range(self, frozen, start, stop):
+        self.asked += 1
+        return frozen.range(start, stop)
+
+
+def test_a_scan_that_is_repeated_steps_over_nothing_again():
+    """120,000 keys that LevelDB had removed cost a scan of 100 cycles 11 ms."""
+    store = Counting({bytes([number]): b"x" for number in range(3)})
+    journal = Journal(store.snapshot())
+    for _ in range(3):
+        assert next(journal.scan(b"\x00", b"\xff")) == (b"\x00", b"x")
+    assert store.asked == 1
+    for _ in range(3):
+        assert len(list(journal.scan(b"\x00", b"\xff"))) == 3
+    assert store.asked == 2
+    journal.put(b"\x01", b"y")
+    journal.delete(b"\x02")
+    assert list(journal.scan(b"\x00", b"\xff")) == [
+        (b"\x00", b"x"),
+        (b"\x01", b"y"),
+        (b"\x02", None),
+    ]
+    assert store.asked == 2
+    assert list(journal.scan(b"\x03", b"\xff")) == []
