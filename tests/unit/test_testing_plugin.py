@@ -3,7 +3,13 @@
 import pytest
 
 from node.config import genesis_folder
-from node.testing import Devnet, InvalidArgument, assert_event, assert_fires_at
+from node.testing import (
+    Devnet,
+    InvalidArgument,
+    NodeProcess,
+    assert_event,
+    assert_fires_at,
+)
 
 pytest_plugins = ["pytester"]
 
@@ -215,6 +221,26 @@ def test_with_a_genesis_of_its_own(devnet_client):
     result.stdout.fnmatch_lines(
         ["*- devnet: devnet_client -*", "<client of *>, the last blocks:"]
     )
+
+
+def test_a_node_that_runs_already_is_used_and_begins_anew_in_each_test(run):
+    """`--devnet-url`: a service of a workflow, say; never shared between workers."""
+    body = """
+@pytest.mark.parametrize("number", [1, 2])
+def test_on_it(devnet_client, devnet_node, number):
+    assert devnet_client.height == 0
+    devnet_client.mine(number)
+    assert (devnet_client.height, repr(devnet_node)) == (number, NODE)
+"""
+    with NodeProcess() as node:
+        known = f"NODE = {f'<node at {node.url}>'!r}\n"
+        run(known + body, "--devnet-url", node.url).assert_outcomes(passed=2)
+        with node.client() as client:
+            assert client.height == 2
+        alone = "def pytest_configure(config):\n    config.workerinput = {}\n"
+        result = run(known + body, "--devnet-url", node.url, conftest=alone)
+        result.assert_outcomes(errors=2)
+        result.stdout.fnmatch_lines(["*each worker of pytest-xdist needs one of*"])
 
 
 @pytest.mark.slow
