@@ -69,7 +69,7 @@ class Expressions(Operations):
         value = self.subject(node.value)
         if node.attr.startswith(desugar.DUNDER_PREFIX):
             name = f"__{node.attr.removeprefix(desugar.DUNDER_PREFIX)}__"
-            if name == "__init__":
+            if name in {"__init__", "__class__"}:
                 return ast.Attribute(value, name, ast.Load())
             return call("_inherited", value, constant(name))
         if node.attr in language.GUARDED_ATTRIBUTES:
