@@ -6,6 +6,7 @@ that is sent was signed before the clock starts.
 """
 
 import asyncio
+import json
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import grpc
 import uvloop
@@ -40,6 +42,8 @@ FLIGHT_SHARE_MIN = 0.55
 _CHAIN_ID = 100
 _LIMITS = (10_000, 2_000)
 _MAX_FEES = (1_000_000, 1_000_000)
+
+_PHASES = ("build_ms", "commit_ms")
 
 Send = Callable[[bytes], Awaitable[object]]
 
@@ -92,6 +96,7 @@ def measure_serial() -> Section:
     """`SubmitAndWait`, one after another, a synced block for each."""
     with running_node("--mining", "instant") as node, running_ceiling() as address:
         rates, each, grouped = uvloop.run(_serial(node.address, address))
+        build, commit = _phases(node.log)
     rows = []
     for name, ceilings, target in (
         ("synced on the event loop", each, SERIAL_SHARE_MIN),
@@ -107,6 +112,15 @@ def measure_serial() -> Section:
                 None if target is None else share >= target,
             )
         )
+    rows.append(
+        Row(
+            "of such a transfer, in the node: building its block, committing it synced",
+            f"{build:.2f} ms, {commit:.2f} ms of {1_000 / median(rates):.2f}",
+            f"ceiling, all of it: {1_000 / median(each):.2f} ms",
+            "",
+            None,
+        )
+    )
     method = (
         f"{SERIAL_ROUNDS} rounds of {SERIAL_CALLS} transfers, each sent when the one "
         "before was answered; a round of each ceiling after each. The ceiling is a "
@@ -117,6 +131,14 @@ def measure_serial() -> Section:
         "rounds' ratios."
     )
     return Section("Transactions, serial", method, tuple(rows))
+
+
+def _phases(log: Path) -> tuple[float, float]:
+    """Milliseconds of building and of committing a block, as the node's log has it."""
+    lines = map(json.loads, log.read_text(encoding="utf-8").splitlines())
+    blocks = [line for line in lines if line["event"] == "block_committed"]
+    build, commit = ([line[name] for line in blocks] for name in _PHASES)
+    return median(build), median(commit)
 
 
 async def _serial(
