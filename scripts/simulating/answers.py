@@ -29,6 +29,7 @@ TABLES: Mapping[str, Callable[[Records], str]] = {
     "fragments": turns.fragments,
     "shocks": turns.shocks,
     "ties": turns.ties,
+    "clamps": turns.clamps,
     "tiers": prices.tiers,
     "multipliers": prices.multipliers,
     "uncapped": prices.uncapped,

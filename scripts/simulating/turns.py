@@ -1,5 +1,7 @@
 """Who fires when: windows, fragments, medians and ties (CIP-1 §8, §16)."""
 
+from collections.abc import Sequence
+
 from simulating.charts import Panel, draw
 from simulating.figures import (
     Records,
@@ -236,14 +238,27 @@ def draw_shocks(records: Records) -> str:
 
 def ties(records: Records) -> str:
     """Forty equal actors without tips."""
+    named = [(f"`{tie}`", records[f"equals/{tie}"]) for tie in ("fair", "cip")]
+    return _equals("tie-break", named)
+
+
+def clamps(records: Records) -> str:
+    """The same with tips, recorded as they were clamped and as they were stated."""
+    named = [
+        ("when it is scheduled, and in each block (§6)", records["clamped/auction"]),
+        ("in each block only", records["clamped/clamped-late"]),
+    ]
+    return _equals("a tip is clamped", named)
+
+
+def _equals(what: str, named: Sequence[tuple[str, Record]]) -> str:
     rows = []
-    for tie in ("fair", "cip"):
-        record = records[f"equals/{tie}"]
+    for name, record in named:
         counts = sorted(record.fires["equals"])
         middle = counts[len(counts) // 2]
         rows.append(
             (
-                f"`{tie}`",
+                name,
                 f"{counts[0]:,} / {middle:,} / {counts[-1]:,}",
                 f"{gini(counts):.4f}",
                 quantiles(waits_of(record)),
@@ -251,7 +266,7 @@ def ties(records: Records) -> str:
             )
         )
     header = (
-        "tie-break",
+        what,
         "fires of an actor: least / median / most",
         "Gini",
         WAITS,
