@@ -825,3 +825,91 @@ def run():
 def run():
     super = lambda x=1: x
     return super() + super(3)
+---
+# expect: returns [9000, 'AttributeError', 'AttributeError', 1000]
+class A:
+    @property
+    def p(self):
+        return 1
+    def getter(self):
+        return 2
+    def deleter(self):
+        return 2
+def late():
+    a = 3
+    def change():
+        nonlocal a
+        a = "x" * 100000
+        return 3000
+    return a * change()
+def fails():
+    raise ValueError
+def run():
+    out = [late()]
+    for make in (lambda: A.p.getter(A.p), lambda: A.p.deleter(A.p)):
+        try:
+            make()
+        except Exception as e:
+            out.append(type(e).__name__)
+    times = 0
+    for i in range(1000):
+        try:
+            (lambda: fails())()
+        except ValueError:
+            times += 1
+    out.append(times)
+    return out
+---
+# expect: returns ['<function>', '<function>', '<function>', '<function>', '<object>', '<generator>']
+import json
+from enum import Enum
+class E(Enum):
+    ONE = 1
+class A:
+    def run(self):
+        return self.storage
+def g():
+    yield 1
+def run():
+    kinds = [type(json), type(A().run()), type(run), type(type)]
+    return [str(kind) for kind in kinds] + [str(E.name), str(g())]
+---
+# expect: actor.E
+class E(Exception):
+    def __init__(self):
+        pass
+    @property
+    def args(self):
+        raise ValueError("p")
+    def __eq__(self, other):
+        raise ValueError("eq")
+    def __bool__(self):
+        raise ValueError("bool")
+    def __str__(self):
+        raise self
+def run():
+    raise E
+---
+# expect: returns b''
+class A:
+    @property
+    def storage(self):
+        return 1
+    @storage.setter
+    def storage(self, view):
+        while True:
+            pass
+def run():
+    A()
+---
+# expect: ValueError
+def run():
+    raise ValueError(chr(0xd800))
+---
+# expect: OutOfCycles
+def run():
+    big = 1 << 4000
+    pool = [[big + 1 - 1 for j in range(6)] for i in range(40)]
+    rows = [(*pool[i % 40], i * 7919 % 1009) for i in range(3000)]
+    while True:
+        sorted(rows)
