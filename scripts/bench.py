@@ -2,7 +2,7 @@
 
     python scripts/bench.py [--only NAME …] [--dry-run]
     python scripts/bench.py --soak MINUTES
-    python scripts/bench.py --only scale --filled FOLDER
+    python scripts/bench.py --filled FOLDER
 
 Takes some five minutes. A target that is missed makes the exit code 1.
 """
@@ -39,7 +39,8 @@ from benches.report import (
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = ROOT / "docs" / "performance.md"
 SOAK_TITLE = "Soak"
-"""Of the section that `--soak` writes and all else leaves alone."""
+KEPT_TITLES = (atscale.FILLED_TITLE, SOAK_TITLE)
+"""Of sections that `--filled` and `--soak` write and all else leaves alone."""
 
 MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "start": starting.measure_start,
@@ -85,7 +86,8 @@ def main() -> int:
         "--filled",
         type=Path,
         metavar="FOLDER",
-        help="of fill_timers.py; ten million timers instead of a hundred thousand",
+        help="of fill_timers.py: only measure ten million timers; replaces the "
+        "report's section on them",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print the report, write nothing"
@@ -98,7 +100,12 @@ def main() -> int:
         return 0
     for package in ("node", "pvm"):  # as pip does for a wheel
         compileall.compile_dir(ROOT / package, quiet=1)
-    atscale.FILLED = arguments.filled
+    if arguments.filled is not None:
+        section = atscale.measure_scale(arguments.filled)
+        sys.stdout.write(render_section(section))
+        if not arguments.dry_run:
+            _replace(section)
+        return _tell_missed([section])
     facts = machine()
     sections = []
     for name, measure in MEASUREMENTS.items():
@@ -109,7 +116,13 @@ def main() -> int:
     if arguments.dry_run or arguments.only is not None:
         sys.stdout.write(text)
     else:
-        _write(text + find_section(REPORT.read_text("utf-8"), SOAK_TITLE))
+        before = REPORT.read_text("utf-8")
+        _write(text + "".join(find_section(before, title) for title in KEPT_TITLES))
+    return _tell_missed(sections)
+
+
+def _tell_missed(sections: list[Section]) -> int:
+    """Exit code, by whether a target was missed."""
     missed = [
         row.what
         for section in sections
@@ -123,10 +136,14 @@ def main() -> int:
 
 def _soak(minutes: float) -> None:
     """Put a soak's figures in the place of the last one's."""
-    section = render_section(load.measure_soak(minutes))
-    text = REPORT.read_text("utf-8")
-    before = find_section(text, SOAK_TITLE)
-    _write(text.replace(before, section) if before else text + section)
+    _replace(load.measure_soak(minutes))
+
+
+def _replace(section: Section) -> None:
+    """Put a section in the place of the last one of its title."""
+    text, shown = REPORT.read_text("utf-8"), render_section(section)
+    before = find_section(text, section.title)
+    _write(text.replace(before, shown) if before else text + shown)
 
 
 def _write(text: str) -> None:

@@ -45,8 +45,7 @@ from pvm import Worker
 
 TIMERS = 100_000
 FEW_TIMERS = 10_000
-FILLED: Path | None = None
-"""A folder that `fill_timers.py --schedulers` made; none: one is filled."""
+FILLED_TITLE = "The calendar at scale, ten million timers"
 BATCHES = 20
 BATCH_TIMERS = 1_000
 EMPTY_BLOCKS = 100
@@ -155,11 +154,11 @@ def _chain(
         yield Chain(folder, store, state, worker)
 
 
-def measure_scale() -> Section:
-    """All rows."""
+def measure_scale(filled: Path | None = None) -> Section:
+    """All rows; `filled` is a folder that `fill_timers.py --schedulers` made."""
     few = _schedule_few()
     rows: list[Row] = []
-    with _chain(all_tiers(TIMERS), FILLED) as chain:
+    with _chain(all_tiers(TIMERS), filled) as chain:
         count = load_count(chain)
         rows += _schedule_rows(chain, count, few)
         rows.append(_empty_row(chain, count))
@@ -176,12 +175,11 @@ def measure_scale() -> Section:
     method = (
         f"{count:,} timers wait, spread over ring, epoch queue and overflow, in "
         "LevelDB that has come to rest; blocks are committed with history and undo "
-        "records, each synced in which anything happened. CPU is that of the process, "
-        "for machines that are busy. Ten million: `python scripts/fill_timers.py "
-        "FOLDER --schedulers 400`, then `python scripts/bench.py --only scale --filled "
-        "FOLDER`."
+        "records, each synced in which anything happened, headers of a jump many at "
+        "once. CPU is that of the executing thread. Ten million: `make bench-scale`."
     )
-    return Section("The calendar at scale", method, tuple(rows))
+    title = "The calendar at scale" if filled is None else FILLED_TITLE
+    return Section(title, method, tuple(rows))
 
 
 def load_count(chain: Chain) -> int:
