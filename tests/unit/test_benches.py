@@ -180,3 +180,12 @@ def test_a_new_report_keeps_the_soak_and_a_new_soak_all_else(
     assert bench.main() == 0
     text = bench.REPORT.read_text()
     assert text == bench.render(["fast"], [section("Start", "now", (row,)), soak])
+    filled = section(bench.atscale.FILLED_TITLE, "many", (row,))
+    monkeypatch.setattr(bench.atscale, "measure_scale", lambda _folder: filled)
+    for argv in (["--filled", "folder"], []):
+        monkeypatch.setattr(sys, "argv", ["bench.py", *argv])
+        assert bench.main() == 0
+    kept = {soak.title: soak, filled.title: filled}
+    rest = [kept[title] for title in bench.KEPT_TITLES]
+    text = bench.REPORT.read_text()
+    assert text == bench.render(["fast"], [section("Start", "now", (row,)), *rest])
