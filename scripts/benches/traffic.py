@@ -35,6 +35,7 @@ IN_FLIGHT = 32
 CALLS_PER_SENDER = 60
 PACE_MS = 100
 DEADLINE_SECONDS = 10
+LOG_SECONDS = 0.1
 
 SERIAL_SHARE_MIN = 0.60
 FLIGHT_SHARE_MIN = 0.55
@@ -135,9 +136,15 @@ def measure_serial() -> Section:
 
 def _phases(log: Path) -> tuple[float, float]:
     """Milliseconds of building and of committing a block, as the node's log has it."""
-    lines = map(json.loads, log.read_text(encoding="utf-8").splitlines())
-    blocks = [line for line in lines if line["event"] == "block_committed"]
-    build, commit = ([line[name] for line in blocks] for name in _PHASES)
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    blocks: list[dict[str, float]] = []
+    while not blocks:  # it is written a little after the node says so
+        assert time.monotonic() < deadline, "the node logs its blocks"
+        time.sleep(LOG_SECONDS)
+        whole = log.read_text(encoding="utf-8").rpartition("\n")[0]
+        lines = map(json.loads, whole.splitlines())
+        blocks = [line for line in lines if line["event"] == "block_committed"]
+    build, commit = ([block[name] for block in blocks] for name in _PHASES)
     return median(build), median(commit)
 
 
