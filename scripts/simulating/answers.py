@@ -7,19 +7,7 @@ around it is written by people, and says what the figures mean.
 from collections.abc import Callable, Mapping
 
 from simulating import prices, turns
-from simulating.figures import Records, table, total_fires
-
-
-def heads(records: Records) -> str:
-    """What each simulation ended with: for whoever repeats it."""
-    rows = [
-        (f"`{name}`", f"{total_fires(record):,}", f"`{record.head[:32]}`")
-        for name, record in records.items()
-    ]
-    return table(
-        ("scenario", "fires", "first 16 bytes of the last header's hash"), rows
-    )
-
+from simulating.figures import Records
 
 TABLES: Mapping[str, Callable[[Records], str]] = {
     "baselines": prices.baselines,
@@ -33,7 +21,6 @@ TABLES: Mapping[str, Callable[[Records], str]] = {
     "tiers": prices.tiers,
     "multipliers": prices.multipliers,
     "uncapped": prices.uncapped,
-    "heads": heads,
 }
 PICTURES: Mapping[str, Callable[[Records], str]] = {
     "auction-baselines.svg": prices.draw_baselines,

@@ -67,9 +67,9 @@ def total_fires(record: Record, group: str | None = None) -> int:
     return sum(sum(record.fires[name]) for name in names)
 
 
-def revenue(record: Record) -> tuple[float, float]:
-    """Burned by the lane's price, and tipped: million base units a block."""
-    scale = record.blocks * PPM
+def revenue(record: Record, lane: int) -> tuple[float, float]:
+    """Burned by the lane's price, and tipped: base units a cycle that the lane has."""
+    scale = record.blocks * lane
     return sum(record.burned) / scale, sum(record.tipped) / scale
 
 

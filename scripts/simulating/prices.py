@@ -22,7 +22,7 @@ from simulating.scenarios import (
     LANES,
     TIERS,
 )
-from simulating.world import LANE_IN_FIRES
+from simulating.world import FUNDS, LANE_IN_FIRES
 
 RULES = ("auction", "fifo", "first-price")
 WAITS = "waits p50 / p90 / p99 / longest"
@@ -40,7 +40,7 @@ def baselines(records: Records) -> str:
         lane = LANE_IN_FIRES * (RING if mix.startswith("fragments") else PLAIN).limit
         for rules in RULES:
             record = records[f"{mix}/{rules}"]
-            burned, tipped = revenue(record)
+            burned, tipped = revenue(record, lane)
             cost = cycle_prices(record)
             rows.append(
                 (
@@ -48,8 +48,8 @@ def baselines(records: Records) -> str:
                     rules,
                     f"{total_fires(record) / record.blocks:.2f}",
                     f"{use(record, lane):.0%}",
-                    f"{burned:.2f}",
-                    f"{tipped:.2f}",
+                    f"{burned:,.1f}",
+                    f"{tipped:,.1f}",
                     spread(cost),
                     f"{swing(cost):.1%}",
                 )
@@ -59,8 +59,8 @@ def baselines(records: Records) -> str:
         "rules",
         "fires a block",
         "lane used",
-        "burned, M a block",
-        "tips, M a block",
+        "burned",
+        "tips",
         "price a cycle, p10 … p90",
         "swing",
     )
@@ -212,17 +212,17 @@ def multipliers(records: Records) -> str:
     for mix in ("slack", "steady"):
         for rules in ("auction", "subsidy-lane", "subsidy-all"):
             record = records[f"{mix}/{rules}"]
-            burned, _ = revenue(record)
-            cycle = record.cycle_burned / record.blocks / 1_000_000
+            burned, _ = revenue(record, lane)
+            cycle = record.cycle_burned / record.blocks / lane
             rows.append(
                 (
                     mix,
                     rules,
                     f"{total_fires(record) / record.blocks:.2f}",
                     f"{use(record, lane):.1%}",
-                    f"{cycle:.2f}",
-                    f"{burned:.2f}",
-                    f"{cycle + burned:.2f}",
+                    f"{cycle:,.1f}",
+                    f"{burned:,.1f}",
+                    f"{cycle + burned:,.1f}",
                     spread(
                         [float(fee) for fee in record.basefees[record.blocks // 10 :]]
                     ),
@@ -233,8 +233,8 @@ def multipliers(records: Records) -> str:
         "rules",
         "fires a block",
         "lane used",
-        "cycle basefees, M a block",
-        "lane basefees, M a block",
+        "cycle basefees",
+        "lane basefees",
         "together",
         "lane basefee charged, p10 … p90",
     )
@@ -248,13 +248,15 @@ def uncapped(records: Records) -> str:
     """A lane that is wanted to 60 % by actors who state no price."""
     record = records["uncapped/auction"]
     peak = max(record.basefees)
+    actors = record.fires["heartbeats"]
+    burned = sum(record.burned) / (len(actors) * FUNDS)
     rows = [
         ("lane basefee at its highest", f"{peak:,}"),
         ("at block", f"{record.basefees.index(peak):,}"),
         (
             "timers destroyed because their payers had nothing left",
-            f"{sum(record.removed.values())} of 80",
+            f"{sum(record.removed.values())} of {len(actors)}",
         ),
-        ("burned by the lane's price", f"{sum(record.burned) / 10**9:,.0f} CBY"),
+        ("of all that they had, burned by the lane's price", f"{burned:.0%}"),
     ]
     return table(("what", "figure"), rows)

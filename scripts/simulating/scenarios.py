@@ -1,7 +1,7 @@
 """Which simulations there are: demand, rules, seed; and what each is there to show.
 
-Loads are in fires a block. A fire of the plain kind uses 1,497 of its 2,500 cycles, so
-twelve fit a block and 6.7 are half of the lane.
+Loads are in fires a block. A fire uses six tenths of its limit, so twelve fit a block
+and 6.4 are half of the lane.
 """
 
 from collections.abc import Callable, Mapping

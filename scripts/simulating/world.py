@@ -23,7 +23,7 @@ LANE_IN_FIRES = 8
 """Fires at the cap that the lane holds (CIP-1 §10)."""
 BASEFEE = 1_000
 """Of a cycle and of a cell, all the time: the lane's price is what is looked at."""
-FUNDS = Amount(50_000 * 10**9)
+FUNDS = Amount(100_000 * 10**9)
 """Of each actor."""
 FIRE_CELLS = 2_000
 PREPARED = 100
