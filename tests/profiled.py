@@ -3,11 +3,34 @@
 Profiling changes nothing, and what it counts adds up to each receipt, to the unit.
 """
 
-from node.chain.transition import build_next
-from node.query.profiles import profile_next
+from node.chain.block import ReceiptKind
+from node.chain.transition import begin_block, build_next
+from node.chain.validation import intrinsic_cost
+from node.query.profiles import ENTRY, profile_next
 from node.testing.devnet import Devnet
+from pvm import Cost
 
-__all__ = ["build_both", "pytest_configure"]
+__all__ = ["build_both", "pytest_configure", "require_exact"]
+
+
+def require_exact(executions, transactions, entry_cycles):
+    """Every row adds up, and what is left for the entry is what the rules say it is.
+
+    Otherwise something was counted twice, or not at all.
+    """
+    sent = {each.id: each for each in transactions}
+    for each in executions:
+        receipt, entry = each.receipt, each.costs[ENTRY]
+        cycles = sum(cost.cycles for cost in each.costs.values())
+        cells = sum(cost.cells for cost in each.costs.values())
+        assert (cycles, cells) == (receipt.cycles_used, receipt.cells_used)
+        assert all(min(cost) >= 0 for cost in each.costs.values())
+        if receipt.kind is not ReceiptKind.TRANSACTION:
+            assert entry == (min(entry_cycles, receipt.cycles_limit), 0)
+            continue
+        transaction = sent[receipt.id]
+        intrinsic = intrinsic_cost(transaction.body, transaction.body_bytes)
+        assert entry == (Cost(0, 0) if transaction.is_dev else intrinsic)
 
 
 def build_both(state, candidates, heights_max):
@@ -21,11 +44,8 @@ def build_both(state, candidates, heights_max):
     assert result.trace == plain.trace
     assert result.writes == plain.writes
     assert tuple(each.receipt for each in profile.executions) == plain.receipts
-    for each in profile.executions:
-        cycles = sum(cost.cycles for cost in each.costs.values())
-        cells = sum(cost.cells for cost in each.costs.values())
-        assert (cycles, cells) == (each.receipt.cycles_used, each.receipt.cells_used)
-        assert all(min(cost) >= 0 for cost in each.costs.values())
+    entry_cycles = begin_block(state).timer_config.fire_base_cycles
+    require_exact(profile.executions, plain.block.transactions, entry_cycles)
     return plain
 
 

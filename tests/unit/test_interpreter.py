@@ -1,5 +1,7 @@
 """`pvm.interpreter`: handlers, instances, outcomes (host-api.md §1)."""
 
+import gc
+
 import pytest
 
 from pvm import Address, Entry, Message, Meter, Outcome, cbor, compile_actor, execute
@@ -259,3 +261,25 @@ def run():
     return [a, b, len(n)]
 """)
     assert cbor.decode(world.call(caller, "run").value) == [b"\x02", b"\x02", 3]
+
+
+def test_what_an_execution_reached_is_let_go_without_a_collection():
+    """A class refers to itself and stays a while; the host and its chain do not."""
+    world = World()
+    place = world.add(
+        "class Actor:\n    def run(self):\n        self.storage['k'] = 1\n"
+    )
+    message = world.message(place, ("run",), b"")
+
+    def hosts():
+        return sum(type(each) is DictionaryHost for each in gc.get_objects())
+
+    def run():
+        before = hosts()
+        meter = Meter(100_000, 1_000)
+        host = DictionaryHost(world, message, meter)
+        assert execute(world.codes[place], message, host, meter).is_success
+        del host
+        return hosts() - before
+
+    assert world.worker.run(run) == 0  # collection is paused there

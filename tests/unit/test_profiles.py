@@ -18,6 +18,7 @@ from node.query.profiles import ENTRY
 from node.testing import Devnet, DevnetClosed, InvalidArgument, Profile
 from pvm import NO_LINE
 from tests.profiled import build_both
+from tests.profiled import require_exact as require_parts
 
 pytest_plugins = ["pytester"]
 
@@ -82,12 +83,11 @@ def chain():
         yield devnet
 
 
-def require_exact(profile):
+def require_exact(chain, profile):
     assert profile.executions
-    for each in profile.executions:
-        cycles = sum(cost.cycles for cost in each.costs.values())
-        cells = sum(cost.cells for cost in each.costs.values())
-        assert (cycles, cells) == (each.receipt.cycles_used, each.receipt.cells_used)
+    sent = [t for result in chain.results for t in result.block.transactions]
+    base = chain.params.timer_config.fire_base_cycles
+    require_parts(profile.executions, sent, base)
     whole = profile.costs().values()
     assert profile.cycles == sum(cost.cycles for cost in whole)
     assert profile.cells == sum(cost.cells for cost in whole)
@@ -111,13 +111,13 @@ def test_what_is_paid_before_the_actor_runs_is_the_intrinsic_cost(chain):
         assert each.costs[ENTRY] == intrinsic
     moved = profile.executions[-1]
     assert [*moved.costs] == [ENTRY]
-    require_exact(profile)
+    require_exact(chain, profile)
 
 
 def test_a_called_actor_stands_below_the_line_that_calls_it(chain):
     with chain.profile() as profile:
         chain.caller.call("go", chain.callee.address)
-    require_exact(profile)
+    require_exact(chain, profile)
     lines = profile.lines(chain.callee.address)
     assert set(lines) == {1, 4, 5, 6, 7, 9, NO_LINE}
     assert lines[6].cells >= sum(range(20))
@@ -136,7 +136,7 @@ def test_a_called_actor_stands_below_the_line_that_calls_it(chain):
 def test_a_callee_that_fails_is_counted_like_any_other(chain):
     with chain.profile() as profile:
         chain.caller.call("go", chain.callee.address + b"fail")
-    require_exact(profile)
+    require_exact(chain, profile)
     assert profile.lines(chain.callee.address)[8].cycles > 0
     assert profile.lines(chain.caller.address)[10].cycles > 0
 
@@ -150,14 +150,14 @@ def test_what_runs_out_of_cycles_adds_up_to_its_limit(chain, limit):
         )
     assert receipt.failure.kind == "OutOfCycles"
     assert profile.cycles == limit
-    require_exact(profile)
+    require_exact(chain, profile)
 
 
 def test_what_cannot_even_begin_is_intrinsic_cost_alone(chain):
     with chain.profile() as profile:
         chain.caller.call("absent", expect_failure=True)
         chain.deploy("def broken(:", expect_failure=True)
-    require_exact(profile)
+    require_exact(chain, profile)
     assert [[*each.costs] for each in profile.executions] == [[ENTRY], [ENTRY]]
 
 
@@ -165,7 +165,7 @@ def test_fires_and_messages_have_their_entry_charge_and_their_lines(chain):
     with chain.profile() as profile:
         chain.caller.call("later", b"x", cycles_limit=30_000, cells_limit=3_000)
         chain.advance(until_idle=10)
-    require_exact(profile)
+    require_exact(chain, profile)
     kinds = [each.receipt.kind for each in profile.executions]
     assert kinds == [
         ReceiptKind.TRANSACTION, ReceiptKind.MAILBOX_MESSAGE, ReceiptKind.FIRE,
@@ -187,7 +187,7 @@ def test_recursion_through_another_actor_keeps_the_two_apart(chain):
     actor = chain.deploy(source)
     with chain.profile() as profile:
         actor.call("down", b"123", cycles_limit=200_000, cells_limit=3_000)
-    require_exact(profile)
+    require_exact(chain, profile)
     depths = {shown(stack).count("down") for stack in profile.costs() if stack}
     assert depths == {0, 1, 2, 3, 4}
 
