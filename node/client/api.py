@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.chain.transaction import Instruction
 from node.client.channels import Endpoint, open_channel
-from node.client.errors import errors_told
+from node.client.checks import API_CHECKS, checked
+from node.client.errors import errors_told, require_open
 from node.client.messages import (
     BUNDLE_SECONDS,
     CALL_SECONDS,
@@ -57,6 +58,7 @@ _PAGE_ENTRIES = 500
 _PAGE_BLOCKS = 100
 
 
+@checked(API_CHECKS, require_open)
 class Api:
     """A connection to a node; close it, or leave it to `with`."""
 
@@ -75,6 +77,7 @@ class Api:
         endpoint = Endpoint(url, tls_ca, token)
         self.url = endpoint.target
         self.timeout = timeout
+        self.is_closed = False
         self._channel = open_channel(endpoint)
         self._transactions = transactions_pb2_grpc.TransactionServiceStub(self._channel)
         self._queries = queries_pb2_grpc.QueryServiceStub(self._channel)
@@ -84,6 +87,7 @@ class Api:
 
     def close(self) -> None:
         """Close the connection."""
+        self.is_closed = True
         self._channel.close()
 
     def __enter__(self) -> Self:
@@ -290,10 +294,9 @@ class Api:
 
     def timers(self, wanted: TimerQuery | None = None) -> Iterator[timers_pb2.Timer]:
         """Timers that pass the filters; without any, all that are pending."""
-        wanted = wanted or TimerQuery()
         token = None
         while token != "":
-            request = wanted.request(_PAGE_ENTRIES, token or "")
+            request = (wanted or TimerQuery()).request(_PAGE_ENTRIES, token or "")
             page = self._call(self._timers.ListTimers, request)
             for timer in page.timers:
                 yield timer
@@ -387,7 +390,7 @@ class Api:
         self, blocks: int = 1, *, timeout: float | None = None
     ) -> types_pb2.Header:
         """Make blocks now; the new head."""
-        request = dev_pb2.MineRequest(blocks=blocks)
+        request = dev_pb2.MineRequest(blocks=min(blocks, 2**32 - 1))
         response = self._call(self._dev.Mine, request, timeout)
         return response.head
 
@@ -397,9 +400,6 @@ class Api:
         Args:
             target: one of `blocks`, `height`, `duration_ms`, `next_timer=True`, or
                 `until_idle` with the number of blocks that may pass at the most.
-
-        Raises:
-            TypeError: not exactly one target.
         """
         call = self._dev.Advance(advance_request(target))
         try:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.chain.transaction import Instruction
 from node.client.channels import Endpoint, open_async_channel
-from node.client.errors import errors_told
+from node.client.checks import API_CHECKS, checked
+from node.client.errors import errors_told, require_open
 from node.client.messages import (
     BUNDLE_SECONDS,
     CALL_SECONDS,
@@ -56,6 +57,7 @@ _PAGE_ENTRIES = 500
 _PAGE_BLOCKS = 100
 
 
+@checked(API_CHECKS, require_open)
 class AsyncApi:
     """A connection to a node; close it, or leave it to `async with`."""
 
@@ -74,6 +76,7 @@ class AsyncApi:
         endpoint = Endpoint(url, tls_ca, token)
         self.url = endpoint.target
         self.timeout = timeout
+        self.is_closed = False
         self._channel = open_async_channel(endpoint)
         self._transactions = transactions_pb2_grpc.TransactionServiceStub(self._channel)
         self._queries = queries_pb2_grpc.QueryServiceStub(self._channel)
@@ -83,6 +86,7 @@ class AsyncApi:
 
     async def close(self) -> None:
         """Close the connection."""
+        self.is_closed = True
         await self._channel.close()
 
     async def __aenter__(self) -> Self:
@@ -299,10 +303,9 @@ class AsyncApi:
         self, wanted: TimerQuery | None = None
     ) -> AsyncIterator[timers_pb2.Timer]:
         """Timers that pass the filters; without any, all that are pending."""
-        wanted = wanted or TimerQuery()
         token = None
         while token != "":
-            request = wanted.request(_PAGE_ENTRIES, token or "")
+            request = (wanted or TimerQuery()).request(_PAGE_ENTRIES, token or "")
             page = await self._call(self._timers.ListTimers, request)
             for timer in page.timers:
                 yield timer
@@ -396,7 +399,7 @@ class AsyncApi:
         self, blocks: int = 1, *, timeout: float | None = None
     ) -> types_pb2.Header:
         """Make blocks now; the new head."""
-        request = dev_pb2.MineRequest(blocks=blocks)
+        request = dev_pb2.MineRequest(blocks=min(blocks, 2**32 - 1))
         response = await self._call(self._dev.Mine, request, timeout)
         return response.head
 
@@ -408,9 +411,6 @@ class AsyncApi:
         Args:
             target: one of `blocks`, `height`, `duration_ms`, `next_timer=True`, or
                 `until_idle` with the number of blocks that may pass at the most.
-
-        Raises:
-            TypeError: not exactly one target.
         """
         call = self._dev.Advance(advance_request(target))
         try:

@@ -36,7 +36,13 @@ from node.chain.transaction import (
 )
 from node.client.actor_async import AsyncActor
 from node.client.api_async import AsyncApi
-from node.client.errors import NodeError, NodeUnreachable, OutcomeUnknown
+from node.client.checks import CHAIN_CHECKS, checked
+from node.client.errors import (
+    NodeError,
+    NodeUnreachable,
+    OutcomeUnknown,
+    require_api,
+)
 from node.client.failures import TransactionFailed
 from node.client.messages import (
     CALL_SECONDS,
@@ -82,6 +88,7 @@ _UNHEARD = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 _MINED_MAX = 10_000
 
 
+@checked(CHAIN_CHECKS, require_api)
 class AsyncClient(AsyncReader):
     """A connection to a node; close it, or leave it to `async with`."""
 

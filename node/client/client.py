@@ -37,7 +37,13 @@ from node.chain.transaction import (
 )
 from node.client.actor import Actor
 from node.client.api import Api
-from node.client.errors import NodeError, NodeUnreachable, OutcomeUnknown
+from node.client.checks import CHAIN_CHECKS, checked
+from node.client.errors import (
+    NodeError,
+    NodeUnreachable,
+    OutcomeUnknown,
+    require_api,
+)
 from node.client.failures import TransactionFailed
 from node.client.messages import (
     CALL_SECONDS,
@@ -83,6 +89,7 @@ _UNHEARD = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 _MINED_MAX = 10_000
 
 
+@checked(CHAIN_CHECKS, require_api)
 class Client(Reader):
     """A connection to a node; close it, or leave it to `with`."""
 

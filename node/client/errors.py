@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Protocol
 
 import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
@@ -15,6 +16,8 @@ __all__ = [
     "OutcomeUnknown",
     "TransactionDropped",
     "errors_told",
+    "require_api",
+    "require_open",
 ]
 
 _STATUS_KEY = "grpc-status-details-bin"
@@ -86,9 +89,46 @@ def errors_told(url: str) -> Iterator[None]:
     except (ValueError, grpc.aio.UsageError) as error:
         if "closed" not in str(error).lower():
             raise
-        raise ChainClosed(
-            f"the connection to {url} was closed: make a new client"
-        ) from None
+        raise _closed(url) from None
+
+
+class Connected(Protocol):
+    """A connection, as `Api` and its twin are."""
+
+    url: str
+    is_closed: bool
+
+
+class Client(Protocol):
+    """A client over a connection."""
+
+    @property
+    def api(self) -> Connected:
+        """The connection."""
+        ...
+
+
+def require_api(client: Client) -> None:
+    """Refuse a client whose connection was closed.
+
+    Raises:
+        ChainClosed: make a new one.
+    """
+    require_open(client.api)
+
+
+def require_open(connection: Connected) -> None:
+    """Refuse a connection that was closed.
+
+    Raises:
+        ChainClosed: make a new one.
+    """
+    if connection.is_closed:
+        raise _closed(connection.url)
+
+
+def _closed(url: str) -> ChainClosed:
+    return ChainClosed(f"the connection to {url} was closed: make a new client")
 
 
 def _told(error: grpc.RpcError, url: str) -> NodeError | NodeUnreachable:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from node.chain.errors import InvalidTransaction
 from node.chain.transaction import Instruction, decode_body
 from node.client.errors import NodeError, NodeUnreachable, TransactionDropped
-from node.client.values import Terms, check_terms
+from node.client.values import Terms, check_target, check_terms
 from node.client.wallet import Wallet
 from node.rpc.instructions import show_instruction
 from node.rpc.v1 import (
@@ -183,11 +183,10 @@ def advance_request(target: Mapping[str, int | bool]) -> dev_pb2.AdvanceRequest:
     """What `Advance` is asked.
 
     Raises:
-        TypeError: not exactly one of its targets.
+        InvalidArgument: not exactly one of its targets.
     """
-    known = ("blocks", "height", "duration_ms", "next_timer", "until_idle")
-    if len(target) != 1 or not set(target) <= set(known):
-        raise TypeError(f"advance: exactly one of {', '.join(known)}")
+    if target != {"next_timer": False}:  # which the node refuses
+        check_target(target)
     match dict(target):
         case {"until_idle": blocks_max}:
             bound = dev_pb2.UntilIdle(blocks_max=blocks_max)

@@ -44,6 +44,7 @@ from node.chain.transition import (
     open_state,
 )
 from node.client.actor import Actor
+from node.client.checks import CHAIN_CHECKS, checked
 from node.client.failures import (
     InvalidArgument,
     TransactionFailed,
@@ -81,6 +82,7 @@ FEE_HEADROOM = 16
 _BODY_NUMBERS = tuple(name for name in Body.__slots__ if name != "instruction")
 
 
+@checked(CHAIN_CHECKS, DevnetReader.require_open)
 class Devnet(DevnetReader):
     """A whole chain in this process; a context manager."""
 
@@ -116,7 +118,7 @@ class Devnet(DevnetReader):
 
     @override
     def __repr__(self) -> str:
-        return f"<devnet {self.genesis.name!r} at height {self.height}>"
+        return f"<devnet {self.genesis.name!r} at height {self.state.head.height}>"
 
     def __enter__(self) -> Self:
         """The chain itself."""
@@ -150,12 +152,12 @@ class Devnet(DevnetReader):
         Raises:
             DevnetClosed: the chain was closed.
         """
-        self._require_open()
+        self.require_open()
         queue, sources = tuple(self._queue), len(self._sources)
         mark = Mark(self.last, len(self.results), self.state.caches.known)
 
         def go_back() -> None:
-            self._require_open()
+            self.require_open()
             self._return_to(mark, sources)
             self._queue = list(queue)
 
@@ -172,7 +174,7 @@ class Devnet(DevnetReader):
         Raises:
             DevnetClosed: the chain was closed.
         """
-        self._require_open()
+        self.require_open()
         profile = Profile()
         self._profiles.append(profile)
         self._build = self._build_profiled
@@ -212,7 +214,7 @@ class Devnet(DevnetReader):
         from node.testing import bundles  # noqa: PLC0415
 
         path = check_path("file", file)
-        self._require_open()
+        self.require_open()
         waiting = len(self._queue)
         with bundles.opened(path, self.genesis, self.results, waiting) as bundle:
             genesis = Mark(self.results[0], 1, self.results[0].known)
@@ -326,7 +328,7 @@ class Devnet(DevnetReader):
                 )
             check_count(name, fee, 0, U128_MAX)
         body = self._body(instruction, address, cycles_limit, cells_limit, fees)
-        self._require_open()
+        self.require_open()
         transaction = impersonated(body, address)
         self._queue.append(transaction)
         return transaction.id
@@ -337,7 +339,7 @@ class Devnet(DevnetReader):
         Raises:
             InvalidTransaction: it cannot be decoded.
         """
-        self._require_open()
+        self.require_open()
         transaction = decode_transaction(check_bytes("raw", raw))
         self._queue.append(transaction)
         return transaction.id

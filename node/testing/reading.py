@@ -68,7 +68,7 @@ class DevnetReader:
 
     @property
     def _snapshot(self) -> Snapshot:
-        self._require_open()
+        self.require_open()
         return self.state.snapshot
 
     # --- the chain as it stands ----------------------------------------------------
@@ -76,26 +76,31 @@ class DevnetReader:
     @property
     def head(self) -> Header:
         """The latest header."""
+        self.require_open()
         return self.state.head
 
     @property
     def height(self) -> int:
         """Of the latest block."""
+        self.require_open()
         return self.state.head.height
 
     @property
     def timestamp_ms(self) -> int:
         """Virtual time of the latest block (D37)."""
+        self.require_open()
         return self.state.head.timestamp_ms
 
     @property
     def params(self) -> ChainParams:
         """What the genesis fixed."""
+        self.require_open()
         return self.state.params
 
     @property
     def last(self) -> BlockResult:
         """The latest block's result."""
+        self.require_open()
         return self.results[-1]
 
     def result_at(self, height: int) -> BlockResult:
@@ -265,14 +270,19 @@ class DevnetReader:
         from node.testing import bundles  # noqa: PLC0415 - few want one
 
         path = check_path("file", file)
-        self._require_open()
+        self.require_open()
         bundles.export(path, self.genesis, self.results)
         return path
 
     def _on_worker(self, function: Callable[[], _T]) -> _T:
-        return self._require_open().run(function)
+        return self.require_open().run(function)
 
-    def _require_open(self) -> NearWorker:
+    def require_open(self) -> NearWorker:
+        """What it executes on.
+
+        Raises:
+            DevnetClosed: the chain was closed.
+        """
         if self._worker is None:
             raise DevnetClosed("this chain was closed; make a new Devnet")
         return self._worker
