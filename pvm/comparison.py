@@ -104,7 +104,7 @@ def _others_equal(vm: Execution, one: object, other: object, depth: int) -> bool
 
 def eq(vm: Execution, left: object, right: object) -> object:
     """`left == right`."""
-    if type(left) is int and type(right) is int:
+    if type(left) is int:  # as inserted code does it
         return left == right
     vm.charge(costs.OPERATION)
     if _walks(left) or _walks(right):
@@ -115,7 +115,7 @@ def eq(vm: Execution, left: object, right: object) -> object:
 
 def ne(vm: Execution, left: object, right: object) -> object:
     """`left != right`."""
-    if type(left) is int and type(right) is int:
+    if type(left) is int:  # as inserted code does it
         return left != right
     vm.charge(costs.OPERATION)
     if _walks(left) or _walks(right):
@@ -135,7 +135,7 @@ def _charge_texts(vm: Execution, left: object, right: object) -> None:
 
 def _ordered(vm: Execution, left: object, right: object, test: _Test) -> object:
     """Lexicographic order of sequences, item by item; else Python's own."""
-    if type(left) is int and type(right) is int:
+    if type(left) is int:  # as inserted code does it
         return test(left, right)
     vm.charge(costs.OPERATION)
     depth = 0

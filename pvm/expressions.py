@@ -87,7 +87,7 @@ class Expressions(Operations):
         if is_short_key(node.slice):
             node.value = self.subject(node.value)
             return node
-        if not self.scope.allows_walrus:
+        if not self.inlines():
             value, key = self.subject(node.value), self.rewrite(node.slice)
             return call("_getitem", value, key)
         container, name = self.named(self.subject(node.value))
@@ -148,7 +148,7 @@ class Expressions(Operations):
         """A field of an f-string: an int of a word or a short text as it is."""
         value = self.rewrite(node)
         rest = [constant(part) for part in form]
-        if any(form) or not (syntax.is_atom(value) or self.scope.allows_walrus):
+        if any(form) or not self.inlines(value):
             return call("_format", value, *rest)
         first, second = self.held(value)
         is_text = syntax.conjunction(
@@ -202,7 +202,7 @@ class Expressions(Operations):
             return ast.Call(self.rewrite(function), arguments, keywords)
         if name == "get" and arguments and not is_short_key(arguments[0]):
             is_native = isinstance(arguments[0], ast.Name)
-            if is_native and self.scope.allows_walrus and not keywords:
+            if is_native and self.inlines() and not keywords:
                 return self._call_get(function.value, arguments)
             is_native = False
         value = self.subject(function.value)
@@ -222,7 +222,7 @@ class Expressions(Operations):
         It stays an object with a method, which is faster than calling what a choice
         between two methods gave.
         """
-        if not (syntax.is_atom(value) or self.scope.allows_walrus):
+        if not self.inlines(value):
             return call("_receiver", value, constant(name))
         first, second = self.held(value)
         return _unless_native(first, name, call("_native", again(second)), second)
@@ -259,9 +259,7 @@ class Expressions(Operations):
 
     def _call_str(self, value: ast.expr) -> ast.expr:
         """`str(value)`: native of an int of a word."""
-        if isinstance(value, ast.Starred) or not (
-            syntax.is_atom(value) or self.scope.allows_walrus
-        ):
+        if isinstance(value, ast.Starred) or not self.inlines(value):
             return call("str", value)
         first, second = self.held(value)
         return syntax.either(
@@ -384,6 +382,9 @@ class Expressions(Operations):
             node.value = self.subject(node.value)
             return node
         container, name = self.named(self.subject(node.value))
+        if not self.inlines():
+            key: ast.expr = call("_new_key", load(name), self.rewrite(node.slice))
+            return ast.Subscript(container, key, ast.Store())
         first, second = self.twice(node.slice)
         length = syntax.compare(
             call("_len", second), ast.Lt(), constant(KEY_LENGTH_MAX + 1)

@@ -147,7 +147,7 @@ class _Statements(Definitions):
             return [*before, assign(name, self.rewrite(operation))]
         helper = "_iadd" if isinstance(node.op, ast.Add) else "_imul"
         in_place: ast.expr = call(helper, syntax.again(left), syntax.again(value))
-        if isinstance(node.op, ast.Add):
+        if isinstance(node.op, ast.Add) and self.inlines():
             total = syntax.bind(
                 self.temporary(),
                 ast.BinOp(syntax.again(left), ast.Add(), syntax.again(value)),

@@ -47,7 +47,7 @@ class Operations(Writer):
         if node.op.__class__ is ast.Not or operand.__class__ is ast.Constant:
             node.operand = operand
             return node
-        if not self.scope.allows_walrus:
+        if not self.inlines():
             return call("_added", ast.UnaryOp(node.op, operand))
         result = self.temporary()
         bound = bind(result, ast.UnaryOp(node.op, operand))
@@ -77,7 +77,7 @@ class Operations(Writer):
             node.left, node.right = self.rewrite(node.left), self.rewrite(node.right)
             return node
         inline = _INLINE.get(kind)
-        if inline is None or not self.scope.allows_walrus:
+        if inline is None or not self.inlines():
             name = "_" + _ARITHMETIC[kind]
             return call(name, self.rewrite(node.left), self.rewrite(node.right))
         return inline(self, node)
@@ -87,7 +87,7 @@ class Operations(Writer):
         if self.facts.can_negate:
             step = constant(-cast("int", syntax.literal_int(node.right)))
             return ast.BinOp(self.rewrite(node.left), ast.Add(), step)
-        if not self.scope.allows_walrus:
+        if not self.inlines():
             return call("_sub", self.rewrite(node.left), node.right)
         first, second = self.twice(node.left)
         is_int = syntax.has_class(first, "_int")
@@ -177,7 +177,7 @@ class Operations(Writer):
         if syntax.is_short_scalar(left) or syntax.is_short_scalar(right):
             return syntax.compare(self.rewrite(left), operator, self.rewrite(right))
         name = _COMPARISONS[type(operator)]
-        if not self.scope.allows_walrus:
+        if not self.inlines():
             return call(name, self.rewrite(left), self.rewrite(right))
         first, second, first_again, second_again = self.operands(left, right)
         test = _are_ints(first, second)
@@ -197,7 +197,7 @@ class Operations(Writer):
 
     def _found(self, left: ast.expr, right: ast.expr) -> ast.expr:
         """`left in right`: native in a dict, but for a tuple."""
-        if not self.scope.allows_walrus:
+        if not self.inlines():
             return call("_in", self.rewrite(left), self.rewrite(right))
         first, second, first_again, second_again = self.operands(left, right)
         no_tuple = ast.Compare(

@@ -27,6 +27,12 @@ class Scope:
     """Which of `_cycles`, `_depth`, `_memory` the code assigns."""
 
 
+INLINE_MAX = 2_000
+"""Guards of one module that stand in its code, some ten times what 360 ordinary lines
+have: what comes after is left to helpers, which do the same for the same price
+(sandbox.md, rule 6) and are a fifth of the nodes to compile."""
+
+
 class Writer:
     """Rewrites the expressions of one module; subclasses know the kinds of node."""
 
@@ -34,6 +40,8 @@ class Writer:
         self.facts = facts
         self.pricing = Pricing(facts)
         self.scope = Scope()
+        self.guards = 0
+        """Of the whole module."""
         self._writes: dict[type[ast.AST], syntax.Rewriting] = {
             kind: getattr(self, name) for kind, name in own
         }
@@ -56,6 +64,16 @@ class Writer:
         result = self.rewrite(node)
         self.scope.allows_walrus = before
         return result
+
+    def inlines(self, value: ast.expr | None = None) -> bool:
+        """Whether one more guard is written where its operands stand.
+
+        Of a single value that is an atom also where a walrus may not stand.
+        """
+        self.guards += 1
+        if self.guards > INLINE_MAX:
+            return False
+        return self.scope.allows_walrus or (value is not None and is_atom(value))
 
     def temporary(self) -> str:
         """A fresh name, free again in the next statement."""

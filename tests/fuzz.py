@@ -76,6 +76,7 @@ def _round(seed, other):
     wildness = random.choice(laws.WILDNESS)
     laws.gives_what_plain_python_gives(seed)
     laws.has_an_exact_budget(seed, wildness, random.randrange)
+    laws.costs_the_same_without_inlining(seed, wildness)
     laws.is_the_same_everywhere(other, seed, wildness, random.randrange(3))
     noise = random.randbytes(random.randrange(9))
     laws.is_compiled_or_refused(laws.broken(seed, noise))

@@ -9,6 +9,7 @@ import re
 import warnings
 from contextlib import suppress
 from random import Random
+from unittest import mock
 
 from pvm import CompileError, cbor, compile_actor
 from pvm.testing import World, call_once
@@ -118,6 +119,14 @@ def is_the_same_everywhere(other, seed, wildness, mutations):
         # Where a text does not parse each parser has an opinion of its own.
         there = _PARSE_LINE.sub("", other.verdict(source))
         assert there == _PARSE_LINE.sub("", here)
+
+
+def costs_the_same_without_inlining(seed, wildness):
+    """Helpers do what guards in the code do, for the same price (rule 6)."""
+    source = Grammar(Random(seed), wildness).program()
+    with mock.patch("pvm.writer.INLINE_MAX", 0):
+        helped = verdict(source)
+    assert helped == verdict(source)
 
 
 def is_compiled_or_refused(source):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -44,7 +45,28 @@ def lines():
             world = World()
             result = world.call(world.add(code), "run", cycles=CYCLES)
             yield f"{name} {digest} {_told(result)}"
+    yield from _lines_of_public_actors()
     yield from _lines_of_examples()
+
+
+def _lines_of_public_actors():
+    """Actors in the public conventions, asked for every action that they dispatch."""
+    page = (ACTORS / "public.py").read_text()
+    for number, chunk in enumerate(page.split("# --- ")[1:]):
+        source = chunk.split("\n", 1)[1]
+        code = compile_actor(source.encode())
+        world = World()
+        actor = world.add(code)
+        asked = [json.loads(PAYLOADS[1]) | {"action": one} for one in _actions(source)]
+        for handler in code.handlers:
+            for payload in (*PAYLOADS, *(json.dumps(one).encode() for one in asked)):
+                result = world.call(actor, handler, payload, cycles=CYCLES)
+                yield f"public {number} {handler} {_told(result)}"
+
+
+def _actions(source):
+    """What stands behind `action ==`, or is a key of a table of functions."""
+    return sorted({*re.findall(r'"(\w+)": _\w+', source), "nothing"})
 
 
 def _lines_of_examples():

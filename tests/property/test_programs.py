@@ -54,6 +54,12 @@ def test_programs_inside_and_just_outside_are_the_same_everywhere(
     laws.is_the_same_everywhere(other, seed, wildness, mutations)
 
 
+@few
+@given(SEEDS, WILDNESS)
+def test_what_is_left_to_helpers_costs_the_same(seed, wildness):
+    laws.costs_the_same_without_inlining(seed, wildness)
+
+
 @given(st.binary(max_size=300) | TEXTS)
 def test_any_bytes_are_compiled_or_refused(source):
     laws.is_compiled_or_refused(source)

@@ -4,9 +4,12 @@ The policy sees some of it, the last step the rest: names are declared, bound an
 in what is instrumented as they are in the source.
 """
 
+from unittest import mock
+
 import pytest
 
 from pvm import CompileError, compile_actor
+from pvm.testing import call_once
 
 UNCOMPILABLE = [
     "def f(a, a): pass",
@@ -98,3 +101,18 @@ def test_what_only_the_compiler_refuses_is_refused(source):
     with pytest.raises(CompileError) as caught:
         compile_actor(source.encode())
     assert all(refusal.line >= 1 for refusal in caught.value.refusals)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["a" + " + a" * 90, "-" * 90 + "a", "a" + " - a" * 90, "a < " * 300 + "a"],
+)
+def test_a_module_of_operators_is_left_to_helpers_and_costs_the_same(expression):
+    """It is one of those that take the compiler longest (docs/security.md)."""
+    source = f"def run(a=1):\n    return [{expression}]\n"
+    with mock.patch("pvm.writer.INLINE_MAX", 5):
+        helped = call_once(source)
+    plain = call_once(source)
+    assert (helped.value, helped.error) == (plain.value, plain.error)
+    assert helped.cycles_used == plain.cycles_used
+    assert helped.memory_used == plain.memory_used
