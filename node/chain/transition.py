@@ -224,6 +224,7 @@ def prospect(state: State) -> tuple[Prospect, RuleSet]:
         governed.timer_config,
         known.floor,
         is_entering=len(set(names)) > 1,
+        activation=next((h for h, _ in governed.activations if h > head), None),
     )
     return view, RULE_SETS[names[1]]
 

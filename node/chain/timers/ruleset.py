@@ -47,6 +47,8 @@ class Prospect:
     """A key of the calendar below which no timer lives."""
     is_entering: bool
     """Whether the next block is the first under its rules."""
+    activation: Height | None
+    """The next height at which rules come into force."""
 
 
 @dataclass(frozen=True, slots=True)

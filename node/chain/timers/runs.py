@@ -7,10 +7,8 @@ anything; any split of a run leads to the same state.
 """
 
 from node.chain.mailbox import is_any_pending
-from node.chain.reading import Reader
 from node.chain.timers.ruleset import Prospect, RuleSet
 from node.primitives.types import Height
-from node.state import keys
 
 
 def next_work_height(prospect: Prospect, rules: RuleSet) -> Height | None:
@@ -22,13 +20,5 @@ def next_work_height(prospect: Prospect, rules: RuleSet) -> Height | None:
     reader, head = prospect.reader, prospect.head
     if is_any_pending(reader):
         return Height(head + 1)
-    heights = [_next_activation(reader, head), rules.wake_height(prospect)]
+    heights = [prospect.activation, rules.wake_height(prospect)]
     return min((h for h in heights if h is not None), default=None)
-
-
-def _next_activation(reader: Reader, head: int) -> Height | None:
-    start = keys.activation(head + 1)
-    stop = keys.prefix_stop(keys.ACTIVATION_PREFIX)
-    for key, _ in reader.range(start, stop):
-        return Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big"))
-    return None
