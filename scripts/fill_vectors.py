@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from auction_vectors import auction_vectors
 from chain_vectors import (
     SALT,
     THERE,
@@ -324,6 +325,7 @@ FILES: dict[str, Callable[[], Json]] = {
     "ids": id_vectors,
     "transactions": transaction_vectors,
     "basefees": basefee_vectors,
+    "auction": auction_vectors,
     "genesis": genesis_vectors,
     "proofs": proof_vectors,
     "transitions": transition_vectors,

@@ -2,22 +2,28 @@
 
 import importlib.util
 import json
+import statistics
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import coincurve
 import pytest
 
 from node.chain.accounts import load_account
 from node.chain.errors import InvalidTransaction
-from node.chain.fees import next_basefee
+from node.chain.fees import idle_lane_basefee, next_basefee, next_lane_basefee
 from node.chain.genesis import build_genesis, parse_genesis
 from node.chain.globals import derive_beacon, load_globals
-from node.chain.params import BasefeeConfig
+from node.chain.params import BasefeeConfig, TieBreak
+from node.chain.timers.contest import Contender, ranked
+from node.chain.timers.due_index import DueTimer
+from node.chain.timers.fairness import weigh
+from node.chain.timers.rules.auction import median_priority
 from node.chain.timers.timer import derive_timer_id
 from node.chain.transaction import decode_transaction
-from node.chain.transition import build_block, open_state
+from node.chain.transition import build_block, build_next, next_state, open_state
 from node.primitives import codec
 from node.primitives.crypto import (
     blake2b256,
@@ -34,7 +40,7 @@ from pvm import Worker
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "vectors"
 NAMES = [
-    *("addresses", "basefees", "codec", "genesis", "hashes", "ids"),
+    *("addresses", "auction", "basefees", "codec", "genesis", "hashes", "ids"),
     *("proofs", "transactions", "transitions"),
 ]
 
@@ -233,6 +239,114 @@ def test_basefees():
         for row in vector["rows"]:
             found = next_basefee(int(row["basefee"]), row["used"], target, config)
             assert str(found) == row["next"]
+
+
+# --- the auction ---------------------------------------------------------------------
+
+
+def test_auction_prices():
+    """CIP-1 §5, D30; §7.1, D31; §7.3, D34; D32's median: each by its own formula."""
+    vectors = load("auction")
+    for row in vectors["lane_basefee"]:
+        basefee, used, lane = int(row["basefee"]), row["used"], row["lane"]
+        excess = 2 * used - lane
+        step = min(max(1, abs(basefee * excess) // lane), max(1, basefee // 8))
+        change = 0 if not excess else step if excess > 0 else -step
+        assert str(max(1, basefee + change)) == row["next"]
+        assert str(next_lane_basefee(basefee, used, lane)) == row["next"]
+    for row in vectors["idle_lane_basefee"]:
+        found = idle_lane_basefee(int(row["basefee"]), row["heights"])
+        assert str(found) == row["after"]
+    for row in vectors["median_priority"]:
+        tips = [int(tip) for tip in row["priorities"]]
+        wanted = int(statistics.median_low(tips)) if tips else 0
+        if tips:
+            wanted = (wanted + int(statistics.median_high(tips))) // 2
+        assert row["median"] == str(wanted) == str(median_priority(tips))
+    for row in vectors["tiers"]:
+        permille = {"economy": 800, "standard": 1_000, "fast": 1_500, "urgent": 2_500}
+        assert (
+            int(row["max_priority"]) == int(row["p50"]) * permille[row["tier"]] // 1_000
+        )
+    assert len(vectors["lane_basefee"]) > 60
+
+
+def test_auction_bids():
+    for row in load("auction")["bid"]:
+        lane, p50 = int(row["basefee_lane"]), int(row["p50"])
+        stated = row["stated_max_priority"]
+        priority = p50 if stated is None else int(stated)
+        fee = row["stated_max_fee"]
+        fee = 2 * lane + int(stated or 0) if fee is None else int(fee)
+        assert (int(row["max_fee"]), int(row["max_priority"])) == (fee, priority)
+        assert int(row["priority"]) == max(0, min(priority, fee - lane))
+        assert row["waits"] == (fee < lane)
+
+
+def test_auction_weights():
+    """CIP-1 §8: W = clip(2 - recent / max(1, median), 1, 2)."""
+    for row in load("auction")["weight"]:
+        fires = [int(count) for count in row["fires"]]
+        median = int(statistics.median(fires)) if fires else 0
+        assert int(row["median"]) == median
+        for count, found in zip(
+            [*fires, 0],
+            [*row["weights_ppm"], row["weight_ppm_of_another"]],
+            strict=True,
+        ):
+            ratio_ppm = count * 10**6 // max(1, median)
+            assert found == min(2 * 10**6, max(10**6, 2 * 10**6 - ratio_ppm))
+            assert found == weigh(count, median)
+
+
+def test_auction_order():
+    """D33: what a chain's contest makes of the same list."""
+    for vector in load("auction")["order"]:
+        contenders = []
+        for one in vector["due"]:
+            effective = int(one["priority"]) * one["weight_ppm"]
+            assert int(one["effective_priority"]) == effective
+            timer = SimpleNamespace(
+                timer_id=unhex(one["timer_id"]), scheduled_at=one["scheduled_at"]
+            )
+            due = DueTimer(timer, b"", b"", was_asleep=False)
+            place = (-effective, -one["weight_ppm"])
+            contenders.append(Contender(place, due, 1, None, one["weight_ppm"], None))
+        params = SimpleNamespace(auction_tie_break=TieBreak(vector["tie_break"]))
+        ordered = ranked(SimpleNamespace(params=params), contenders)
+        assert [contenders.index(one) for one in ordered] == vector["order"]
+
+
+def test_auction_chain(worker):
+    """D29: the lane basefee at its activation, on the way down, and when it is left."""
+    vector = load("auction")["chain"]
+    document = load("genesis")[0]["document"] | {
+        "activations": [
+            {"height": int(one["height"]), "rules": one["rules"]}
+            for one in vector["activations"]
+        ]
+    }
+    genesis = parse_genesis(document)
+    store = MemoryStore()
+    first = build_genesis(genesis)
+    assert first.header.state_root.hex() == vector["state_root"]
+    store.commit(first.writes)
+    state = open_state(genesis.params, first.header, store.snapshot())
+    for wanted in vector["headers"]:
+        result = worker.run(lambda: build_next(state, (), wanted["span"]))  # noqa: B023
+        store.commit(result.writes)
+        state = next_state(state, result, store.snapshot())
+        header = result.header
+        assert (str(header.height), header.span) == (wanted["height"], wanted["span"])
+        assert str(header.basefee_lane) == wanted["basefee_lane"]
+        after = str(load_globals(store.snapshot()).basefee_lane)
+        assert after == wanted["next_basefee_lane"]
+        assert header.encode().hex() == wanted["header"]
+        assert header.hash().hex() == wanted["block_hash"]
+    lanes = [int(one["basefee_lane"]) for one in vector["headers"]]
+    assert lanes[:2] == [0, 0]
+    assert lanes[2] > lanes[3] > lanes[4] > 0
+    assert lanes[-1] == 0
 
 
 # --- chains --------------------------------------------------------------------------

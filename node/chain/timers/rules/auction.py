@@ -8,6 +8,7 @@ really used. Who does not fit waits, and so does who offers less than the lane b
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
@@ -209,13 +210,8 @@ class Auction:
         """Both follow from the fires; without any, the median tip is 0 (D30, D32)."""
         idle = idle_lane_basefee(block.before.basefee_lane, block.span - 1)
         lane = block.timer_config.lane_timer_cycles
-        tips = sorted(
-            r.price.cycle_tip for r in block.receipts if r.kind is ReceiptKind.FIRE
-        )
-        p50 = 0
-        if tips:
-            p50 = (tips[(len(tips) - 1) // 2] + tips[len(tips) // 2]) // 2
-        return next_lane_basefee(idle, block.timer_cycles, lane), Amount(p50)
+        tips = [r.price.cycle_tip for r in block.receipts if r.kind is ReceiptKind.FIRE]
+        return next_lane_basefee(idle, block.timer_cycles, lane), median_priority(tips)
 
     def _view(self, block: BlockContext) -> LaneView:
         cap = self.cycles_cap(block.timer_config)
@@ -275,6 +271,15 @@ def _expand(block: BlockContext, terms: FeeTerms) -> Amount:
         )
     tiers = tier_priorities(block.timer_config, block.before.p50_priority)
     return tiers[TIERS.index(terms.priority_tier_hint)]
+
+
+def median_priority(tips: Iterable[int]) -> Amount:
+    """Of a block's fires; of an even number the floored mean; 0 without any (D32)."""
+    ordered = sorted(tips)
+    if not ordered:
+        return NOTHING
+    middle = len(ordered) // 2
+    return Amount((ordered[(len(ordered) - 1) // 2] + ordered[middle]) // 2)
 
 
 def tier_priorities(config: TimerConfig, p50: int) -> tuple[Amount, ...]:
