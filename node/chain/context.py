@@ -19,7 +19,7 @@ from node.chain.timers.ruleset import RuleSet
 from node.chain.timers.timer import Timer, TimerDecision
 from node.primitives import codec
 from node.primitives.crypto import keccak256
-from node.primitives.types import Address, Amount, Hash32
+from node.primitives.types import Address, Amount, Hash32, TimerId
 from node.state.journal import Checkpoint, Journal
 from node.state.keys import height8
 from pvm import CodeCache, Environment, Host, Message, Meter, Outcome
@@ -102,6 +102,8 @@ class BlockContext:
     """Of Gas Bidding Agents (D34)."""
     due_indexed_to: int = -1
     """Timers due at most then stand in `due_index`, under `auction`."""
+    due_fresh: set[TimerId] = field(default_factory=set)
+    """But for these: most of those that become due fire at once."""
     cells: int = 0
     writes: int = 0
     """Distinct keys changed, summed over executions (D43)."""

@@ -92,10 +92,10 @@ def measure_looking() -> Section:
         microseconds < LOOKED_AT_US_MAX,
     )
     method = (
-        f"A block with {DUE:,} due timers of {DUE_ACTORS} actors, 90 priorities, a third "
-        "with a maximum fee and a third without a priority, and a lane for one fire; its "
-        "whole time divided by the timers: orders, records, classification, weights, "
-        "sorting, trace."
+        f"A block with {DUE:,} due timers of {DUE_ACTORS} actors, 90 priorities, a "
+        "third with a maximum fee and a third without a priority, and a lane for one "
+        "fire; its whole time divided by the timers: orders, records, classification, "
+        "weights, sorting, trace."
     )
     return Section("Auction: due timers", method, (row,))
 

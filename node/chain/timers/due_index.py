@@ -203,20 +203,27 @@ def _look(reader: Reader, key: bytes, *, is_asleep: bool) -> DueTimer:
     return DueTimer(decode_timer(key, record), key, record, is_asleep)
 
 
-def select(reader: Reader, view: LaneView, count_max: int) -> list[DueTimer]:
+def select(
+    reader: Reader, view: LaneView, count_max: int, fresh: Iterable[DueTimer] = ()
+) -> list[DueTimer]:
     """Those whom a block looks at, by due height and sequence (D8).
 
     Of more than `count_max` the first by stated priority, due height, sequence.
+    `fresh` are some that are awake and do not stand here.
     """
-    found = {
-        place: (rank, value) for place, rank, value in _waiting(reader, view, count_max)
-    }
-    places: Iterable[bytes] = found
-    if len(found) > count_max:
-        places = nsmallest(count_max, found, key=lambda p: (-found[p][0], p))
+    known = {one.key[-_PLACE_BYTES:]: one for one in fresh}
+    ranks = {place: view.stated_priority(one.timer) for place, one in known.items()}
+    asleep: set[bytes] = set()
+    for place, rank, was_seen in _waiting(reader, view, count_max):
+        ranks[place] = rank
+        if was_seen:
+            asleep.add(place)
+    places: Iterable[bytes] = ranks
+    if len(ranks) > count_max:
+        places = nsmallest(count_max, ranks, key=lambda p: (-ranks[p], p))
     prefix = keys.TIMER_PREFIX
     return [
-        _look(reader, prefix + place, is_asleep=found[place][1])
+        known.get(place) or _look(reader, prefix + place, is_asleep=place in asleep)
         for place in sorted(places)
     ]
 

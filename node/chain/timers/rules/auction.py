@@ -23,7 +23,7 @@ from node.chain.timers.contest import Judge, fire_price, hold_contest, note_turn
 from node.chain.timers.due_index import Decline, DueTimer, LaneView, is_below
 from node.chain.timers.gba import HEADROOM, last_bid
 from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
-from node.chain.timers.timer import Decision, Timer
+from node.chain.timers.timer import Decision, Timer, decode_timer
 from node.primitives.types import NOTHING, Address, Amount, Height
 from node.state import keys
 from pvm import HostError, HostErrorCode
@@ -150,7 +150,7 @@ class Auction:
     def line_up(self, block: BlockContext, height: int) -> list[Turn]:
         """Those that may have a turn: awake, in cap, unexpired, bidding enough."""
         self._forget_old_fires(block)
-        self._index_fresh(block)
+        _index_left(block, self._index_fresh(block))
         view, count_max = self._view(block), block.timer_config.max_due_examined
         if height == block.height:
             due = due_index.select(block.journal, view, count_max)
@@ -175,12 +175,12 @@ class Auction:
 
     def forget(self, block: BlockContext, timer: Timer) -> None:
         """It may stand in the orders of those that wait."""
-        if timer.height <= block.due_indexed_to:
+        if _is_indexed(block, timer):
             due_index.forget(block.journal, timer)
 
     def amend(self, block: BlockContext, old: Timer, new: Timer) -> None:
         """It may stand in the orders of those that wait."""
-        if old.height <= block.due_indexed_to:
+        if _is_indexed(block, old):
             due_index.amend(block.journal, old, new)
 
     # --- the lane --------------------------------------------------------------------
@@ -188,15 +188,16 @@ class Auction:
     def run_lane(self, block: BlockContext) -> None:
         """CIP-1 §3 steps 4 to 10."""
         self._forget_old_fires(block)
-        self._index_fresh(block)
+        fresh = self._index_fresh(block)
         if not block.is_any_due:
             return
         view, count_max = self._view(block), block.timer_config.max_due_examined
-        due = due_index.select(block.journal, view, count_max)
+        due = due_index.select(block.journal, view, count_max, fresh)
         for one in due:
             if one.was_asleep:
                 _note_turn(block, view, one.timer, Decision.WOKE)
         hold_contest(block, view, due)
+        _index_left(block, fresh)
         fires = Counter(r.actor for r in block.receipts if r.kind is ReceiptKind.FIRE)
         fairness.note(block.journal, block.height, fires)
         self._note_sleepers(block, due)
@@ -204,7 +205,8 @@ class Auction:
     def pass_time(self, block: BlockContext) -> None:
         """Prune fairness; those that became due within the run all sleep (D36)."""
         self._forget_old_fires(block)
-        self._index_fresh(block)
+        fresh = self._index_fresh(block)
+        assert not fresh, "a run reaches over a height at which somebody is awake"
 
     def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
         """Both follow from the fires; without any, the median tip is 0 (D30, D32)."""
@@ -222,20 +224,29 @@ class Auction:
         window = block.timer_config.fairness_window_blocks
         fairness.prune(block.journal, block.height, window)
 
-    def _index_fresh(self, block: BlockContext) -> None:
-        """Those that became due since the latest block join those that wait."""
+    def _index_fresh(self, block: BlockContext) -> list[DueTimer]:
+        """Those that became due since the latest block; sleepers join those that wait.
+
+        Most of the others fire in this block: who is left joins at its end.
+        """
         view = self._view(block)
+        fresh: list[DueTimer] = []
         first = block.due_indexed_to + 1
         if first == 0:
             first = keys.timer_height(max(block.floor, keys.timer(0, 0)))
-        if block.floor < keys.timer(block.height + 1, 0):
-            due = calendar.timers_between(block.journal, first, block.height)
-            for timer in due:
+        if first <= block.height and block.floor < keys.timer(block.height + 1, 0):
+            bounds = calendar.due_bounds(first, block.height)
+            for key, record in block.journal.range(*bounds):
+                timer = decode_timer(key, record)
                 # Within a run nobody can have been awake at its height.
-                is_asleep = block.span > 1 or view.is_dormant(timer)
-                due_index.add(block.journal, timer, is_asleep=is_asleep)
+                if block.span > 1 or view.is_dormant(timer):
+                    due_index.add(block.journal, timer, is_asleep=True)
+                else:
+                    fresh.append(DueTimer(timer, key, record, was_asleep=False))
+        block.due_fresh = {one.timer.timer_id for one in fresh}
         block.due_indexed_to = block.height
-        block.is_any_due = due_index.is_any(block.journal)
+        block.is_any_due = bool(fresh) or due_index.is_any(block.journal)
+        return fresh
 
     def _note_sleepers(self, block: BlockContext, due: list[DueTimer]) -> None:
         """Who was looked at, and will not be from the next height on."""
@@ -247,6 +258,20 @@ class Auction:
             left = one.present(block.journal)
             if left is not None and view.is_dormant(left):
                 _note_turn(block, view, left, Decision.SLEPT)
+
+
+def _is_indexed(block: BlockContext, timer: Timer) -> bool:
+    is_due = timer.height <= block.due_indexed_to
+    return is_due and timer.timer_id not in block.due_fresh
+
+
+def _index_left(block: BlockContext, fresh: list[DueTimer]) -> None:
+    """Those of the fresh ones that are left join the orders, as they stand."""
+    block.due_fresh.clear()
+    for one in fresh:
+        left = one.present(block.journal)
+        if left is not None:
+            due_index.add(block.journal, left)
 
 
 def _note_turn(
