@@ -43,15 +43,13 @@ class QueuedFire:
     timer: Timer
     cycles_limit: int
     price: Price
+    max_cost: Amount
+    """What is debited for it (CIP-5 §6.3 step 2)."""
     available: Amount
     """What its payer had when it was judged."""
     reserved: int
     """Cycles of the lane that others had reserved then."""
     is_cancelled: bool = False
-
-    def max_cost(self, cells_limit: int) -> Amount:
-        """What was debited for it (CIP-5 §6.3 step 2)."""
-        return self.price.cost(self.cycles_limit, cells_limit)
 
 
 @dataclass(frozen=True, slots=True)

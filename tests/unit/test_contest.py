@@ -224,4 +224,4 @@ def test_parts_per_million(number, text):
 
 def test_effective_is_the_place():
     """The key that sorts is the number that is told."""
-    assert Contender((-14, -2), None, 1, None, 2, None).effective == 14
+    assert Contender((-14, -2), None, 1, 0, None, 2, None).effective == 14

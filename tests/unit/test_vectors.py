@@ -311,7 +311,9 @@ def test_auction_order():
             )
             due = DueTimer(timer, b"", b"", was_asleep=False)
             place = (-effective, -one["weight_ppm"])
-            contenders.append(Contender(place, due, 1, None, one["weight_ppm"], None))
+            contenders.append(
+                Contender(place, due, 1, 0, None, one["weight_ppm"], None)
+            )
         params = SimpleNamespace(auction_tie_break=TieBreak(vector["tie_break"]))
         ordered = ranked(SimpleNamespace(params=params), contenders)
         assert [contenders.index(one) for one in ordered] == vector["order"]

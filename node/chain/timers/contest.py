@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import NamedTuple
 
+from node.chain.accounts import load_account
 from node.chain.block import Price
-from node.chain.context import BlockContext
+from node.chain.context import BlockContext, QueuedFire
 from node.chain.globals import Globals
 from node.chain.params import TieBreak
 from node.chain.timers import calendar, fairness
@@ -54,6 +55,8 @@ class Contender(NamedTuple):
     """Of D33's tie-break `fair`: effective priority, weight; negated, so ascending."""
     due: DueTimer
     limit: int
+    required: Amount
+    """What a fire sets aside."""
     offer: Offer
     weight: int
     """W of its actor, in parts per million."""
@@ -77,14 +80,20 @@ def fire_price(globals_: Globals, tip: Amount) -> Price:
     )
 
 
-def hold_contest(block: BlockContext, view: LaneView, due: list[DueTimer]) -> None:
-    """Judge the timers that a block looks at, then let them take their turns."""
+def hold_contest(
+    block: BlockContext, view: LaneView, due: list[DueTimer]
+) -> list[Address]:
+    """Judge the timers that a block looks at, then let them take their turns.
+
+    Returned are the actors of those that fired.
+    """
     judge = Judge(block, view)
     judged = [judge.classify(one) for one in due]
     contenders = ranked(block, [one for one in judged if one is not None])
     lane = _Lane(block, view, len(contenders))
     for rank, contender in enumerate(contenders, 1):
         lane.take(contender, rank)
+    return [actor for _, actor, _ in lane.fires]
 
 
 def ranked(block: BlockContext, contenders: list[Contender]) -> list[Contender]:
@@ -126,32 +135,35 @@ class Judge:
             return None
         is_answered = None
         if timer.gba is None:
-            offer = self._offer_of(timer)
+            stated = timer.max_fee_per_cycle, timer.max_priority_fee_per_cycle
+            offer = self._offers.get(stated) or self._offer_of(timer)
         else:
             due, offer, is_answered = self._ask(due)
             timer = due.timer
-        if offer.bid.max_fee < view.basefee:
-            numbers = {
-                "max_fee": int(offer.bid.max_fee),
-                "basefee_lane": int(view.basefee),
-            }
+        bid, price, cycle = offer
+        if bid.max_fee < view.basefee:
+            numbers = {"max_fee": int(bid.max_fee), "basefee_lane": int(view.basefee)}
             put_off(self.block, timer, "lane_basefee", numbers)
             return None
         limit = timer.limit_under(view.cap)
-        required = limit * offer.cycle + self._cells_cost
-        available = self._funds_of(timer)
-        weight = self._weights.of(timer.actor)
-        tip = offer.price.cycle_tip
+        required = limit * cycle + self._cells_cost
+        available = self._funds.get(timer.fee_payer)
+        if available is None:
+            available = available_funds(self.block, timer)
+            self._funds[timer.fee_payer] = available
         if available < required:
             story = {
-                "priority": int(tip),
+                "priority": int(price.cycle_tip),
                 "basefee_lane": int(view.basefee),
                 "limit": limit,
             }
             remove_unfunded(self.block, timer, required, available, story)
             return None
-        place = (-tip * weight, -weight)
-        return Contender(place, due, limit, offer, weight, is_answered)
+        weight = self._weights.of(timer.actor)
+        place = (-price.cycle_tip * weight, -weight)
+        return Contender(
+            place, due, limit, Amount(required), offer, weight, is_answered
+        )
 
     def foresee(self, timer: Timer) -> Turn:
         """How a live timer stands as far as is known without asking its agent."""
@@ -180,11 +192,8 @@ class Judge:
 
     def _offer_of(self, timer: Timer) -> Offer:
         stated = timer.max_fee_per_cycle, timer.max_priority_fee_per_cycle
-        offer = self._offers.get(stated)
-        if offer is None:
-            before = self.block.before
-            bid = default_bid(timer, self.view.basefee, before.p50_priority)
-            offer = self._offers[stated] = self._price(bid)
+        bid = default_bid(timer, self.view.basefee, self.block.before.p50_priority)
+        offer = self._offers[stated] = self._price(bid)
         return offer
 
     def _price(self, bid: Bid) -> Offer:
@@ -202,12 +211,6 @@ class Judge:
             )
             due = due.as_it_stands(block.journal)
         return due, self._price(bid), is_own
-
-    def _funds_of(self, timer: Timer) -> Amount:
-        funds = self._funds.get(timer.fee_payer)
-        if funds is None:
-            funds = self._funds[timer.fee_payer] = available_funds(self.block, timer)
-        return funds
 
 
 def _hold_over_cap(block: BlockContext, view: LaneView, timer: Timer) -> None:
@@ -234,8 +237,8 @@ class _Lane:
     contenders: int
     _stops: list[int] = field(default_factory=list)
     """Cycles used after each fire."""
-    _fires: list[tuple[TimerId, int]] = field(default_factory=list)
-    """Of each the timer and its effective priority."""
+    fires: list[tuple[TimerId, Address, int]] = field(default_factory=list)
+    """Of each the timer, its actor and its effective priority."""
 
     def take(self, contender: Contender, rank: int) -> None:
         """Gates, pre-charge, fire, refund, for one after the other (D28)."""
@@ -248,17 +251,19 @@ class _Lane:
             self._put_off(timer, contender, rank)
             return
         story = self._story(contender, rank)
-        required = offer.price.cost(limit, block.timer_config.max_cells_per_fire)
-        available = available_funds(block, timer)
+        required = contender.required
+        account = load_account(block.journal, timer.fee_payer)
+        available = account.balance
         if available < required:
             remove_unfunded(block, timer, required, available, story)
         elif not has_room(block):
             put_off_for_room(block, timer, story)
         else:
-            pre_charge(block, timer, limit, offer.price, used)
-            fire(block, block.queue.pop(timer.timer_id), story)
+            queued = QueuedFire(timer, limit, offer.price, required, available, used)
+            pre_charge(block, queued, account)
+            fire(block, queued, story)
             self._stops.append(block.timer_cycles)
-            self._fires.append((timer.timer_id, contender.effective))
+            self.fires.append((timer.timer_id, timer.actor, contender.effective))
 
     def _put_off(self, timer: Timer, contender: Contender, rank: int) -> None:
         """The lane is too full: note the fire after which its limit fitted no more.
@@ -268,7 +273,7 @@ class _Lane:
         """
         lane, limit = self.block.timer_config.lane_timer_cycles, contender.limit
         first = bisect_right(self._stops, lane - limit)
-        rival, marginal = self._fires[first]
+        rival, _, marginal = self.fires[first]
         numbers = {
             "current_height": self.block.height,
             "sequence": timer.sequence,

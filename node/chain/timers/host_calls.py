@@ -278,7 +278,7 @@ def _cancel_queued(execution: Execution, timer: Timer) -> None:
     """Refund at once; the reservation of the lane is not given back (D21)."""
     block = execution.block
     queued = block.queue[timer.timer_id]
-    refund = queued.max_cost(block.timer_config.max_cells_per_fire)
+    refund = queued.max_cost
     credit(block.journal, timer.fee_payer, refund)
     queued.is_cancelled = True
 

@@ -8,8 +8,8 @@ record of each decision with the numbers compared, are here.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from node.chain.accounts import credit, debit, load_account
-from node.chain.block import Price, ReceiptKind
+from node.chain.accounts import Account, credit, load_account, save_account
+from node.chain.block import ReceiptKind
 from node.chain.context import BlockContext, Execution, QueuedFire
 from node.chain.execution import add_receipt
 from node.chain.fees import settle
@@ -120,19 +120,16 @@ def available_funds(block: BlockContext, timer: Timer) -> Amount:
     return load_account(block.journal, timer.fee_payer).balance
 
 
-def pre_charge(
-    block: BlockContext, timer: Timer, limit: int, price: Price, reserved: int
-) -> None:
-    """Debit max_cost, take the record out, queue the fire (CIP-5 §5.1, §6.3 step 4).
+def pre_charge(block: BlockContext, queued: QueuedFire, payer: Account) -> None:
+    """Debit max_cost, take the record out (CIP-5 §5.1 step 4, §6.3 step 4).
 
-    `reserved` is what of the lane others had when its limit was found to fit.
+    `payer` is the account as it stands; it has enough.
     """
-    queued = QueuedFire(timer, limit, price, available_funds(block, timer), reserved)
-    cells = block.timer_config.max_cells_per_fire
-    debit(block.journal, timer.fee_payer, queued.max_cost(cells))
+    timer, left = queued.timer, payer.balance - queued.max_cost
+    assert left >= 0, "who cannot pay is not charged"
+    save_account(block.journal, timer.fee_payer, payer.holding(left))
     calendar.remove(block.journal, timer)
     block.rule_set.forget(block, timer)
-    block.queue[timer.timer_id] = queued
 
 
 def has_room(block: BlockContext) -> bool:
@@ -146,8 +143,7 @@ def has_room(block: BlockContext) -> bool:
 def give_back(block: BlockContext, queued: QueuedFire) -> None:
     """Refund a queued fire whole and give its record back unchanged (D8, D21)."""
     timer = queued.timer
-    cells = block.timer_config.max_cells_per_fire
-    credit(block.journal, timer.fee_payer, queued.max_cost(cells))
+    credit(block.journal, timer.fee_payer, queued.max_cost)
     calendar.insert(block.journal, timer)
     put_off_for_room(block, timer)
 
@@ -194,8 +190,10 @@ def fire(
     settle(block, timer.fee_payer, queued.price, meter)
     block.timer_cycles += meter.cycles_used
     numbers = {
+        "current_height": block.height,
+        "sequence": timer.sequence,
         "expires_at": timer.expires_at,
-        "max_cost": queued.max_cost(meter.cells_limit),
+        "max_cost": queued.max_cost,
         "available": queued.available,
         "limit": queued.cycles_limit,
         "reserved": queued.reserved,
@@ -204,12 +202,17 @@ def fire(
         "cells_used": meter.cells_used,
         **story,
     }
-    record(
-        block,
-        timer,
-        Decision.FIRED,
-        numbers=numbers,
-        receipt_index=execution.receipt_index,
+    block.trace.append(
+        TimerDecision(
+            timer.timer_id,
+            timer.actor,
+            timer.fee_payer,
+            timer.height,
+            Decision.FIRED,
+            "",
+            numbers,
+            execution.receipt_index,
+        )
     )
     add_receipt(execution, meter, outcome, id_=timer.timer_id, call=call)
 
@@ -220,8 +223,6 @@ def record(
     decision: Decision,
     reason: str = "",
     numbers: Mapping[str, int] = NO_STORY,
-    *,
-    receipt_index: int | None = None,
 ) -> None:
     """One entry of the block's timer trace, with the numbers compared (D17)."""
     block.trace.append(
@@ -233,6 +234,5 @@ def record(
             decision,
             reason,
             {"current_height": block.height, "sequence": timer.sequence, **numbers},
-            receipt_index,
         )
     )

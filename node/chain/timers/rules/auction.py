@@ -20,7 +20,7 @@ from node.chain.globals import Globals
 from node.chain.params import TIERS, TimerConfig
 from node.chain.timers import calendar, due_index, fairness
 from node.chain.timers.contest import Judge, fire_price, hold_contest, note_turn
-from node.chain.timers.due_index import Decline, DueTimer, LaneView, is_below
+from node.chain.timers.due_index import Decline, DueTimer, LaneView
 from node.chain.timers.gba import HEADROOM, last_bid
 from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
 from node.chain.timers.timer import Decision, Timer, decode_timer
@@ -196,10 +196,9 @@ class Auction:
         for one in due:
             if one.was_asleep:
                 _note_turn(block, view, one.timer, Decision.WOKE)
-        hold_contest(block, view, due)
+        fires = hold_contest(block, view, due)
         _index_left(block, fresh)
-        fires = Counter(r.actor for r in block.receipts if r.kind is ReceiptKind.FIRE)
-        fairness.note(block.journal, block.height, fires)
+        fairness.note(block.journal, block.height, Counter(fires))
         self._note_sleepers(block, due)
 
     def pass_time(self, block: BlockContext) -> None:
@@ -210,10 +209,13 @@ class Auction:
 
     def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
         """Both follow from the fires; without any, the median tip is 0 (D30, D32)."""
+        tips = [r.price.cycle_tip for r in block.receipts if r.kind is ReceiptKind.FIRE]
+        return self._next_basefee(block), median_priority(tips)
+
+    def _next_basefee(self, block: BlockContext) -> Amount:
         idle = idle_lane_basefee(block.before.basefee_lane, block.span - 1)
         lane = block.timer_config.lane_timer_cycles
-        tips = [r.price.cycle_tip for r in block.receipts if r.kind is ReceiptKind.FIRE]
-        return next_lane_basefee(idle, block.timer_cycles, lane), median_priority(tips)
+        return next_lane_basefee(idle, block.timer_cycles, lane)
 
     def _view(self, block: BlockContext) -> LaneView:
         cap = self.cycles_cap(block.timer_config)
@@ -250,11 +252,12 @@ class Auction:
 
     def _note_sleepers(self, block: BlockContext, due: list[DueTimer]) -> None:
         """Who was looked at, and will not be from the next height on."""
-        basefee, _ = self.advance(block)
+        basefee = self._next_basefee(block)
         view = replace(self._view(block), height=block.height + 1, basefee=basefee)
         for one in due:
-            if not (is_below(one.timer, basefee) or view.is_over_cap(one.timer)):
-                continue
+            timer = one.timer
+            if timer.max_fee_per_cycle is None and timer.gas_limit <= view.cap:
+                continue  # nothing could make it sleep
             left = one.present(block.journal)
             if left is not None and view.is_dormant(left):
                 _note_turn(block, view, left, Decision.SLEPT)

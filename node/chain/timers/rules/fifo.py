@@ -8,13 +8,13 @@ the queue runs in order. A fire pays exactly the basefees (D27).
 
 from collections.abc import Iterator
 
+from node.chain.accounts import Account, load_account
 from node.chain.block import Price
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, Execution, QueuedFire
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
 from node.chain.timers.lane import (
-    available_funds,
     due_timers,
     expire,
     fire,
@@ -123,7 +123,7 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
     lane = block.timer_config.lane_timer_cycles
     cells_max = block.timer_config.max_cells_per_fire
     reserved = 0
-    funds: dict[Address, Amount] = {}  # until a pre-charge changes them
+    payers: dict[Address, Account] = {}  # until a pre-charge changes them
     costs: dict[int, Amount] = {}  # by limit
     waits: dict[int, dict[str, int]] = {}  # by limit, until a pre-charge changes them
     cap = block.rule_set.cycles_cap(block.timer_config)
@@ -135,9 +135,11 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
         required = costs.get(limit)
         if required is None:
             required = costs[limit] = price.cost(limit, cells_max)
-        available = funds.get(timer.fee_payer)
-        if available is None:
-            available = funds[timer.fee_payer] = available_funds(block, timer)
+        payer = payers.get(timer.fee_payer)
+        if payer is None:
+            payer = load_account(block.journal, timer.fee_payer)
+            payers[timer.fee_payer] = payer
+        available = payer.balance
         if available < required:
             remove_unfunded(block, timer, required, available)
         elif reserved + limit > lane:
@@ -147,9 +149,11 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
                 waits[limit] = numbers
             put_off(block, timer, "lane", numbers)
         else:
-            pre_charge(block, timer, limit, price, reserved)
+            queued = QueuedFire(timer, limit, price, required, available, reserved)
+            pre_charge(block, queued, payer)
+            block.queue[timer.timer_id] = queued
             reserved += limit
-            del funds[timer.fee_payer]
+            del payers[timer.fee_payer]
             waits.clear()
 
 
