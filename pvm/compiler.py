@@ -28,6 +28,8 @@ class ActorCode:
     is no exception and derives from no library."""
     constructors: frozenset[str]
     """Of `deploy` and `init` the methods that messages can reach later, too."""
+    nodes: int
+    """Of its syntax: what making it ready to run takes follows them."""
     hint: str = ""
     """For the author, in the receipt of the deployment."""
 
@@ -54,6 +56,7 @@ def _actor_code(compiled: Compiled) -> ActorCode:
         methods=frozenset(methods),
         actor_class=actor_class,
         constructors=marks.constructors,
+        nodes=compiled.nodes,
         hint=marks.hint,
     )
 

@@ -11,6 +11,7 @@ CANCEL_TIMER = 200  # CIP-5 §6.1
 EMIT_EVENT = 500  # + EMIT_EVENT_PER_BYTE; 1 cell per 2 bytes rounded up (D17)
 EMIT_EVENT_PER_BYTE = 5
 CALL_ACTOR = 500  # + what the callee uses; 1 cell per byte of the payload
+CALL_ACTOR_PER_NODE = 1  # of the callee's syntax: its code may have to be unpacked
 TRANSFER = 1_000
 READ_CONTEXT = 7  # addresses, height, timestamp, gas_left, charge_gas, revert
 CONTEXT = 300  # `context()`: two digests, and a fresh dict

@@ -37,6 +37,8 @@ class Compiled:
     """Of that tree."""
     marks: Marks
     """What decorators say."""
+    nodes: int
+    """Of its syntax, written out: what making it ready takes follows them."""
 
 
 def compile_module(
@@ -69,7 +71,7 @@ def compile_module(
         tree = restrict(tree, found)
         facts = gather(tree, find, found)
         code = _module_code(_compile(instrument(tree, facts, ledger), file))
-    return Compiled(code, tree, facts, marks)
+    return Compiled(code, tree, facts, marks, found.size)
 
 
 @contextmanager

@@ -337,6 +337,8 @@ class DictionaryHost:
             raise HostError(HostErrorCode.TooDeep, "calls are nested too deep")
         if limit > self._meter.cycles_left:
             raise HostError(HostErrorCode.InvalidInput, "more cycles than are left")
+        nodes = self._world.codes[callee].nodes
+        self._meter.charge_cycles(costs.CALL_ACTOR_PER_NODE * nodes)
         self._meter.charge_cells(len(data))
         return self._call(Address(callee), handler, data, limit)
 

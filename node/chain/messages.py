@@ -23,6 +23,7 @@ from pvm import (
     Meter,
     Outcome,
     RevertError,
+    costs,
 )
 
 if TYPE_CHECKING:
@@ -104,6 +105,9 @@ def call_actor(
         HostError: HandlerNotFound.
         RevertError: the callee failed; its effects are undone.
     """
+    block = caller.execution.block
+    nodes = load_actor(block, load_account(block.journal, target)).nodes
+    caller.meter.charge_cycles(costs.CALL_ACTOR_PER_NODE * nodes)
     limit = min(cycles_limit, caller.meter.cycles_left)
     meter = Meter(limit, caller.meter.cells_left, caller=caller.meter)
     call = Call(target, caller.actor, (handler,), payload)

@@ -40,6 +40,7 @@ TRIED_WITH: Mapping[str, str] = {
     "EMIT_EVENT": "emit_event",
     "EMIT_EVENT_PER_BYTE": "emit_event",
     "CALL_ACTOR": "call_actor",
+    "CALL_ACTOR_PER_NODE": "call_actor",
     "TRANSFER": "transfer",
     "SCAN_STATE": "state_scan_prefix",
     "SCAN_STATE_PER_ENTRY": "state_scan_prefix",
