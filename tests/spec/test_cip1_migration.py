@@ -41,16 +41,16 @@ def both(pair, act):
 
 def require_same_until(pair, height):
     """What happened before the activation is the same on both chains."""
-    (plain, _), (activated, _) = pair
-    for one, other in zip(plain.results, activated.results, strict=False):
-        if max(one.header.height, other.header.height) >= height:
-            return
-        assert (one.header.height, one.receipts, one.events, one.trace) == (
-            other.header.height,
-            other.receipts,
-            other.events,
-            other.trace,
-        )
+    plain, activated = both(
+        pair,
+        lambda chain, _: [
+            (result.header.height, result.receipts, result.events, result.trace)
+            for result in chain.results
+            if result.header.height < height
+        ],
+    )
+    assert plain
+    assert plain == activated
 
 
 def test_13_2_inclusion_order(pair):
@@ -187,6 +187,7 @@ def test_13_2_scheduled_timers_stay_and_wait_by_their_old_terms(pair):
         ),
     )
     both(pair, lambda chain, _: chain.mine_until(ACTIVATION))
+    require_same_until(pair, ACTIVATION)
     (plain, _), (activated, actor) = pair
     assert len(fires(plain.last)) == 3
     assert fired_payloads(actor) == [b"huge"]
@@ -201,11 +202,17 @@ def test_13_2_scheduled_timers_stay_and_wait_by_their_old_terms(pair):
 
 def test_13_1_every_timer_needs_its_reserve(pair):
     """§13.1: callers "will receive TimerCancelledInsufficientFunds on first fire"."""
-    for chain, _ in pair:
-        poor = chain.deploy(WORKER, value="0.1 CBY", salt=b"2" * 32)
-        schedule(poor, ACTIVATION)
-        chain.mine_until(ACTIVATION)
-        assert len(chain.events("TimerCancelledInsufficientFunds")) == 1
+    poor = both(
+        pair, lambda chain, _: chain.deploy(WORKER, value="0.1 CBY", salt=b"2" * 32)
+    )
+    for actor in poor:
+        schedule_all(actor, (ACTIVATION - 1, b"a", {}), (ACTIVATION, b"b", {}))
+    both(pair, lambda chain, _: chain.mine_until(ACTIVATION))
+    require_same_until(pair, ACTIVATION)
+    for (chain, _), actor in zip(pair, poor, strict=True):
+        removed = chain.events("TimerCancelledInsufficientFunds")
+        assert len(removed) == 2
+        assert fired_payloads(actor) == []
 
 
 def test_13_2_the_activation_is_one_governance_step_and_can_be_undone(devnet):
