@@ -82,16 +82,11 @@ class Definitions(Protection):
         return [ast.Nonlocal(cells), *body] if cells else body
 
     def _write_classdef(self, node: ast.ClassDef) -> list[ast.stmt]:
-        attributes = {
-            part.attr
-            for part in survey(node).of(ast.Attribute)
-            if part.ctx.__class__ is ast.Store
-        }
         pays = any(
             isinstance(part, ast.FunctionDef) and part.name == "__init__"
             for part in node.body
         )
-        instance = costs.INSTANCE_BYTES + costs.ATTRIBUTE_BYTES * len(attributes)
+        instance = _instance_bytes(node) if pays else 0
         before, self.scope.allows_walrus = self.scope.allows_walrus, False
         body: list[ast.stmt] = []
         for part in node.body:
@@ -128,6 +123,16 @@ class Definitions(Protection):
             ast.Expr(ast.Yield(load(name))),
             *self.enter(costs.RESUME),
         ]
+
+
+def _instance_bytes(node: ast.ClassDef) -> int:
+    """What an instance takes, with every attribute that its class writes."""
+    attributes = {
+        part.attr
+        for part in survey(node).of(ast.Attribute)
+        if part.ctx.__class__ is ast.Store
+    }
+    return costs.INSTANCE_BYTES + costs.ATTRIBUTE_BYTES * len(attributes)
 
 
 def _parameter_names(node: ast.arguments) -> list[str]:

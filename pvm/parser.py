@@ -158,9 +158,11 @@ def _place_statement(statement: ast.AST) -> list[ast.stmt]:
         if kind not in _PLACELESS:
             node.lineno = node.end_lineno = line  # type: ignore[attr-defined]
             node.col_offset = node.end_col_offset = column  # type: ignore[attr-defined]
+        if kind in _LEAVES:  # most are
+            continue
         if kind in PARTS:
             nodes += PARTS[kind](node)
-        elif kind not in _LEAVES:
+        else:
             _sort_parts(node, nodes, inside)
     for inner in inside:
         if not hasattr(inner, "lineno"):  # it was inserted

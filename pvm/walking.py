@@ -37,12 +37,15 @@ FIELDS: Mapping[type[ast.AST], tuple[str, ...]] = {
 _Parts = Callable[[ast.AST], tuple[ast.AST, ...]]
 
 PARTS: Mapping[type[ast.AST], _Parts] = {
+    ast.Attribute: lambda node: (node.value,),  # type: ignore[attr-defined]
     ast.BinOp: attrgetter("left", "right"),
+    ast.Call: lambda node: (node.func, *node.args, *node.keywords),  # type: ignore[attr-defined]
+    ast.Compare: lambda node: (node.left, *node.comparators),  # type: ignore[attr-defined]
     ast.IfExp: attrgetter("test", "body", "orelse"),
     ast.NamedExpr: attrgetter("target", "value"),
     ast.Subscript: attrgetter("value", "slice"),
 }
-"""Kinds that always have the same few nodes below them → these nodes."""
+"""Common kinds that hold no statements and no gaps → the nodes below them."""
 
 
 def children(node: ast.AST) -> list[ast.AST]:
