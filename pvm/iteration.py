@@ -11,7 +11,6 @@ from pvm.operators import _INTS, added, checked, floordiv, mod
 from pvm.sealing import ACTOR_FUNCTIONS
 
 _SCALARS = frozenset({int, bool, str, bytes})
-_INTEGERS = frozenset({int, bool})
 _MISSING = object()
 _Key = Callable[[object], object] | None
 
@@ -19,9 +18,6 @@ _Key = Callable[[object], object] | None
 def sort_factor(vm: Execution, keys: list[object]) -> int:
     """1 + longest // 64, in bytes; refuses what cannot be compared natively."""
     vm.charge(len(keys))
-    if set(map(type, keys)) <= _INTEGERS:  # no loop of ours for the common kind
-        bits = max(map(int.bit_length, keys), default=0)  # type: ignore[arg-type]
-        return 1 + (bits // 512 if bits > costs.INT_FREE_BITS else 0)
     longest = 0
     for one in keys:
         kind = type(one)
