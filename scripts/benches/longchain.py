@@ -122,8 +122,10 @@ async def _grow(node: Running, made: Made) -> None:
                     return size
                 await asyncio.sleep(LOOK_SECONDS)
 
-        for index in range(SAMPLES + 1):
-            made.empty.append(await reach(EMPTY_BLOCKS * index // SAMPLES, 0))
+        made.empty.append(await look(0))
+        for _ in range(SAMPLES):
+            height = made.empty[-1].height + EMPTY_BLOCKS // SAMPLES
+            made.empty.append(await reach(height, 0))
         senders = [Sender(Wallet.dev(index)) for index in range(SENDERS)]
         made.mixed.append(await look(0))
         for index in range(ROUNDS):

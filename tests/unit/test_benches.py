@@ -45,6 +45,7 @@ TINY = {
         "IN_FLIGHT": 3,
         "CALLS_PER_SENDER": 3,
     },
+    "auction": {"ROUNDS": 1, "FIRES_ROUNDS": 1, "FIRING_ACTORS": 2_000},
     "simulation": {"BLOCKS": 10, "ROUNDS": 1},
     "load": {
         "MEASURED_SECONDS": 0.3,
