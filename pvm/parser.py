@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pvm import language
 from pvm.errors import CompileError, Refusal
 from pvm.fstrings import first_unlike
+from pvm.names import refuse_foreign
 from pvm.walking import FIELDS, PARTS, Survey, survey, walk
 
 
@@ -32,6 +33,9 @@ def parse(source: bytes) -> ast.Module:
 def read(source: bytes) -> ast.Module:
     """The tree of a source; raises `CompileError` for what does not parse."""
     text = _decode(source)
+    foreign = refuse_foreign(text)
+    if foreign:
+        raise CompileError(foreign)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes warn, and differently

@@ -465,3 +465,7 @@ x = rf"{1:\x3e5}"  ### does not parse
 x = f"{1:\N{DIGIT FIVE}}"  ### does not parse
 ---
 x = f"{f'{f"""{1}"""}'}"  ### does not parse
+---
+𝐱 = 1  ### is not ASCII
+---
+y = f"{𞀰}"  ### is not ASCII

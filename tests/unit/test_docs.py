@@ -184,21 +184,22 @@ def test_every_example_of_the_language_is_in_it(code):
     assert compile_actor(code.encode())
 
 
-def refused_examples():
-    """Rows of `what | why | instead`: each first cell is source that is refused."""
+def refused_rows():
+    """Rows of `what | why | instead`, without the head."""
     section = page("language.md").split("<!-- refused begin -->")[1]
-    section = section.split("<!-- refused end -->")[0]
-    return [
-        code.replace("\\|", "|").replace("⏎", "\n")
-        for row in section.splitlines()
-        for code in re.findall(r"^\| `([^`]+)` \|", row)
-    ]
+    return section.split("<!-- refused end -->")[0].strip().splitlines()[2:]
 
 
-@pytest.mark.parametrize("code", refused_examples())
-def test_everything_that_is_said_to_be_refused_is(code):
-    with pytest.raises(CompileError):
-        compile_actor(code.encode())
+@pytest.mark.parametrize("row", refused_rows())
+def test_everything_that_is_said_to_be_refused_is(row):
+    """With the advice that the page shows."""
+    code, advice = re.fullmatch(r"\| `([^`]+)` \| .+ \| (.+) \|", row).groups()
+    source = code.replace("\\|", "|").replace("⏎", "\n")
+    with pytest.raises(CompileError) as error:
+        compile_actor(source.encode())
+    shown = error.value.refusals[0].instead
+    assert shown
+    assert shown in advice.replace("`", "")
 
 
 @pytest.mark.parametrize(
