@@ -913,3 +913,147 @@ def run():
     rows = [(*pool[i % 40], i * 7919 % 1009) for i in range(3000)]
     while True:
         sorted(rows)
+---
+# expect: ValueError
+def run():
+    return round(5, -10**9)
+---
+# expect: ValueError
+import struct
+def run():
+    return struct.pack("<1000000000x")
+---
+# expect: ValueError
+import struct
+def run():
+    return struct.unpack("<d", bytes(8))
+---
+# expect: ValueError
+import json
+def run():
+    return json.dumps([1], indent=10**9)
+---
+# expect: ValueError
+import json
+def run():
+    return json.loads("1.5")
+---
+# expect: ValueError
+import json
+def run():
+    return json.loads("NaN")
+---
+# expect: ValueError
+import json
+def run():
+    return json.loads("9" * 1235)
+---
+# expect: ValueError
+import json
+def run():
+    return json.loads("[" * 65)
+---
+# expect: OutOfCycles
+import json
+def run():
+    x = [1]
+    for i in range(40):
+        x = [x, x]
+    return json.dumps(x)
+---
+# expect: OutOfCycles
+def run():
+    x = [1]
+    for i in range(40):
+        x = [x, x]
+    return pvm_host.cbor_encode(x)
+---
+# expect: OutOfCycles
+class A:
+    def run(self):
+        x = [1]
+        for i in range(40):
+            x = [x, x]
+        self.storage["x"] = x
+---
+# expect: HostError.InvalidInput
+def run():
+    x = [1]
+    for i in range(40):
+        x = [x, x]
+    pvm_host.emit_event("x", x)
+---
+# expect: OutOfCycles
+def run():
+    return b"ab" * 10**10
+---
+# expect: OverflowError
+def run():
+    return pow(3, 10**9)
+---
+# expect: OutOfCycles
+def run():
+    d = {}
+    for i in range(20000):
+        d[(i * ((1 << 31) - 1), i)] = 1
+    return len(d)
+---
+# expect: OutOfCycles
+def run():
+    f = lambda *a: len(a)
+    return f(*range(10**9))
+---
+# expect: OutOfCycles
+def run():
+    return [zip, reversed, enumerate][1](range(10**9))
+---
+# expect: ValueError
+def run():
+    convert = int
+    return map(convert, ["9" * 5000])
+---
+# expect: OutOfCycles
+class A:
+    join = "x".join
+    def run(self):
+        row = ["y" * 1000] * 1000
+        while True:
+            self.join(row)
+---
+# expect: TypeError
+def run():
+    return sum(["a", "b"], "")
+---
+# expect: ValueError
+def run():
+    return sum([2 ** -1])
+---
+# expect: ValueError
+def run():
+    return int("\u0663")
+---
+# expect: ValueError
+def run():
+    return "\u0663".isdigit()
+---
+# expect: AttributeError
+import hashlib
+def run():
+    h = hashlib.sha256(b"")
+    h.update = 1
+---
+# expect: returns ['z', 'a', 'm', 3, None]
+def run():
+    return [x for x in {"z", "a", "m", "z", 3, None}]
+---
+# expect: OutOfCycles
+def run():
+    try:
+        while True:
+            pass
+    finally:
+        [][0]
+---
+# expect: TypeError
+def run():
+    return {1: 2}.items() & {1: 2}.items()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pvm import CompileError, compile_actor
+from pvm.testing import call_once
 
 CHUNKS = (
     (Path(__file__).parents[1] / "actors" / "refused.py").read_text().split("\n---\n")
@@ -99,6 +100,48 @@ def test_a_long_chain_of_elif_is_one_level():
     compile_actor((head + arms).encode())
     with pytest.raises(CompileError, match="too many elif"):
         compile_actor((head + arms * 2).encode())
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536])
+def test_a_source_of_any_size_to_the_limit_is_read(size):
+    """Without handlers: it compiles, and a call finds none."""
+    source = b"#" * size
+    assert compile_actor(source).handlers == ()
+    assert call_once(source.decode()).outcome.failure.kind == "HandlerNotFound"
+
+
+def test_one_byte_more_is_refused():
+    with pytest.raises(CompileError, match="longer than 65536 bytes"):
+        compile_actor(b"#" * 65_537)
+
+
+@pytest.mark.parametrize(
+    "dead",
+    [
+        "if False:\n    x = 1.5",
+        "def f():\n    return 1\n    x = 1.5",
+        "while 0:\n    x = 1.5",
+        "def f():\n    assert 1, 1.5",
+        "def f():\n    raise ValueError\n    x = 1.5",
+        "x = 1 if True else 1.5",
+        "x = False and 1.5",
+        "def never(a=1.5):\n    pass",
+    ],
+)
+def test_what_never_runs_is_refused_too(dead):
+    with pytest.raises(CompileError, match="floats do not exist"):
+        compile_actor(dead.encode())
+
+
+def test_ten_errors_are_ten_refusals():
+    """All are reported, whatever their kinds and wherever they stand."""
+    errors = [
+        "import re", "a = 1.5", "b = open", "c = 1 is 2", "d = 7 / 2", "__e = 1",
+        "f = [].__class__", 'g = "%d" % 1', "h = 1 @ 2", 'i = eval("1")',
+    ]  # fmt: skip
+    with pytest.raises(CompileError) as error:
+        compile_actor("\n".join(errors).encode())
+    assert [refusal.line for refusal in error.value.refusals] == [*range(1, 11)]
 
 
 def test_every_refusal_is_reported_in_source_order():
