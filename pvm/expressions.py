@@ -202,7 +202,7 @@ class Expressions(Operations):
             return ast.Call(self.rewrite(function), arguments, keywords)
         if name == "get" and arguments and not is_short_key(arguments[0]):
             is_native = isinstance(arguments[0], ast.Name)
-            if is_native and self.inlines() and not keywords:
+            if is_native and not keywords:
                 return self._call_get(function.value, arguments)
             is_native = False
         value = self.subject(function.value)
@@ -228,7 +228,12 @@ class Expressions(Operations):
         return _unless_native(first, name, call("_native", again(second)), second)
 
     def _call_get(self, node: ast.expr, arguments: list[ast.expr]) -> ast.expr:
-        """`d.get(k)`: native, a tuple as key pays."""
+        """`d.get(k)`: native, a tuple as key pays.
+
+        Without the room for that, too, the attribute is looked up before the key.
+        """
+        if not self.inlines():
+            return ast.Call(call("_getter", self.subject(node)), arguments, [])
         container, name = self.named(self.subject(node))
         key = arguments[0]
         guarded = syntax.either(

@@ -96,6 +96,7 @@ HELPERS: Mapping[str, Helper] = {
     "_ge": comparison.ge,
     "_in": containers.contains,
     "_key": keys.key,
+    "_getter": keys.getter,
     "_new_key": keys.new_key,
     "_getitem": containers.getitem,
     "_slice": containers.slice_,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from pvm import costs
 from pvm.exceptions import refused
-from pvm.execution import HEAP_TYPE, Execution
+from pvm.execution import HEAP_TYPE, Execution, Helper
 from pvm.sets import SET_LIKE, OrderedSet
 
 KEY_LENGTH_MAX = 1_024
@@ -23,6 +23,16 @@ def key(vm: Execution, container: object, wanted: object) -> object:
     if type(wanted) is tuple:
         charge_tuple(vm, wanted, _length(container))
     return wanted
+
+
+def getter(vm: Execution, container: object) -> Helper:
+    """`container.get`, looked up before the key is made: a tuple as key pays."""
+    found: Helper = container.get  # type: ignore[attr-defined] # or AttributeError
+
+    def get(wanted: object, /, *default: object) -> object:
+        return found(key(vm, container, wanted), *default)
+
+    return get
 
 
 def new_key(vm: Execution, container: object, wanted: object) -> object:

@@ -116,3 +116,31 @@ def test_a_module_of_operators_is_left_to_helpers_and_costs_the_same(expression)
     assert (helped.value, helped.error) == (plain.value, plain.error)
     assert helped.cycles_used == plain.cycles_used
     assert helped.memory_used == plain.memory_used
+
+
+@pytest.mark.parametrize(
+    "looked_up",
+    [
+        "zip([1], [2]).get(k)",
+        "b''.get(unbound)",
+        "{k: 1}.get(k)",
+        "{(k, 2): 1}.get(k)",
+        "{}.get(k, 5)",
+        "None.get(k)",
+        "Own().get(k)",
+    ],
+)
+def test_a_key_that_is_got_by_a_helper_is_got_alike(looked_up):
+    """The attribute before the key, and CPython's own refusal where there is none."""
+    source = "class Own:\n    def get(self, key):\n        return key\n"
+    source = (source if "Own" in looked_up else "") + (
+        f"def run():\n    k = (1, 2)\n    try:\n        return {looked_up}\n"
+        "    except AttributeError as error:\n        return str(error)\n"
+        "    unbound = 1\n"
+    )
+    with mock.patch("pvm.writer.INLINE_MAX", 0):
+        helped = call_once(source)
+    plain = call_once(source)
+    assert (helped.value, helped.error) == (plain.value, plain.error)
+    assert helped.cycles_used == plain.cycles_used
+    assert helped.memory_used == plain.memory_used
