@@ -4,10 +4,10 @@ This is its whole public surface; nobody imports past it. Names are imported whe
 are first used (PEP 562): most of it compiles, which a chain without actors never does.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pvm import cbor, costs
+from pvm.late import resolve
 
 if TYPE_CHECKING:
     from pvm.codecache import CodeCache
@@ -113,65 +113,61 @@ __all__ = [
 ]
 
 _HOMES = {
-    "by_line": "profile",
-    "Stack": "profile",
-    "Recorder": "profile",
-    "ProfiledCode": "profile",
-    "Place": "profile",
-    "Cost": "profile",
-    "NO_LINE": "profile",
-    "ActorCode": "compiler",
-    "Address": "types",
-    "Block": "ledger",
-    "CYCLES_LIMIT_MAX": "meter",
-    "Cells": "types",
-    "CodeCache": "codecache",
-    "CompileError": "errors",
-    "Cycles": "types",
-    "Entry": "types",
-    "Environment": "types",
-    "Failure": "types",
-    "Frame": "types",
-    "Halt": "errors",
-    "Handler": "report",
-    "Host": "host",
-    "HostError": "errors",
-    "HostErrorCode": "errors",
-    "Limits": "types",
-    "MUTATING": "host",
-    "Message": "types",
-    "Meter": "meter",
-    "NearWorker": "worker",
-    "OutOfCells": "errors",
-    "OutOfCycles": "errors",
-    "OutOfMemory": "errors",
-    "OutOfWrites": "errors",
-    "Outcome": "types",
-    "ReadOnlyViolation": "errors",
-    "Refusal": "errors",
-    "Report": "report",
-    "RevertError": "errors",
-    "Reverted": "errors",
-    "Room": "report",
-    "STORAGE_PREFIX": "storage",
-    "TooDeepRecursion": "errors",
-    "Worker": "worker",
-    "address_of": "host",
-    "compile_actor": "compiler",
-    "execute": "interpreter",
-    "find_handler": "interpreter",
-    "keccak256": "hashing",
-    "report_on": "report",
-    "storage_key": "storage",
+    "by_line": ".profile",
+    "Stack": ".profile",
+    "Recorder": ".profile",
+    "ProfiledCode": ".profile",
+    "Place": ".profile",
+    "Cost": ".profile",
+    "NO_LINE": ".profile",
+    "ActorCode": ".compiler",
+    "Address": ".types",
+    "Block": ".ledger",
+    "CYCLES_LIMIT_MAX": ".meter",
+    "Cells": ".types",
+    "CodeCache": ".codecache",
+    "CompileError": ".errors",
+    "Cycles": ".types",
+    "Entry": ".types",
+    "Environment": ".types",
+    "Failure": ".types",
+    "Frame": ".types",
+    "Halt": ".errors",
+    "Handler": ".report",
+    "Host": ".host",
+    "HostError": ".errors",
+    "HostErrorCode": ".errors",
+    "Limits": ".types",
+    "MUTATING": ".host",
+    "Message": ".types",
+    "Meter": ".meter",
+    "NearWorker": ".worker",
+    "OutOfCells": ".errors",
+    "OutOfCycles": ".errors",
+    "OutOfMemory": ".errors",
+    "OutOfWrites": ".errors",
+    "Outcome": ".types",
+    "ReadOnlyViolation": ".errors",
+    "Refusal": ".errors",
+    "Report": ".report",
+    "RevertError": ".errors",
+    "Reverted": ".errors",
+    "Room": ".report",
+    "STORAGE_PREFIX": ".storage",
+    "TooDeepRecursion": ".errors",
+    "Worker": ".worker",
+    "address_of": ".host",
+    "compile_actor": ".compiler",
+    "execute": ".interpreter",
+    "find_handler": ".interpreter",
+    "keccak256": ".hashing",
+    "report_on": ".report",
+    "storage_key": ".storage",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    return resolve(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

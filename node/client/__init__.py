@@ -6,7 +6,6 @@ or the engine. Names are imported when they are first used (PEP 562), so that wh
 signs does not load gRPC.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,51 +84,49 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AccountProof": "proofs",
-    "Actor": "actor",
-    "Api": "api",
-    "AsyncActor": "actor_async",
-    "AsyncApi": "api_async",
-    "AsyncChain": "actor_async",
-    "AsyncClient": "asynchronous",
-    "AsyncSnapshot": "actor_async",
-    "BadProof": "proofs",
-    "BundleRefused": "failures",
-    "Chain": "actor",
-    "ChainClosed": "failures",
-    "Client": "client",
-    "DevAccount": "values",
-    "DueProof": "proofs",
-    "EventFilter": "messages",
-    "InvalidArgument": "failures",
-    "NodeError": "errors",
-    "NodeUnreachable": "errors",
-    "OutcomeUnknown": "errors",
-    "Proven": "proofs",
-    "ReadFailed": "failures",
-    "ReceiptProof": "proofs",
-    "Snapshot": "actor",
-    "StorageProof": "proofs",
-    "TimerFilter": "messages",
-    "TimerProof": "proofs",
-    "TimerQuery": "messages",
-    "TransactionDropped": "errors",
-    "TransactionFailed": "failures",
-    "TransactionProof": "proofs",
-    "TransactionRefused": "failures",
-    "Wallet": "wallet",
-    "build_body": "wallet",
-    "check_proof": "proofs",
-    "draft": "messages",
+    "AccountProof": ".proofs",
+    "Actor": ".actor",
+    "Api": ".api",
+    "AsyncActor": ".actor_async",
+    "AsyncApi": ".api_async",
+    "AsyncChain": ".actor_async",
+    "AsyncClient": ".asynchronous",
+    "AsyncSnapshot": ".actor_async",
+    "BadProof": ".proofs",
+    "BundleRefused": ".failures",
+    "Chain": ".actor",
+    "ChainClosed": ".failures",
+    "Client": ".client",
+    "DevAccount": ".values",
+    "DueProof": ".proofs",
+    "EventFilter": ".messages",
+    "InvalidArgument": ".failures",
+    "NodeError": ".errors",
+    "NodeUnreachable": ".errors",
+    "OutcomeUnknown": ".errors",
+    "Proven": ".proofs",
+    "ReadFailed": ".failures",
+    "ReceiptProof": ".proofs",
+    "Snapshot": ".actor",
+    "StorageProof": ".proofs",
+    "TimerFilter": ".messages",
+    "TimerProof": ".proofs",
+    "TimerQuery": ".messages",
+    "TransactionDropped": ".errors",
+    "TransactionFailed": ".failures",
+    "TransactionProof": ".proofs",
+    "TransactionRefused": ".failures",
+    "Wallet": ".wallet",
+    "build_body": ".wallet",
+    "check_proof": ".proofs",
+    "draft": ".messages",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    from pvm.late import resolve  # noqa: PLC0415 - nothing until a name is used
+
+    return resolve(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,6 @@
 Names resolve when they are first used (PEP 562), so that importing costs little.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,6 +68,6 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Load the module behind an exported name."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    from pvm.late import resolve  # noqa: PLC0415 - the plugin of pytest loads nothing
+
+    return resolve(__name__, _HOMES, name)
