@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "node" / "client"
 PAIRS = {
     "api_async.py": "api.py",
+    "api_reading_async.py": "api_reading.py",
     "actor_async.py": "actor.py",
     "reading_async.py": "reading.py",
     "asynchronous.py": "client.py",
@@ -23,13 +24,13 @@ PAIRS = {
 WORDS = (
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
-    (r"\bAsync(Actor|Api|Chain|Client|Iterator|Reader|Snapshot)\b", r"\1"),
+    (r"\bAsync(Actor|Api|ApiReader|Chain|Client|Iterator|Reader|Snapshot)\b", r"\1"),
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\banext\(aiter\((\w+)\)\)", r"next(\1)"),
     (r"__a(enter|exit)__", r"__\1__"),
     (r"\bgrpc\.aio\.", "grpc."),
     (r"\bopen_async_channel\b", "open_channel"),
-    (r"\bnode\.client\.(actor|api|reading)_async\b", r"node.client.\1"),
+    (r"(\bnode\.client\.|`)(actor|api|api_reading|reading)_async\b", r"\1\2"),
     (r"\bnode\.client\.asynchronous\b", "node.client.client"),
     (r"\bimport asyncio\b", "import threading"),
     (r"\basyncio\.Lock\b", "threading.Lock"),

@@ -1,0 +1,309 @@
+# Written by scripts/gensync.py from api_reading_async.py: change that one.
+"""ApiReader: the calls of a node's API that change nothing, and the connection.
+
+State, history, timers and streams; `Api` adds the calls that act. Lists turn their
+pages by themselves.
+"""
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from node.client.channels import Endpoint, open_channel
+from node.client.errors import errors_told
+from node.client.messages import (
+    CALL_SECONDS,
+    EventFilter,
+    TimerFilter,
+    TimerQuery,
+    block_request,
+    storage_request,
+)
+from node.client.proofs import Proven, Subject, check_proof
+from node.rpc.v1 import (
+    dev_pb2_grpc,
+    queries_pb2,
+    queries_pb2_grpc,
+    streams_pb2,
+    streams_pb2_grpc,
+    timers_pb2,
+    timers_pb2_grpc,
+    transactions_pb2_grpc,
+    types_pb2,
+)
+
+if TYPE_CHECKING:
+    import grpc
+
+__all__ = ["ApiReader"]
+
+_Request = TypeVar("_Request")
+_Response = TypeVar("_Response")
+
+_PAGE_ENTRIES = 500
+_PAGE_BLOCKS = 100
+
+
+class ApiReader:
+    """A connection to a node; close it, or leave it to `with`."""
+
+    def __init__(
+        self,
+        url: str = "127.0.0.1:50051",
+        *,
+        timeout: float = CALL_SECONDS,
+        tls_ca: bytes | None = None,
+        token: str | None = None,
+    ) -> None:
+        """Connect lazily: nothing is sent before the first call.
+
+        `https://…` means TLS, and so do authorities to trust, as PEM.
+        """
+        endpoint = Endpoint(url, tls_ca, token)
+        self.url = endpoint.target
+        self.timeout = timeout
+        self.is_closed = False
+        self._channel = open_channel(endpoint)
+        self._transactions = transactions_pb2_grpc.TransactionServiceStub(self._channel)
+        self._queries = queries_pb2_grpc.QueryServiceStub(self._channel)
+        self._timers = timers_pb2_grpc.TimerServiceStub(self._channel)
+        self._streams = streams_pb2_grpc.StreamServiceStub(self._channel)
+        self._dev = dev_pb2_grpc.DevServiceStub(self._channel)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.is_closed = True
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        """The client itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _call(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[_Request, _Response]",
+        request: _Request,
+        timeout: float | None = None,
+    ) -> _Response:
+        with errors_told(self.url):
+            return method(request, timeout=timeout or self.timeout)
+
+    # --- state ---------------------------------------------------------------------
+
+    def status(self, *, include_supply: bool = False) -> queries_pb2.GetStatusResponse:
+        """Where the chain stands and what the node is doing."""
+        request = queries_pb2.GetStatusRequest(include_supply=include_supply)
+        return self._call(self._queries.GetStatus, request)
+
+    def ready(self, timeout: float | None = None) -> None:
+        """Wait until the node answers, also one that is not there yet."""
+        with errors_told(self.url):
+            self._queries.GetStatus(
+                queries_pb2.GetStatusRequest(),
+                timeout=timeout or self.timeout,
+                wait_for_ready=True,
+            )
+
+    def params(self) -> queries_pb2.GetParamsResponse:
+        """What genesis fixed, and what governance made of the rest."""
+        return self._call(self._queries.GetParams, queries_pb2.GetParamsRequest())
+
+    def account(self, address: bytes) -> queries_pb2.GetAccountResponse:
+        """Balance and nonces of an address."""
+        request = queries_pb2.GetAccountRequest(address=address)
+        return self._call(self._queries.GetAccount, request)
+
+    def actor(self, address: bytes) -> queries_pb2.GetActorResponse:
+        """An actor's code, handlers, and what waits for it."""
+        request = queries_pb2.GetActorRequest(address=address)
+        return self._call(self._queries.GetActor, request)
+
+    def storage(self, actor: bytes, key: str | bytes) -> queries_pb2.StorageEntry:
+        """An entry, by its name in `self.storage` or by its raw key."""
+        request = storage_request(actor, key)
+        response = self._call(self._queries.GetStorage, request)
+        return response.entry
+
+    def list_storage(
+        self, actor: bytes, prefix: bytes = b""
+    ) -> Iterator[queries_pb2.StorageEntry]:
+        """Entries of an actor, ascending by raw key."""
+        token = None
+        while token != "":
+            request = queries_pb2.ListStorageRequest(
+                actor=actor,
+                prefix=prefix,
+                page_size=_PAGE_ENTRIES,
+                page_token=token or "",
+            )
+            page = self._call(self._queries.ListStorage, request)
+            for entry in page.entries:
+                yield entry
+            token = page.next_page_token
+
+    def read(
+        self, actor: bytes, handler: str, payload: bytes = b"", *, sender: bytes = b""
+    ) -> queries_pb2.CallReadOnlyResponse:
+        """A handler's answer on a read view: nothing is charged or kept."""
+        request = queries_pb2.CallReadOnlyRequest(
+            actor=actor, handler=handler, payload=payload, sender=sender
+        )
+        return self._call(self._queries.CallReadOnly, request)
+
+    def prove(self, subject: Subject, *, block_hash: bytes | None = None) -> Proven:
+        """What the head's hash proves about a subject, checked here.
+
+        Compare `block_hash` of the outcome with one that you trust, or give that one.
+
+        Raises:
+            BadProof: The node's answer does not prove it.
+        """
+        answer = self._call(self._queries.GetProof, subject.request())
+        return check_proof(subject, answer, block_hash)
+
+    # --- what happened -------------------------------------------------------------
+
+    def block(
+        self,
+        height: int | None = None,
+        *,
+        block_hash: bytes | None = None,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    ) -> types_pb2.Block:
+        """A block by height or hash; the latest without either."""
+        request = block_request(height, block_hash, view)
+        response = self._call(self._queries.GetBlock, request)
+        return response.block
+
+    def blocks(
+        self,
+        from_height: int | None = None,
+        *,
+        is_descending: bool = False,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    ) -> Iterator[types_pb2.Block]:
+        """Blocks from a height on, to the head or to genesis."""
+        token = None
+        while token != "":
+            request = queries_pb2.ListBlocksRequest(
+                from_height=from_height,
+                descending=is_descending,
+                view=view,
+                page_size=_PAGE_BLOCKS,
+                page_token=token or "",
+            )
+            page = self._call(self._queries.ListBlocks, request)
+            for block in page.blocks:
+                yield block
+            token = page.next_page_token
+
+    def transaction(self, transaction_id: bytes) -> queries_pb2.GetTransactionResponse:
+        """What became of a transaction."""
+        request = queries_pb2.GetTransactionRequest(id=transaction_id)
+        return self._call(self._queries.GetTransaction, request)
+
+    def timer(self, timer_id: bytes) -> timers_pb2.GetTimerResponse:
+        """A timer, pending or ended."""
+        request = timers_pb2.GetTimerRequest(timer_id=timer_id)
+        return self._call(self._timers.GetTimer, request)
+
+    def timers(self, wanted: TimerQuery | None = None) -> Iterator[timers_pb2.Timer]:
+        """Timers that pass the filters; without any, all that are pending."""
+        token = None
+        while token != "":
+            request = (wanted or TimerQuery()).request(_PAGE_ENTRIES, token or "")
+            page = self._call(self._timers.ListTimers, request)
+            for timer in page.timers:
+                yield timer
+            token = page.next_page_token
+
+    def explain_timer(
+        self, timer_id: bytes, *, put_offs_to: int | None = None
+    ) -> timers_pb2.ExplainTimerResponse:
+        """Why a timer did what it did, and what awaits it; `text` says it in words."""
+        request = timers_pb2.ExplainTimerRequest(
+            timer_id=timer_id, put_offs_to=put_offs_to
+        )
+        return self._call(self._timers.ExplainTimer, request)
+
+    def explain_block(self, height: int) -> Iterator[timers_pb2.BlockTimer]:
+        """Decisions about timers in a block, those it looked at first, in order."""
+        token = None
+        while token != "":
+            request = timers_pb2.ExplainBlockRequest(
+                height=height, page_size=_PAGE_ENTRIES, page_token=token or ""
+            )
+            page = self._call(self._timers.ExplainBlock, request)
+            for timer in page.timers:
+                yield timer
+            token = page.next_page_token
+
+    def quote_timer(
+        self, wanted: timers_pb2.QuoteTimerRequest
+    ) -> timers_pb2.QuoteTimerResponse:
+        """What a timer would cost, and how many fires its payer's balance covers."""
+        return self._call(self._timers.QuoteTimer, wanted)
+
+    # --- streams -------------------------------------------------------------------
+
+    def stream_blocks(
+        self,
+        resume_after: types_pb2.BlockRef | None = None,
+        *,
+        view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+        earlier: Sequence[types_pb2.BlockRef] = (),
+    ) -> Iterator[streams_pb2.StreamBlocksResponse]:
+        """Blocks as they come, after the one that was seen last; without end."""
+        request = streams_pb2.StreamBlocksRequest(
+            resume_after=resume_after, view=view, earlier=earlier
+        )
+        call = self._streams.StreamBlocks(request)
+        try:
+            with errors_told(self.url):
+                for response in call:
+                    yield response
+        finally:
+            call.cancel()
+
+    def stream_events(
+        self,
+        wanted: EventFilter | None = None,
+        resume_after: streams_pb2.EventCursor | None = None,
+        *,
+        earlier: Sequence[types_pb2.BlockRef] = (),
+    ) -> Iterator[streams_pb2.StreamEventsResponse]:
+        """Events as they come, after the one that was seen last; without end."""
+        request = (wanted or EventFilter()).request(resume_after, earlier)
+        call = self._streams.StreamEvents(request)
+        try:
+            with errors_told(self.url):
+                for response in call:
+                    yield response
+        finally:
+            call.cancel()
+
+    def stream_timers(
+        self,
+        wanted: TimerFilter | None = None,
+        resume_after: streams_pb2.TimerCursor | None = None,
+        *,
+        earlier: Sequence[types_pb2.BlockRef] = (),
+    ) -> Iterator[streams_pb2.StreamTimersResponse]:
+        """Changes of timers as they come, after the one seen last; without end."""
+        request = (wanted or TimerFilter()).request(resume_after, earlier)
+        call = self._streams.StreamTimers(request)
+        try:
+            with errors_told(self.url):
+                for response in call:
+                    yield response
+        finally:
+            call.cancel()
