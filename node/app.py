@@ -19,11 +19,12 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import uvloop
+from msgspec import Struct
+from msgspec.structs import replace
 
 import pvm
 from node.chain.transition import State
@@ -74,8 +75,7 @@ _PUT_RIGHT_BY_OPERATOR = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """A node that serves, as it is when it begins to."""
 
     config: NodeConfig

@@ -10,10 +10,10 @@ instead.
 
 import json
 import re
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from msgspec import Struct, field
 from typing_extensions import override
 
 import node
@@ -78,8 +78,7 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Listen:
+class Listen(Struct, frozen=True):
     """Where a server listens; port 0 picks a free one."""
 
     host: str = "127.0.0.1"
@@ -92,8 +91,7 @@ class Listen:
         return f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class GenesisChoice:
+class GenesisChoice(Struct, frozen=True):
     """What the operator said about the genesis; None where nothing was said.
 
     What was said must be true of a folder that exists already; what was not said is
@@ -138,8 +136,7 @@ class GenesisChoice:
             raise ConfigError(f"the genesis cannot be made so: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class NodeConfig:
+class NodeConfig(Struct, frozen=True):
     """Everything that `start` needs to know."""
 
     data_dir: Path | None = Path("devnet-data")

@@ -11,9 +11,10 @@ A failure's text, line, hint and call stack are kept here, and only here.
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, cast
+
+from msgspec import Struct
 
 from node.chain.block import (
     Block,
@@ -357,8 +358,7 @@ def _decode_event(encoded: bytes) -> Event:
 # --- timers ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedDecision:
+class PlacedDecision(Struct, frozen=True):
     """A decision about a timer, and its place among all that were taken."""
 
     height: Height

@@ -16,9 +16,10 @@ clears it.
 
 from bisect import insort
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import takewhile
+
+from msgspec import Struct, field
 
 from node.chain.accounts import load_account
 from node.chain.errors import InvalidTransaction, TransactionFault
@@ -32,8 +33,7 @@ __all__ = ["Dropped", "Pool", "PoolLimits"]
 _MEBIBYTE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class PoolLimits:
+class PoolLimits(Struct, frozen=True):
     """What bounds a pool."""
 
     transactions_max: int = 10_000
@@ -44,24 +44,21 @@ class PoolLimits:
     """Of all bodies: 10,000 of the largest would take 12 GB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     """A transaction that left the pool without a block, and why."""
 
     transaction: Transaction
     reason: InvalidTransaction
 
 
-@dataclass(frozen=True, slots=True)
-class _Prices:
+class _Prices(Struct, frozen=True):
     """The basefees of the next block, in base units a unit."""
 
     cycle: int
     cell: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """A transaction in the pool."""
 
     transaction: Transaction
@@ -87,8 +84,7 @@ class _Entry:
         )
 
 
-@dataclass(slots=True)
-class _Queue:
+class _Queue(Struct):
     """What waits of one sender: at most `nonce_gap_max` + 1."""
 
     next_nonce: int

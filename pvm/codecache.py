@@ -9,8 +9,9 @@ by bytes, whatever actors are deployed.
 import marshal
 import zlib
 from collections import OrderedDict
-from dataclasses import astuple
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from msgspec.structs import astuple
 
 if TYPE_CHECKING:
     from pvm.compiler import ActorCode

@@ -1,8 +1,9 @@
 """Actors as they run: compiled, their handlers known."""
 
 import ast
-from dataclasses import dataclass
 from types import CodeType
+
+from msgspec import Struct
 
 from pvm.errors import CompileError
 from pvm.facts import Facts
@@ -11,8 +12,7 @@ from pvm.libraries import find_module
 from pvm.pipeline import Compiled, compile_module
 
 
-@dataclass(frozen=True, slots=True)
-class ActorCode:
+class ActorCode(Struct, frozen=True):
     """A compiled actor: immutable, shared by all its executions."""
 
     module: CodeType

@@ -18,9 +18,10 @@ with an underscore has those that stand on it and no others.
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntFlag
 from typing import Final
+
+from msgspec import Struct
 
 from pvm.facts import Facts, is_generator
 
@@ -61,8 +62,7 @@ class Rule(IntFlag):
     """By everybody; what it calls is called by the actor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """What the decorators say of a module."""
 
     actor_class: str | None

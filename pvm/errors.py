@@ -6,14 +6,13 @@
 * `HostError`, `RevertError`: what a host call raises into the actor, catchable.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from msgspec import Struct
 from typing_extensions import override
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """One place in a source that the language does not admit."""
 
     line: int

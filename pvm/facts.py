@@ -7,7 +7,8 @@ step changes a fact, each only reads them.
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pvm import language
 from pvm.imports import Find, nothing
@@ -20,8 +21,7 @@ ENUM = "hidden_enum"
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Static knowledge of one module."""
 
     bound: frozenset[str]

@@ -7,13 +7,13 @@ be resolved stays as it is, for the policy to refuse.
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pvm import language
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleNames:
+class ModuleNames(Struct, frozen=True):
     """What the compiler knows of a module."""
 
     exports: frozenset[str]

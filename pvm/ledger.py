@@ -8,7 +8,8 @@ block's price to the lines it is the price of; executions of a chain have no suc
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pvm.desugar import public_name
 from pvm.pricing import Pricing, bytes_of, cycles_of
@@ -17,8 +18,7 @@ PAID = "_paid"
 """What a source compiled with a ledger calls when a block is paid, with its number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Straight-line source that is paid in full when it is entered (sandbox.md §4)."""
 
     function: str
@@ -32,8 +32,7 @@ class Block:
     """Line → cycles; what no statement costs belongs to the line that opens it."""
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """The blocks of a source, in the order in which they were written."""
 
     blocks: list[Block] = field(default_factory=list)

@@ -8,10 +8,11 @@ package may import its own modules, which makes them attributes of it.
 """
 
 import ast
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
+
+from msgspec import Struct
 
 from pvm import enums, language
 from pvm.depth import LINKS
@@ -29,8 +30,7 @@ _ROOM = (CYCLES_LIMIT_MAX, LINKS[DEPTH_MAX], CYCLES_LIMIT_MAX)
 """Counters while a module is made: what that costs is the price of an import."""
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """A compiled module of the library: immutable, shared by all executions."""
 
     code: CodeType

@@ -5,8 +5,10 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from types import CodeType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pvm import language
 from pvm.decorators import Marks, write_out
@@ -25,8 +27,7 @@ _FRAMES = 8 * language.LEVELS_MAX + 1_000
 """No step takes more than eight frames a level."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A module: what runs, and what is known of it."""
 
     code: CodeType

@@ -6,8 +6,9 @@ changes nothing in the tree and collects every refusal it finds.
 """
 
 import ast
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from pvm import decorators, enum_bodies, language, records
 from pvm.errors import CompileError

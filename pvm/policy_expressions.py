@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pvm import decorators, language
 from pvm.policy_values import (

@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pvm import decorators, language
 from pvm.errors import Refusal
@@ -14,8 +15,7 @@ from pvm.policy_values import (
 from pvm.walking import Handled, children, walk
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a node stands."""
 
     function: ast.FunctionDef | ast.Lambda | None = None

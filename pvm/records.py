@@ -8,8 +8,9 @@ is a dataclass of the module. What the class defines itself stays. Fields are re
 import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from typing_extensions import override
 
 from pvm.facts import Facts
@@ -30,8 +31,7 @@ _ORDER = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 _SAME = "self.hidden_dunder_class is other.hidden_dunder_class"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One field of a dataclass."""
 
     name: str

@@ -5,7 +5,8 @@ that happens, nor what work on operands and host calls add (sandbox.md §4).
 """
 
 import ast
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pvm import language
 from pvm.compiler import ActorCode, compile_actor
@@ -21,8 +22,7 @@ ITSELF = "the actor itself"
 DEPLOYMENT = "the deployment"
 
 
-@dataclass(frozen=True, slots=True)
-class Handler:
+class Handler(Struct, frozen=True):
     """A function or method that messages can reach."""
 
     name: str
@@ -36,8 +36,7 @@ class Handler:
     each call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """A limit of the language and what a source uses of it."""
 
     what: str
@@ -45,8 +44,7 @@ class Room:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """An accepted source."""
 
     actor_class: str | None

@@ -6,8 +6,9 @@ recorded in what a call returns.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from pvm import costs
 from pvm.compiler import ActorCode, compile_actor
@@ -42,8 +43,7 @@ _VALUE_BYTES_MAX = 65_536
 _CALLS_MAX = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What one call returned and used."""
 
     outcome: Outcome
@@ -70,13 +70,12 @@ class Result:
         return f"{failure.kind}: {failure.message}".removesuffix(": ")
 
 
-@dataclass(slots=True)
-class World:
+class World(Struct):
     """Actors, their state and balances."""
 
     environment: Environment = ENVIRONMENT
-    codes: dict[bytes, ActorCode] = field(default_factory=dict, repr=False)
-    sources: dict[bytes, bytes] = field(default_factory=dict, repr=False)
+    codes: dict[bytes, ActorCode] = field(default_factory=dict)
+    sources: dict[bytes, bytes] = field(default_factory=dict)
     state: dict[tuple[bytes, bytes], bytes] = field(default_factory=dict)
     balances: dict[bytes, int] = field(default_factory=dict)
     worker: Worker = field(default_factory=Worker)

@@ -5,10 +5,11 @@ Nothing here knows of blocks: what an actor may read of the chain arrives in a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Final, NewType
+
+from msgspec import Struct
 
 Address = NewType("Address", bytes)
 """20 bytes: an account, an actor or a system address (D5, D9)."""
@@ -36,8 +37,7 @@ class Entry(Enum):
     """A named handler, by transaction, message, fire or another actor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """What is the same for every message of a block (D37, D39)."""
 
     chain_id: int
@@ -48,8 +48,7 @@ class Environment:
     who asks: few do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One call of one handler (D11, D13)."""
 
     environment: Environment
@@ -75,8 +74,7 @@ class Message:
     answer is encoded so whatever its type: questions of the chain's own (D34)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What bounds one execution beside cycles and cells (sandbox.md §5)."""
 
     memory_bytes: int = 10 * 1024 * 1024
@@ -86,8 +84,7 @@ class Limits:
     most `DEPTH_MAX`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One function of the actor's that a failure went through."""
 
     function: str
@@ -96,8 +93,7 @@ class Frame:
     """1-based line of the actor's source."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Why an execution failed; the same text on every interpreter."""
 
     kind: str
@@ -113,8 +109,7 @@ class Failure:
     """The actor's own calls, outermost first, the innermost ones of a deep one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What an execution returned. Use is read from the meter, not from here."""
 
     value: bytes

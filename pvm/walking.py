@@ -9,9 +9,10 @@ only what comes before the policy meets one.
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeVar
+
+from msgspec import Struct
 
 from pvm import language
 
@@ -66,8 +67,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """The nodes of a tree by kind, for steps that look at few kinds each."""
 
     kinds: Mapping[type[ast.AST], Sequence[ast.AST]]

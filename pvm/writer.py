@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pvm import language, syntax
 from pvm.facts import Facts
@@ -11,8 +12,7 @@ from pvm.syntax import again, bind, is_atom, load
 from pvm.walking import Handled
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """The function, lambda, class or module whose code is being written."""
 
     allows_walrus: bool = True

@@ -3,9 +3,8 @@
 As all vectors they hold no price of the actor language: nothing is executed.
 """
 
-from dataclasses import dataclass
-
 from chain_vectors import Json, preset
+from msgspec import Struct
 
 from node.chain.fees import idle_lane_basefee, next_lane_basefee
 from node.chain.genesis import build_genesis, parse_genesis
@@ -125,8 +124,7 @@ def _actor(number: int) -> Address:
     return Address(number.to_bytes(20, "big"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
+class _Due(Struct, frozen=True):
     priority: int
     weight_ppm: int
     due_height: int

@@ -138,7 +138,7 @@ def _ordinary() -> Iterator[tuple[str, str, list[bytes]]]:
         for i in range(2)
     ]
     yield "D3", "the last configuration wins, from the next block on", last_wins
-    free = dict.fromkeys(list(Body.__slots__)[2:8], 0)
+    free = dict.fromkeys(list(Body.__struct_fields__)[2:8], 0)
     mint = signed(body_of(Fund(THERE, Amount(9)), **free))
     take = signed(body_of(SetBalance(dev_account(3), Amount(9)), **free))
     yield "D41", "money is minted", [mint]
@@ -213,7 +213,9 @@ def _post(genesis: Genesis, raws: list[bytes]) -> Json:
         "block_hash": result.header.hash().hex(),
         "header": result.header.encode().hex(),
         "state_root": result.header.state_root.hex(),
-        "globals": {name: str(getattr(after, name)) for name in type(after).__slots__},
+        "globals": {
+            name: str(getattr(after, name)) for name in type(after).__struct_fields__
+        },
         "accounts": {
             address.hex(): {"balance": str(account.balance), "nonce": account.nonce}
             for address, account in accounts.items()

@@ -16,9 +16,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+
+from msgspec import Struct
 
 from node.chain.transaction import DeployActor
 from node.client import Api, NodeError, NodeUnreachable, Wallet
@@ -45,8 +46,7 @@ class DemoFailed(Exception):  # noqa: N818 - a condition with a sentence, not a 
     """The demo cannot go on; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A node that serves."""
 
     grpc: str

@@ -10,8 +10,9 @@ of them is drawn where the calendar's own views show it. Same code, same bytes; 
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from node import query
 from node.chain.params import CalendarSizes
@@ -63,8 +64,7 @@ _SCALE, _LEFT, _ROW, _CELL = 8, 90, 120, 6
 _COLOURS = {"ring": "#c0392b", "epoch": "#2471a3", "overflow": "#7d8791"}
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """What the calendar shows at a height."""
 
     height: int

@@ -242,7 +242,9 @@ def _signed_vector(index: int, instruction: Instruction) -> Json:
 
 
 def _numbers(body: Body) -> list[int]:
-    return [getattr(body, name) for name in Body.__slots__ if name != "instruction"]
+    return [
+        getattr(body, name) for name in Body.__struct_fields__ if name != "instruction"
+    ]
 
 
 def _raw_vector(raw: bytes) -> dict[str, Json]:

@@ -17,10 +17,10 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
+from msgspec.structs import replace
 from simulating.answers import PICTURES, TABLES
 from simulating.figures import Records, total_fires
 from simulating.gathering import read_record, write_record

@@ -4,7 +4,7 @@ A world draws from a function `pick(n)`, 0 ≤ answer < n, so that Hypothesis, o
 fixed sequence, decides what happens; all else is the chain's.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from node import history
 from node.chain.accounts import decode_account, load_account

@@ -1,7 +1,8 @@
 """Accounts: one record each, absent while it is empty (D38)."""
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from node.chain.reading import Reader
 from node.primitives import codec
@@ -10,8 +11,7 @@ from node.state import keys
 from node.state.journal import Journal
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """Balance, counters and, of an actor, its code and deployer."""
 
     balance: Amount = NOTHING

@@ -6,9 +6,10 @@ proven. A receipt's error text and hint are for people and stay out of its root.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+
+from msgspec import Struct
 
 from node.chain.params import ADDRESS_BYTES
 from node.chain.transaction import Transaction
@@ -31,8 +32,7 @@ HEADERS_REMEMBERED_MAX = 64
 """Headers whose bytes and hashes are remembered, the latest: several ask for each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """A block's commitment to its content and to the state after it."""
 
     height: Height
@@ -65,7 +65,7 @@ class Header:
 
 @lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
 def _encode_header(header: Header) -> bytes:
-    return codec.encode([getattr(header, name) for name in Header.__slots__])
+    return codec.encode([getattr(header, name) for name in Header.__struct_fields__])
 
 
 @lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
@@ -88,9 +88,9 @@ def parse_header(data: bytes) -> Header:
         values = codec.decode(data)
     except codec.MalformedCbor as error:
         raise ValueError("the header is malformed") from error
-    if not isinstance(values, list) or len(values) != len(Header.__slots__):
+    if not isinstance(values, list) or len(values) != len(Header.__struct_fields__):
         raise ValueError("the header is malformed")
-    named = dict(zip(Header.__slots__, values, strict=True))
+    named = dict(zip(Header.__struct_fields__, values, strict=True))
     lengths = dict.fromkeys(_HASHES, HASH_BYTES) | {"proposer": ADDRESS_BYTES}
     for name, value in named.items():
         length = lengths.get(name)
@@ -103,8 +103,7 @@ def parse_header(data: bytes) -> Header:
     return Header(*values)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A header and the transactions it commits to."""
 
     header: Header
@@ -121,8 +120,7 @@ class ReceiptKind(IntEnum):
     AGENT = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """What one unit costs, in base units, by destination (D7, D29)."""
 
     cycle_burn: Amount
@@ -157,8 +155,7 @@ class Price:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """Something that happened, in execution order (D17)."""
 
     emitter: Address | None
@@ -176,8 +173,7 @@ class Event:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """What became of one execution and what it cost whom."""
 
     kind: ReceiptKind
@@ -273,8 +269,7 @@ class Receipt:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Encodings:
+class Encodings(Struct, frozen=True):
     """What the roots over a block's results speak of, and history keeps."""
 
     receipts: tuple[bytes, ...]

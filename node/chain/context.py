@@ -7,8 +7,9 @@ plain working memory of the core; what leaves a block is a frozen `BlockResult`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 import pvm
 from node.chain.block import Event, Price, Receipt, ReceiptKind
@@ -36,8 +37,7 @@ def execute(code: "ActorCode", message: Message, host: Host, meter: Meter) -> Ou
     return pvm.execute(code, message, host, meter)
 
 
-@dataclass(slots=True)
-class QueuedFire:
+class QueuedFire(Struct):
     """A classified and pre-charged timer that waits for its turn (D21, D26)."""
 
     timer: Timer
@@ -52,8 +52,7 @@ class QueuedFire:
     is_cancelled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LaneUse:
+class LaneUse(Struct, frozen=True):
     """What a block used of its budgets (D8, D43)."""
 
     user_cycles: int
@@ -66,8 +65,7 @@ class LaneUse:
     agent_cycles: int = 0
 
 
-@dataclass(slots=True)
-class BlockContext:
+class BlockContext(Struct):
     """Working memory of one block."""
 
     params: ChainParams
@@ -175,8 +173,7 @@ def system_event(
     return Event(None, topic, codec.encode(dict(numbers)), receipt_index)
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionSideEffects:
+class ExecutionSideEffects(Struct, frozen=True):
     """What a committed execution hands to the chain beyond its state (CIP-5 §4.3).
 
     Until the commit all of it can be undone: a callee that fails, and an execution
@@ -191,8 +188,7 @@ class ExecutionSideEffects:
     """The same effects on timers, in order, for the timer trace."""
 
 
-@dataclass(slots=True)
-class Mark:
+class Mark(Struct):
     """Where an execution stood, to go back to (frozen it would cost twice as much)."""
 
     journal: Checkpoint
@@ -210,8 +206,7 @@ class Mark:
     randomness_calls: int
 
 
-@dataclass(slots=True)
-class Execution:
+class Execution(Struct):
     """One transaction, fire or message with all the calls it makes."""
 
     block: BlockContext

@@ -5,7 +5,7 @@ trace but its receipt (D6). What a committed one did to timers and messages is i
 `ExecutionSideEffects`.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from node.chain.accounts import Account, load_account, save_account, transfer
 from node.chain.block import Price, Receipt, ReceiptKind

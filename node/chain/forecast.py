@@ -7,8 +7,10 @@ is said to be of now.
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import takewhile
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.block import Price
@@ -27,8 +29,7 @@ COUNTED_MAX = 20_000
 """Timers that are lined up to say the ranks of a page: some 200 ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class FireTerms:
+class FireTerms(Struct, frozen=True):
     """What one fire may use and cost in the next block (CIP-5 §6.3)."""
 
     cycles_limit: int
@@ -47,8 +48,7 @@ class FireTerms:
         return self.config.lane_timer_cycles // self.cycles_limit
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(Struct, frozen=True):
     """Timers that come to the lane first, as far as is known now."""
 
     timers: int
@@ -63,8 +63,7 @@ class Before:
     """Whether these are all: `BEFORE_MAX` are counted at the most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """When a pending timer is looked at, and how it stands (D26, D28)."""
 
     height: Height

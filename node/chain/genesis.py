@@ -6,8 +6,10 @@ chains that differ in any parameter differ in every hash.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from node.chain.accounts import Account, save_account
 from node.chain.block import Block, Header, encode_results
@@ -49,8 +51,7 @@ AMOUNT_DIGITS_MAX = 39  # of 2^128 - 1
 _Config = TypeVar("_Config", TimerConfig, BasefeeConfig, CalendarSizes)
 
 
-@dataclass(frozen=True, slots=True)
-class Genesis:
+class Genesis(Struct, frozen=True):
     """Everything that a chain's first state is made of."""
 
     name: str
@@ -65,6 +66,8 @@ class Genesis:
     def document(self) -> dict[str, object]:
         """The whole document, defaults written out; `parse_genesis` reads it back."""
         params = asdict(self.params)
+        for config in ("calendar", "timer_config", "basefee_config"):
+            params[config] = asdict(params[config])
         params["proposer"] = self.params.proposer.hex()
         params["system_deployers"] = [a.hex() for a in self.params.system_deployers]
         params["auction_tie_break"] = self.params.auction_tie_break.value
@@ -227,7 +230,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
 
 # --- reading a document --------------------------------------------------------------
 
-_FIELDS = {f.name for f in fields(ChainParams)} | {
+_FIELDS = set(ChainParams.__struct_fields__) | {
     "name",
     "accounts",
     "balances",
@@ -305,7 +308,7 @@ def _check_params(params: ChainParams) -> None:
 
 def _config(document: Mapping[str, object], name: str, defaults: _Config) -> _Config:
     given = _mapping(document.get(name, {}), name)
-    known = {f.name for f in fields(defaults)}
+    known = defaults.__struct_fields__
     changes: dict[str, object] = {}
     for key, value in given.items():
         if key not in known:
@@ -315,7 +318,7 @@ def _config(document: Mapping[str, object], name: str, defaults: _Config) -> _Co
             changes[key] = tuple(_int(v, f"{name}.{key}", 0, U64_MAX) for v in items)
         else:
             changes[key] = _int(value, f"{name}.{key}", 0, U64_MAX)
-    return replace(defaults, **changes)  # type: ignore[arg-type]
+    return replace(defaults, **changes)
 
 
 def _accounts(value: object) -> tuple[int, Amount]:

@@ -5,8 +5,10 @@ Configurations are absent until governance sets them: the genesis values then ap
 (CIP-5 §6.4).
 """
 
-from dataclasses import astuple, dataclass
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
 from node.chain.reading import Reader
@@ -22,8 +24,7 @@ GLOBALS_REMEMBERED_MAX = 16
 """Records whose globals are remembered, the latest: all ask for those of the head."""
 
 
-@dataclass(frozen=True, slots=True)
-class Globals:
+class Globals(Struct, frozen=True):
     """What every block changes; prices are those of the next block (D7)."""
 
     height: Height
@@ -64,9 +65,7 @@ def _decode_globals(record: bytes) -> Globals:
 
 def save_globals(journal: Journal, globals_: Globals) -> None:
     """Write the globals, once a block."""
-    # Not `astuple`, which copies each field deeply, once a block.
-    values = [getattr(globals_, name) for name in Globals.__slots__]
-    journal.put(keys.GLOBALS, codec.encode(values))
+    journal.put(keys.GLOBALS, codec.encode(list(astuple(globals_))))
 
 
 def load_timer_config(reader: Reader, params: ChainParams) -> TimerConfig:
@@ -114,8 +113,7 @@ def load_rules(reader: Reader, height: int) -> str:
     return rules
 
 
-@dataclass(frozen=True, slots=True)
-class Governed:
+class Governed(Struct, frozen=True):
     """What governance decided, read once a block at most (D3)."""
 
     activations: tuple[tuple[Height, str], ...]

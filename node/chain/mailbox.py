@@ -7,7 +7,8 @@ sending; what it does not use goes back to the payer, without a second balance c
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from node.chain.accounts import credit
 from node.chain.block import Price, ReceiptKind
@@ -31,8 +32,7 @@ DEFAULT_MESSAGE_HANDLERS = ("main", "handle_message")
 """Of a message that names none (host-api.md: the two-argument form)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingMessage:
+class PendingMessage(Struct, frozen=True):
     """A message that waits for its block."""
 
     kind: ReceiptKind

@@ -5,8 +5,9 @@ fire, a deferred message and a `call_actor` inside any of them. What compiles an
 executes is imported by the first of them.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 import pvm
 from node.chain.accounts import Account, load_account, load_code
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from pvm import ActorCode
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What is called, by whom, with what."""
 
     actor: Address

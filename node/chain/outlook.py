@@ -9,7 +9,8 @@ it says how far it came. The state it starts from does not change.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from node.chain.accounts import load_account
 from node.chain.advance import stop_height
@@ -34,8 +35,7 @@ ENTRIES_MAX = 1_000
 """Fires, removals and payers that are told one by one; the others are counted."""
 
 
-@dataclass(slots=True)
-class PayerOutlook:
+class PayerOutlook(Struct):
     """What an account pays for fires, and when it can no longer."""
 
     fires: int = 0
@@ -44,31 +44,28 @@ class PayerOutlook:
     """The first height at which a timer is removed since it cannot pay."""
 
 
-@dataclass(frozen=True, slots=True)
-class FutureFire:
+class FutureFire(Struct, frozen=True):
     """A fire, and what would come of it."""
 
     height: Height
     receipt: Receipt
 
 
-@dataclass(frozen=True, slots=True)
-class FutureRemoval:
+class FutureRemoval(Struct, frozen=True):
     """A timer that would expire, or be removed for want of funds."""
 
     height: Height
     decision: TimerDecision
 
 
-@dataclass(slots=True)
-class Outlook:
+class Outlook(Struct):
     """What the next blocks would bring, as far as it was looked at."""
 
     start: Header
     """The head that they follow."""
     stop: Height
     """Where it ends unless the work is too much."""
-    state: State = field(repr=False)
+    state: State
     """After the blocks looked at; of the dry run alone."""
     passage: Passage = field(default_factory=Passage)
     fires: list[FutureFire] = field(default_factory=list)

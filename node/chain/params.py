@@ -4,8 +4,10 @@ Constants are the same on every chain. `ChainParams` is what a genesis may choos
 `TimerConfig` and `BasefeeConfig` start from it and are governed afterwards (D25).
 """
 
-from dataclasses import dataclass, field, fields
 from enum import Enum
+
+from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from node.primitives.types import Address
 
@@ -73,8 +75,7 @@ TIERS = ("economy", "standard", "fast", "urgent")
 """Of `priority_tier_hint`, in the order of `tier_multipliers_permille`."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimerConfig:
+class TimerConfig(Struct, frozen=True):
     """Governed timer parameters (CIP-5 §6.4, D25), in the order of the wire."""
 
     max_ttl_blocks: int = 2_592_000
@@ -92,7 +93,7 @@ class TimerConfig:
 
     def violations(self) -> list[str]:
         """The rules of D25 that this config breaks, as sentences."""
-        scalars = [getattr(self, f.name) for f in fields(self)]
+        scalars = astuple(self)
         flat = [n for v in scalars for n in (v if isinstance(v, tuple) else (v,))]
         caps = (self.max_cycles_per_fire, self.max_cycles_per_fire_auction)
         rules = {
@@ -124,8 +125,7 @@ class TimerConfig:
         return [rule for rule, holds in rules.items() if not holds]
 
 
-@dataclass(frozen=True, slots=True)
-class BasefeeConfig:
+class BasefeeConfig(Struct, frozen=True):
     """Governed fee parameters (D7), in the order of the wire."""
 
     target_cycles: int = 10_000_000
@@ -136,7 +136,7 @@ class BasefeeConfig:
 
     def violations(self) -> list[str]:
         """The rules of D7 and D25 that this config breaks, as sentences."""
-        values = [getattr(self, f.name) for f in fields(self)]
+        values = astuple(self)
         rules = {
             "every field must be above 0 and below 2^64": all(
                 0 < n <= U64_MAX for n in values
@@ -148,8 +148,7 @@ class BasefeeConfig:
         return [rule for rule, holds in rules.items() if not holds]
 
 
-@dataclass(frozen=True, slots=True)
-class CalendarSizes:
+class CalendarSizes(Struct, frozen=True):
     """Sizes of the three tiers (D24); any positive ones are right."""
 
     ring_size: int = 256  # buckets, one per height (CIP-1 §2.1)
@@ -157,8 +156,7 @@ class CalendarSizes:
     epochs: int = 24  # buckets of the epoch queue
 
 
-@dataclass(frozen=True, slots=True)
-class ChainParams:
+class ChainParams(Struct, frozen=True):
     """What a genesis fixes for the life of a chain; the defaults are `devnet`."""
 
     chain_id: int = 100

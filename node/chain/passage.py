@@ -5,10 +5,11 @@ import no state, so that a client can speak them too; `advance` says how far it 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from node.chain.block import ReceiptKind
 from node.chain.timers.timer import Decision
@@ -18,34 +19,29 @@ if TYPE_CHECKING:
     from node.chain.transition import BlockResult
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """So many heights, at least 1."""
 
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ToHeight:
+class ToHeight(Struct, frozen=True):
     """Up to a height above the head."""
 
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Struct, frozen=True):
     """Until at least so much virtual time has passed, in milliseconds, above 0."""
 
     milliseconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class NextTimer:
+class NextTimer(Struct, frozen=True):
     """Through the height at which the next timer is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class UntilIdle:
+class UntilIdle(Struct, frozen=True):
     """Until nothing waits that is due up to a height: the bound."""
 
     height_max: int
@@ -100,8 +96,7 @@ class AdvanceRefused(Exception):  # noqa: N818 - a refusal, named like the other
         self.numbers = numbers
 
 
-@dataclass(slots=True)
-class Passage:
+class Passage(Struct):
     """What happened while time passed, summed up header by header."""
 
     heights: list[Height] = field(default_factory=list)

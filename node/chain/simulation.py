@@ -4,8 +4,10 @@ They run on the same functions as a block does, over a journal that is thrown aw
 if alone in the next block; a read-only call sees the head.
 """
 
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from node.chain.accounts import Account, load_account, save_account
 from node.chain.block import Event, Price, Receipt, ReceiptKind
@@ -29,8 +31,7 @@ from pvm import Environment, Failure, Meter
 LIMIT_MARGIN_DIVISOR = 8  # an estimate adds an eighth to what was used
 
 
-@dataclass(frozen=True, slots=True)
-class Simulated:
+class Simulated(Struct, frozen=True):
     """What a transaction would have done as the only one of the next block."""
 
     receipt: Receipt | None
@@ -39,8 +40,7 @@ class Simulated:
     """Why it could not be included; then there is no receipt."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOnlyResult:
+class ReadOnlyResult(Struct, frozen=True):
     """What a handler answered on a read view."""
 
     value: bytes

@@ -5,7 +5,7 @@ as the host calls do, so that both paths of CIP-5 §5.4 behave alike. One that f
 a failed transaction (D6).
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from node.chain.accounts import load_account, save_account
 from node.chain.context import BlockContext, Execution

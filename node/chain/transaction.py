@@ -6,7 +6,9 @@ what does not re-encode to itself is malformed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.params import (
@@ -29,16 +31,14 @@ IMPERSONATION_PREFIX = bytes(45)
 """45 zero bytes ‖ sender20 in place of a signature (D41); no ECDSA r is zero."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(Struct, frozen=True):
     """1: move base units."""
 
     to: Address
     amount: Amount
 
 
-@dataclass(frozen=True, slots=True)
-class DeployActor:
+class DeployActor(Struct, frozen=True):
     """51: create an actor and run its `deploy` or `init`."""
 
     salt: bytes
@@ -47,8 +47,7 @@ class DeployActor:
     value: Amount
 
 
-@dataclass(frozen=True, slots=True)
-class ExecuteActor:
+class ExecuteActor(Struct, frozen=True):
     """230: call a handler of an actor."""
 
     actor: Address
@@ -57,53 +56,46 @@ class ExecuteActor:
     value: Amount
 
 
-@dataclass(frozen=True, slots=True)
-class CancelTimer:
+class CancelTimer(Struct, frozen=True):
     """48: emergency cancel by a system deployer (CIP-5 §5.4)."""
 
     timer_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ExtendTimer:
+class ExtendTimer(Struct, frozen=True):
     """50: emergency TTL extension by a system deployer (CIP-5 §5.4)."""
 
     timer_id: bytes
     new_expires_at: Height
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateTimerConfig:
+class UpdateTimerConfig(Struct, frozen=True):
     """49: replace the whole TimerConfig (CIP-5 §6.4, D25)."""
 
     config: TimerConfig
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateBasefeeConfig:
+class UpdateBasefeeConfig(Struct, frozen=True):
     """44: replace the whole BasefeeConfig (D25)."""
 
     config: BasefeeConfig
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleActivation:
+class ScheduleActivation(Struct, frozen=True):
     """240: put other rules in force from a height on (D1)."""
 
     height: Height
     rules: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fund:
+class Fund(Struct, frozen=True):
     """241, dev: mint to an account (D41)."""
 
     to: Address
     amount: Amount
 
 
-@dataclass(frozen=True, slots=True)
-class SetBalance:
+class SetBalance(Struct, frozen=True):
     """242, dev: mint or take what is missing to a balance (D41)."""
 
     address: Address
@@ -121,8 +113,7 @@ DevInstruction = Fund | SetBalance
 Instruction = Transfer | DeployActor | ExecuteActor | SystemInstruction | DevInstruction
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """What is signed; limits in units, fees in base units a unit."""
 
     chain_id: int
@@ -152,8 +143,7 @@ class Body:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(Struct, frozen=True):
     """A decoded transaction with its sender recovered."""
 
     body: Body
@@ -213,8 +203,7 @@ def instruction_fields(instruction: Instruction) -> list[codec.Value]:
             list(v) if isinstance(v, tuple) else v for v in astuple(instruction.config)
         ]
         return [number, config]
-    # Not `astuple`, which copies each field deeply.
-    return [number, *[getattr(instruction, n) for n in instruction.__slots__]]
+    return [number, *astuple(instruction)]
 
 
 def signing_hash(body: bytes) -> Hash32:
@@ -365,7 +354,7 @@ def _text(value: object, name: str) -> str:
 
 
 def _timer_config(value: object, name: str) -> TimerConfig:
-    width = len(TimerConfig.__slots__)
+    width = len(TimerConfig.__struct_fields__)
     if type(value) is not list or len(value) != width:
         raise _malformed(f"{name} is an array of {width} fields")
     multipliers = value[8]
@@ -377,7 +366,7 @@ def _timer_config(value: object, name: str) -> TimerConfig:
 
 
 def _basefee_config(value: object, name: str) -> BasefeeConfig:
-    width = len(BasefeeConfig.__slots__)
+    width = len(BasefeeConfig.__struct_fields__)
     if type(value) is not list or len(value) != width:
         raise _malformed(f"{name} is an array of {width} fields")
     return BasefeeConfig(*[_u64(v, name) for v in value])

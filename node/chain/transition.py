@@ -18,8 +18,9 @@ While nothing can happen, a run of empty blocks is one header with a span (D36):
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from node.chain.accounts import decode_account
 from node.chain.block import (
@@ -63,8 +64,7 @@ from node.state.store import Snapshot, WriteSet
 from pvm import CodeCache, Environment
 
 
-@dataclass(slots=True)
-class Caches:
+class Caches(Struct):
     """Memory that belongs to whoever drives the chain; nothing depends on it (D24)."""
 
     code: CodeCache = field(default_factory=CodeCache)
@@ -76,8 +76,7 @@ class Caches:
     """How messages are executed; whatever it watches, it changes nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What holds in one state, so that the next block need not look.
 
     It names the state that it speaks of; in any other it is ignored.
@@ -94,8 +93,7 @@ class Known:
     """None if the block that made the state may have changed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """A chain at a head: all that the next block is a function of."""
 
     params: ChainParams
@@ -104,8 +102,7 @@ class State:
     caches: Caches = field(default_factory=Caches)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockResult:
+class BlockResult(Struct, frozen=True):
     """What applying a block asks its driver to do, in this order.
 
     `writes`, and what history adds to them, become durable as one batch BEFORE the

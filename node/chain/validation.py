@@ -227,7 +227,7 @@ def require_same_header(given: Header, computed: Header) -> None:
     Raises:
         InvalidBlock: with the first field that differs.
     """
-    for name in Header.__slots__:
+    for name in Header.__struct_fields__:
         value, wanted = getattr(given, name), getattr(computed, name)
         if value != wanted:
             raise InvalidBlock(f"{name} is {_show(value)}, computed {_show(wanted)}")

@@ -4,10 +4,10 @@ A wrong one is a usage error (exit code 2) with a sentence.
 """
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from msgspec import Struct
 
 from node.config import ConfigError, parse_amount, parse_duration_ms
 from node.primitives.crypto import dev_private_key, public_key_address
@@ -19,8 +19,7 @@ _ADDRESS_BYTES = 20
 _HASH_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
+class Sender(Struct, frozen=True):
     """Who signs; without a key the node is asked to take his name (D41)."""
 
     address: Address

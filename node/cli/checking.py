@@ -5,11 +5,11 @@ that an editor can follow it; exit codes are 0 accepted, 1 refused, 2 usage.
 """
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TypeAlias
 
 import click
+from msgspec import to_builtins
 
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
@@ -41,14 +41,16 @@ def check(file: Path, *, is_json: bool) -> None:
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
     if is_json:
-        output.line(json.dumps({"file": str(file), "accepted": True, **asdict(report)}))
+        output.line(
+            json.dumps({"file": str(file), "accepted": True, **to_builtins(report)})
+        )
     else:
         _tell(output, file, report)
 
 
 def _tell_refused(output: Output, file: Path, error: CompileError) -> None:
     if output.is_json:
-        refusals = [asdict(refusal) for refusal in error.refusals]
+        refusals = to_builtins(error.refusals)
         answer: _Json = {"file": str(file), "accepted": False, "refusals": refusals}
         output.line(json.dumps(answer))
         return

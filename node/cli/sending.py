@@ -5,11 +5,11 @@ signed here, and the key goes nowhere.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 
 import click
+from msgspec import Struct
 
 from node.cli import arguments
 from node.cli.arguments import Sender
@@ -29,8 +29,7 @@ Parameters = ParamSpec("Parameters")
 _SALT_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
+class Sending(Struct, frozen=True):
     """Who sends, and how."""
 
     sender: Sender

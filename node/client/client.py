@@ -15,13 +15,13 @@ gets `OutcomeUnknown` with its id.
 import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec.structs import replace
 from typing_extensions import override
 
 from node.chain.block import Header, Receipt

@@ -2,8 +2,9 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from node.chain.errors import InvalidTransaction
 from node.chain.transaction import Instruction, decode_body
@@ -51,8 +52,7 @@ def quote_request(
     return request
 
 
-@dataclass(frozen=True, slots=True)
-class TimerQuery:
+class TimerQuery(Struct, frozen=True):
     """Which timers a list wants; empty fields admit all."""
 
     actor: bytes = b""
@@ -74,8 +74,7 @@ class TimerQuery:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilter:
+class EventFilter(Struct, frozen=True):
     """Which events a stream wants; empty fields admit all."""
 
     emitters: tuple[bytes, ...] = ()
@@ -97,8 +96,7 @@ class EventFilter:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TimerFilter:
+class TimerFilter(Struct, frozen=True):
     """Changes of which timers a stream wants; empty fields admit all."""
 
     actors: tuple[bytes, ...] = ()

@@ -8,8 +8,9 @@ Who trusts that hash, from wherever they have it, need not trust the node.
 Rules: no LevelDB, no engine, no gRPC call. Whatever does not follow is `BadProof`.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from node.chain.block import Header, ReceiptKind, parse_header
 from node.chain.params import U64_MAX
@@ -40,8 +41,7 @@ _TIMER_KEY_BYTES = 16
 _INDEX_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Proven:
+class Proven(Struct, frozen=True):
     """What follows from a block's hash: all records that the subject asked for."""
 
     header: Header
@@ -75,8 +75,7 @@ class Subject(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class AccountProof:
+class AccountProof(Struct, frozen=True):
     """The record of an account: [balance, nonce, counter, code hash, deployer]."""
 
     address: bytes
@@ -90,8 +89,7 @@ class AccountProof:
         return _state_leaf(header, answer, keys.account(Address(self.address)))
 
 
-@dataclass(frozen=True, slots=True)
-class StorageProof:
+class StorageProof(Struct, frozen=True):
     """One entry of an actor's state: by its name in `self.storage`, or raw key."""
 
     actor: bytes
@@ -114,8 +112,7 @@ class StorageProof:
         return _state_leaf(header, answer, key)
 
 
-@dataclass(frozen=True, slots=True)
-class TimerProof:
+class TimerProof(Struct, frozen=True):
     """The record of a pending timer, which begins with its id."""
 
     timer_id: bytes
@@ -132,8 +129,7 @@ class TimerProof:
         return _calendar_leaves(header, answer, key, key + b"\0")
 
 
-@dataclass(frozen=True, slots=True)
-class DueProof:
+class DueProof(Struct, frozen=True):
     """All timers due at these heights, both inclusive: none means nothing is due."""
 
     first_height: int
@@ -152,8 +148,7 @@ class DueProof:
         return _calendar_leaves(header, answer, keys.height8(self.first_height), high)
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptProof:
+class ReceiptProof(Struct, frozen=True):
     """A receipt, by its place: the bytes under the receipts root of its block."""
 
     height: int
@@ -173,8 +168,7 @@ class ReceiptProof:
         return verify(root, answer.proof, key, key + b"\0", _INDEX_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionProof:
+class TransactionProof(Struct, frozen=True):
     """The receipt of a committed transaction, which says its id."""
 
     transaction_id: bytes

@@ -7,12 +7,12 @@ argument and says what is wanted.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+from msgspec import Struct, field
 from typing_extensions import override
 
 from node.chain.block import Event, Header, Receipt, ReceiptKind
@@ -51,13 +51,12 @@ ID_BYTES_MAX = 64
 """Longer than any id of a timer or a transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class DevAccount:
+class DevAccount(Struct, frozen=True):
     """A deterministic account with funds from genesis (D42). Not a secret."""
 
     index: int
     address: Address
-    private_key: bytes = field(repr=False)
+    private_key: bytes
 
     @override
     def __repr__(self) -> str:
@@ -102,8 +101,7 @@ class BlockContent(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Mined:
+class Mined(Struct, frozen=True):
     """A block as a node tells it."""
 
     header: Header
@@ -111,8 +109,7 @@ class Mined:
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """Who sends a transaction, and what it may use; None is filled in."""
 
     sender: Sender

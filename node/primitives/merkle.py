@@ -21,8 +21,9 @@ touched once, and what came and went within the block costs nothing.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from node.primitives.pages import (
     BITS_PER_NIBBLE,
@@ -84,8 +85,7 @@ _Row = TypeVar("_Row", bound=Change)
 _OPAQUE = bytes([OPAQUE_TAG])
 
 
-@dataclass(frozen=True, slots=True)
-class TreeUpdate:
+class TreeUpdate(Struct, frozen=True):
     """What a batch of changes made of a tree."""
 
     root: Hash32

@@ -1,9 +1,11 @@
 """Blocks and transactions: what happened, at every height."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from node.chain.block import Block, Event, Header, Receipt
 from node.chain.fees import idle_basefee, idle_lane_basefee
@@ -31,16 +33,14 @@ _RESULT_COST = 1 << 10
 """Bytes of a page that a receipt or event counts as: decoding is what it costs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A run of empty blocks: one header for the heights `first` to `last` (D36)."""
 
     first: Height
     last: Height
 
 
-@dataclass(frozen=True, slots=True)
-class BlockView:
+class BlockView(Struct, frozen=True):
     """A block with its hash and what came of it.
 
     Of a height inside a run it is the empty block that would stand there: its own
@@ -200,8 +200,7 @@ def _listed(state: State, height: int, *, is_header_wanted_only: bool) -> BlockV
     return block_at(state, header.height)
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(Struct, frozen=True):
     """A transaction is in a block, which is durable and visible."""
 
     transaction: Transaction

@@ -1,8 +1,9 @@
 """The chain as a whole, accounts and actors, read at the head."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from node.chain.accounts import Account, decode_account, load_account, load_code
 from node.chain.block import Header
@@ -29,8 +30,7 @@ SUPPLY_RECORDS_MAX = 100_000
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class ChainStatus:
+class ChainStatus(Struct, frozen=True):
     """The head, and what the next block starts from."""
 
     head: Header
@@ -55,8 +55,7 @@ def chain_status(state: State) -> ChainStatus:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NextFees:
+class NextFees(Struct, frozen=True):
     """The parts of what a unit costs in the next block (D7, D29)."""
 
     rules: str
@@ -89,8 +88,7 @@ def governed(state: State) -> Governed:
     return load_governed(state.snapshot, state.params)
 
 
-@dataclass(frozen=True, slots=True)
-class Supply:
+class Supply(Struct, frozen=True):
     """minted = balances + burned + held (D10); all in base units."""
 
     globals: Globals
@@ -145,8 +143,7 @@ def account(state: State, address: Address) -> Account:
     return load_account(state.snapshot, address)
 
 
-@dataclass(frozen=True, slots=True)
-class ActorView:
+class ActorView(Struct, frozen=True):
     """An account that is an actor, with its code and what waits for it."""
 
     address: Address

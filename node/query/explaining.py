@@ -7,8 +7,9 @@ lie in the traces of blocks alone, and are looked for from the latest on back.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import count
+
+from msgspec import Struct
 
 from node.chain.block import Receipt
 from node.chain.forecast import Forecast, Lineups, forecast
@@ -36,8 +37,7 @@ PUT_OFF_BYTES_MAX = 8 << 20
 """Of traces read for that: of the longest, some four blocks'."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One decision about a timer, where, and the execution that belongs to it."""
 
     height: Height
@@ -46,8 +46,7 @@ class Step:
     """Of the fire, or of the execution that scheduled or cancelled it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimerExplanation:
+class TimerExplanation(Struct, frozen=True):
     """A timer's life so far, and what awaits it."""
 
     timer_id: TimerId
@@ -150,8 +149,7 @@ def _with_receipt(state: State, height: Height, decision: TimerDecision) -> Step
     return Step(height, decision, receipt)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockExplanation:
+class BlockExplanation(Struct, frozen=True):
     """What a block decided about timers."""
 
     height: Height
@@ -210,8 +208,7 @@ def _considered(decision: TimerDecision) -> tuple[int, int, int]:
     return (1, numbers["rank"], 0) if "rank" in numbers else (0, *place)
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Struct, frozen=True):
     """How a block's timer lane was filled under `auction`."""
 
     basefee_lane: int

@@ -4,8 +4,9 @@ A page ends when it has the entries asked for, when enough was read for it, or w
 entries are large: so no list costs more than some milliseconds of the event loop.
 """
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 PAGE_BYTES_MAX = 1 << 20
 """A page ends when its entries reach this: far below the message limit of clients."""
@@ -16,8 +17,7 @@ EXAMINED_MAX = 1_000
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
+class Page(Struct, Generic[Item], frozen=True):
     """Some entries of a list, and where it goes on."""
 
     items: tuple[Item, ...]

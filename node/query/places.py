@@ -7,7 +7,8 @@ affected, so that is what would have happened.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from node.chain.block import Header
 from node.chain.fees import idle_lane_basefee
@@ -23,8 +24,7 @@ PAST_BLOCKS_MAX = 100
 """Of the last ones; put-offs in them are passed over."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastBlock:
+class PastBlock(Struct, frozen=True):
     """A height under `auction`, and its fires in the order of their turns."""
 
     height: Height
@@ -32,8 +32,7 @@ class PastBlock:
     fires: tuple[TimerDecision, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PastPlace:
+class PastPlace(Struct, frozen=True):
     """What a turn in a past block would have cost a cycle."""
 
     height: Height
@@ -51,8 +50,7 @@ class PastPlace:
         return Amount(self.basefee_lane + self.priority)
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
+class Offered(Struct, frozen=True):
     """A timer that might have been there: its limit, its weight, what it states."""
 
     cycles_limit: int

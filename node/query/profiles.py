@@ -7,8 +7,10 @@ of the empty stack.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from node.chain.accounts import load_account, load_code
 from node.chain.block import Receipt, ReceiptKind
@@ -36,8 +38,7 @@ ENTRY: Stack = ()
 """What is paid before an actor runs: intrinsic cost, or a fire's or message's entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profiled:
+class Profiled(Struct, frozen=True):
     """One execution, and what its receipt adds up from."""
 
     height: Height
@@ -45,8 +46,7 @@ class Profiled:
     costs: Mapping[Stack, Cost]
 
 
-@dataclass(slots=True)
-class Profile:
+class Profile(Struct):
     """What executions cost, in the order in which they ran."""
 
     executions: list[Profiled] = field(default_factory=list)

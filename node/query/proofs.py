@@ -9,7 +9,8 @@ more is refused when that is found out, not after it was read.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from node.chain.block import Header
 from node.chain.timers.calendar import due_bounds, load_timer
@@ -45,8 +46,7 @@ PROOF_BYTES_MAX = 8_192
 _INDEX_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """All records in a range of keys, and the proof that there are no others."""
 
     header: Header

@@ -5,8 +5,10 @@ schedule call alone can judge (consent of a payer, D13).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.forecast import FireTerms, fire_terms, pending_cost, weight_of
@@ -39,8 +41,7 @@ class InvalidQuote(Exception):  # noqa: N818 - a refusal, named like the others
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A timer that might be scheduled in the next block."""
 
     actor: Address
@@ -57,8 +58,7 @@ class Wanted:
     """How many of the last blocks are told of, `PAST_BLOCKS_DEFAULT` if not stated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """What it would cost, and how far the payer's balance goes."""
 
     schedule_cycles: int

@@ -1,7 +1,8 @@
 """Timers: live ones from the calendar, ended ones from the history."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from node.chain.block import Receipt
 from node.chain.forecast import Lineups
@@ -20,8 +21,7 @@ from node.state import keys
 from node.state.store import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class LiveTimer:
+class LiveTimer(Struct, frozen=True):
     """A timer that waits, and where the calendar shows it (D24)."""
 
     timer: Timer
@@ -32,8 +32,7 @@ class LiveTimer:
     """Under `auction`: its effective priority and rank, as things stand."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndedTimer:
+class EndedTimer(Struct, frozen=True):
     """A timer that is gone (CIP-5 §5.4)."""
 
     height: Height
@@ -81,8 +80,7 @@ def _receipt_of(
     return receipt_at(state.snapshot, height, decision.receipt_index)
 
 
-@dataclass(frozen=True, slots=True)
-class TimerFilter:
+class TimerFilter(Struct, frozen=True):
     """Which timers a list wants; None admits all."""
 
     actor: Address | None = None

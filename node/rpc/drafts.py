@@ -4,7 +4,8 @@ Everything is taken from one state, on the worker thread, so that nonce, basefee
 limits belong together.
 """
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.params import U128_MAX
@@ -23,8 +24,7 @@ MAX_FEE_FACTOR = 2
 """A default max fee over the next basefee: holds for some six full blocks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """A whole body, and the head for which its limits were found."""
 
     body: Body

@@ -6,12 +6,12 @@ none of them: it is a receipt. `table` is what the documentation prints.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
+from msgspec import Struct
 
 from node.chain.bundle_errors import ADVICE, BundleFault, BundleRefused
 from node.chain.errors import InvalidTransaction, TransactionFault
@@ -65,8 +65,7 @@ class InvalidPageToken(Exception):  # noqa: N818 - a refusal, named like the oth
     """A page token is not one that this list gave for this question."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """How one kind of refusal is told."""
 
     code: grpc.StatusCode
@@ -227,8 +226,7 @@ _OTHERS: dict[str, _Row] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A refusal as it goes over the wire."""
 
     code: grpc.StatusCode

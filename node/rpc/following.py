@@ -16,7 +16,8 @@ lies between, and no buffer grows while a long history is read. Rules:
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from node.primitives.types import Hash32, Height
 from node.query import BlockView, find_block, is_in_chain, next_height
@@ -25,8 +26,7 @@ from node.runtime.types import Backend, NodeStopping, RewindNotice
 __all__ = ["Place", "Start", "Step", "follow"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A block after which a stream goes on."""
 
     height: Height
@@ -37,8 +37,7 @@ Step = BlockView | Place
 """The next block, or the place to which the chain was rewound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """Where a reader begins."""
 
     after: Place | None = None

@@ -7,10 +7,10 @@ their buffers, not by time. What is counted is the method's name and how it ende
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias, cast
 
 import grpc
+from msgspec import Struct, field
 from typing_extensions import override
 
 from node.rpc.access import Unauthenticated, authorization, is_authorized
@@ -26,8 +26,7 @@ _Unary = Callable[[object, Context[object, object]], Awaitable[object]]
 _Stream = Callable[[object, Context[object, object]], AsyncIterator[object]]
 
 
-@dataclass(frozen=True, slots=True)
-class CallWatch:
+class CallWatch(Struct, frozen=True):
     """Where calls are counted, and by which clock."""
 
     figures: Figures = field(default_factory=Figures)

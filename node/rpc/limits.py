@@ -3,13 +3,12 @@
 Rules: this module imports nothing, so that a config costs no gRPC.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 __all__ = ["RpcLimits"]
 
 
-@dataclass(frozen=True, slots=True)
-class RpcLimits:
+class RpcLimits(Struct, frozen=True):
     """What bounds the server; sizes in bytes, times in milliseconds."""
 
     request_bytes_max: int = 2 << 20

@@ -5,9 +5,10 @@ message passes these two.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from node import query
 from node.chain.params import (
@@ -207,8 +208,7 @@ def read_timer_id(data: bytes, field: str) -> bytes:
     return data
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A body that the node is to complete; None is what it fills in."""
 
     sender: Address

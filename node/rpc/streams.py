@@ -11,10 +11,11 @@ is refused with the block to resume after; the node never waits for it.
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from typing_extensions import override
 
 from node.chain.block import Event
@@ -150,8 +151,7 @@ def _resume(
     return replace(start, after=parent), index
 
 
-@dataclass(frozen=True, slots=True)
-class _WantedEvents:
+class _WantedEvents(Struct, frozen=True):
     """Which events a caller wants; empty sets admit all."""
 
     emitters: frozenset[bytes]
@@ -167,8 +167,7 @@ class _WantedEvents:
         return not self.emitters or event.emitter in self.emitters
 
 
-@dataclass(frozen=True, slots=True)
-class _WantedTimers:
+class _WantedTimers(Struct, frozen=True):
     """Changes of which timers a caller wants; empty sets admit all."""
 
     actors: frozenset[bytes]

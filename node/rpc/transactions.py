@@ -1,7 +1,7 @@
 """TransactionService: from a wish to a committed receipt."""
 
-from dataclasses import dataclass, replace
-
+from msgspec import Struct
+from msgspec.structs import replace
 from typing_extensions import override
 
 from node.chain.errors import InvalidTransaction, TransactionFault
@@ -216,8 +216,7 @@ class Transactions(TransactionServiceServicer):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Simulation:
+class _Simulation(Struct, frozen=True):
     """What is simulated, on which state."""
 
     state: State

@@ -19,10 +19,11 @@ Rules: nothing of a bundle is believed before it was read to its end.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from msgspec import Struct
 
 from node import history
 from node.chain.block import Header, parse_header
@@ -137,8 +138,7 @@ def new_bundle(path: Path) -> AbstractContextManager[Callable[[bytes], object]]:
 # --- reading -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """A file that was read to its end, and found whole."""
 
     file: BinaryIO

@@ -3,8 +3,9 @@
 Rules: this module imports nothing of the node, so that a config costs no event loop.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 __all__ = ["FeedLimits", "HttpLimits", "MiningMode"]
 
@@ -20,8 +21,7 @@ class MiningMode(StrEnum):
     """`Mine` alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class FeedLimits:
+class FeedLimits(Struct, frozen=True):
     """What bounds a feed."""
 
     buffered_max: int = 1_024
@@ -32,8 +32,7 @@ class FeedLimits:
     """Readers at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpLimits:
+class HttpLimits(Struct, frozen=True):
     """What bounds the operators' port."""
 
     connections_max: int = 32

@@ -5,9 +5,10 @@ are too long are shown from their beginning.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from itertools import islice, zip_longest
 from typing import Final
+
+from msgspec import Struct
 
 from node.chain.accounts import decode_account
 from node.chain.block import Event, Header, Receipt
@@ -138,14 +139,12 @@ def _decode(key: bytes, one: bytes, other: bytes) -> tuple[object, object] | Non
 
 
 def _fields(name: str, one: object, other: object) -> list[str]:
-    assert is_dataclass(one)
+    assert isinstance(one, Struct)
     lines = []
-    for field in fields(one):
-        value, wanted = getattr(one, field.name), getattr(other, field.name)
+    for field in one.__struct_fields__:
+        value, wanted = getattr(one, field), getattr(other, field)
         if value != wanted:
-            lines.append(
-                f"{name}: {field.name} is {_show(value)}, computed {_show(wanted)}"
-            )
+            lines.append(f"{name}: {field} is {_show(value)}, computed {_show(wanted)}")
     return lines
 
 

@@ -12,10 +12,11 @@ last of 500 hears of a block a quarter of a second after the first.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
 
 from node.primitives.types import Hash32, Height
 from node.runtime.choices import FeedLimits
@@ -40,8 +41,7 @@ _PART_BYTES = 1_024
 """What a transaction, receipt, event or decision takes, beside the bytes it carries."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
+class _Weighed(Struct, frozen=True):
     """A notice, and about what it takes in memory."""
 
     notice: Notice

@@ -11,7 +11,8 @@ what a caller chose: so nothing here grows.
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from node.chain.block import ReceiptKind
 from node.chain.transition import BlockResult
@@ -52,8 +53,7 @@ class Histogram:
         return buckets
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseSeconds:
+class PhaseSeconds(Struct, frozen=True):
     """How long the parts of making one block took."""
 
     build: float
@@ -62,8 +62,7 @@ class PhaseSeconds:
     """Writing it, to disk if it has content, and taking the new snapshot."""
 
 
-@dataclass(slots=True)
-class Figures:
+class Figures(Struct):
     """What happened since the process began; counts unless something else is said."""
 
     blocks: Counter[str] = field(default_factory=Counter)

@@ -12,7 +12,8 @@ the chain before it is whole.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from node import history
 from node.chain.bundle_errors import BundleRefused
@@ -45,8 +46,7 @@ _STEP_HEADERS = 10
 _CONTENT = (keys.body, keys.receipts, keys.timer_trace)
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """What became of it: the chain from genesis on, and why it is no more than that."""
 
     rewound: Rewound

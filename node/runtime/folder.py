@@ -9,8 +9,9 @@ finishes. Opening takes the lock that a node takes.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from node import history
 from node.chain.block import Header
@@ -32,8 +33,7 @@ class NoChain(Exception):
     """There is nothing in the folder that a command could work on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """A chain at rest."""
 
     store: LevelStore

@@ -16,8 +16,9 @@ import json
 import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from node.runtime.choices import HttpLimits
 from node.runtime.types import CannotListen
@@ -34,8 +35,7 @@ _CLOSE_SECONDS = 0.2
 _OK, _UNAVAILABLE = 200, 503
 
 
-@dataclass(frozen=True, slots=True)
-class Probes:
+class Probes(Struct, frozen=True):
     """What the port asks of the node."""
 
     is_alive: Callable[[], bool]

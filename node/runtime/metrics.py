@@ -12,9 +12,10 @@ once in a while, and no further than `TIMERS_COUNTED_MAX`.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from node import __version__
 from node.chain.globals import load_timer_config
@@ -44,8 +45,7 @@ _Labels = tuple[str, ...]
 _Values = Iterable[tuple[_Labels, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(Struct, frozen=True):
     """A metric and its values now."""
 
     name: str

@@ -7,8 +7,9 @@ whose caller has gone is dropped.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from node.chain.bundle_errors import BundleRefused
 from node.chain.transition import BlockResult, State
@@ -23,8 +24,7 @@ _REFUSALS: Final = (BundleRefused, NodeStopping, SnapshotRefused, UnknownSnapsho
 """What an order between two blocks may end with; anything else is a defect."""
 
 
-@dataclass(slots=True)
-class MineOrder:
+class MineOrder(Struct):
     """Blocks that somebody waits for."""
 
     blocks_left: int
@@ -36,8 +36,7 @@ class MineOrder:
     """What is made at once is enough, be it one header, and no more once it holds."""
 
 
-@dataclass(slots=True)
-class StoreOrder:
+class StoreOrder(Struct):
     """Something that is done between two blocks."""
 
     action: Callable[[], Awaitable[object]]

@@ -7,8 +7,9 @@ only time passes and timers fire are made many at once, and brought to disk by o
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.timers.timer import Decision
@@ -53,8 +54,7 @@ class EngineLog(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class EngineParts:
+class EngineParts(Struct, frozen=True):
     """What an engine works with, and does not own."""
 
     store: Store
@@ -64,8 +64,7 @@ class EngineParts:
     figures: Figures = field(default_factory=Figures)
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
+class EngineSettings(Struct, frozen=True):
     """How an engine begins."""
 
     mode: MiningMode
@@ -81,8 +80,7 @@ class EngineSettings:
     """Whether it advances to the next timer by itself when nothing is pending."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What the next block, or the next headers, should be."""
 
     heights_max: int = 1
@@ -92,8 +90,7 @@ class Wanted:
     """Of a state: whether no further header is wanted; None for never."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A block that is durable, and not yet visible."""
 
     result: BlockResult

@@ -8,9 +8,10 @@ that was cancelled while it waited never runs. How many wait is bounded.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar, cast
+
+from msgspec import Struct
 
 from node.runtime.types import READS_WAITING_MAX, NodeStopping, TooManyReads
 from pvm.worker import Worker
@@ -49,8 +50,7 @@ def _resolve(
         future.set_result(cast("Result", result))
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """What is to be run, and who waits for it."""
 
     function: Callable[[], object]

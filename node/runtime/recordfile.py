@@ -16,13 +16,14 @@ refused before anybody acts on a record of it.
 
 import hashlib
 import os
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from struct import Struct
 from typing import BinaryIO, NoReturn, cast
+
+from msgspec import Struct
 
 from node.chain.block import Header, parse_header
 from node.chain.errors import InvalidGenesis
@@ -47,11 +48,11 @@ PART_BYTES = 256 << 10
 BUFFER_BYTES = 1 << 20
 """Of a file that is read or written."""
 
-_LENGTH = Struct(">I")
-_RECORD = Struct(">HI")
-_KEY_LENGTH = Struct(">H")
-_COUNT = Struct(">Q")
-_END = Struct(">HQ")
+_LENGTH = struct.Struct(">I")
+_RECORD = struct.Struct(">HI")
+_KEY_LENGTH = struct.Struct(">H")
+_COUNT = struct.Struct(">Q")
+_END = struct.Struct(">HQ")
 _DIGEST_BYTES = 32
 _MAGIC_BYTES_MAX = 64
 
@@ -67,8 +68,7 @@ class FileFault(StrEnum):
     DAMAGED = "DAMAGED"
 
 
-@dataclass(frozen=True, slots=True)
-class FileKind:
+class FileKind(Struct, frozen=True):
     """What tells one kind of such files from another."""
 
     name: str

@@ -13,8 +13,9 @@ in steps, so that whoever drives it can show progress, and stop.
 # ruff: noqa: N818 - what is found is no error of the program
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from node import history
 from node.chain.block import Block, Header
@@ -86,8 +87,7 @@ class NotReplayable(Exception):
     """The folder does not hold the blocks that would have to be executed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """What was executed again so far, and found right."""
 
     height: int

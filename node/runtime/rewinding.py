@@ -3,7 +3,7 @@
 Rules: on the worker. When a function here returns, what it did is on disk.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from node import history
 from node.chain.block import Header
@@ -21,8 +21,7 @@ from node.state.store import Store
 __all__ = ["Rewound", "reset", "revert"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rewound:
+class Rewound(Struct, frozen=True):
     """A chain that was taken back."""
 
     state: State

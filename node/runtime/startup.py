@@ -7,8 +7,9 @@ damaged chain is refused: what a node would build on it nobody else could follow
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from node import history
 from node.chain.block import Header, decode_header
@@ -56,8 +57,7 @@ class DamagedChain(Exception):  # noqa: N818 - a condition of the folder
     """The store contradicts itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A chain that may go on."""
 
     state: State

@@ -6,9 +6,10 @@ builds the trees, whose root must be the header's. `recordfile.py` has the form.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from node.chain.block import Header
 from node.chain.genesis import Genesis
@@ -57,8 +58,7 @@ _KIND: Final = FileKind(
 MAGIC: Final = _KIND.magic
 
 
-@dataclass(frozen=True, slots=True)
-class StateFile:
+class StateFile(Struct, frozen=True):
     """A file that was read to its end, and found whole."""
 
     path: Path

@@ -9,9 +9,10 @@ Rules: everything here is called on the event loop's thread. What is visible in
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+
+from msgspec import Struct
 
 from node.chain.block import Block, Event, Header, Receipt
 from node.chain.errors import InvalidTransaction
@@ -53,16 +54,14 @@ READS_WAITING_MAX = 32
 """Reads that may wait for the worker thread; one more is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     """A transaction left the pool without entering a block; nothing was charged."""
 
     transaction_id: Hash32
     reason: InvalidTransaction
 
 
-@dataclass(frozen=True, slots=True)
-class Reverted:
+class Reverted(Struct, frozen=True):
     """A transaction was in a block, or in the pool, of a chain that was rewound."""
 
     transaction_id: Hash32
@@ -71,15 +70,13 @@ class Reverted:
 TransactionOutcome = Committed | Dropped | Reverted
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """A transaction waits in the pool."""
 
     transaction: Transaction
 
 
-@dataclass(frozen=True, slots=True)
-class BlockNotice:
+class BlockNotice(Struct, frozen=True):
     """A block was committed and is visible."""
 
     block: Block
@@ -89,8 +86,7 @@ class BlockNotice:
     trace: tuple[TimerDecision, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RewindNotice:
+class RewindNotice(Struct, frozen=True):
     """The chain was rewound: it goes on after this block."""
 
     header: Header
@@ -100,8 +96,7 @@ class RewindNotice:
 Notice = BlockNotice | RewindNotice
 
 
-@dataclass(frozen=True, slots=True)
-class NodeStatus:
+class NodeStatus(Struct, frozen=True):
     """What the node is doing, beside the state of its chain."""
 
     chain_name: str

@@ -12,8 +12,9 @@ of messages that wait, of which there are few (D14), and of actors that fired of
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import error as StructError  # noqa: N812 - a class, named like one
+
+from msgspec import Struct
 
 from node import history
 from node.chain.accounts import decode_account
@@ -37,8 +38,7 @@ from node.state.undo import decode_record
 __all__ = ["Verified", "verify"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """What was looked at, and found right."""
 
     blocks: int

@@ -16,7 +16,8 @@ nothing that an outcome or a root shows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from node.primitives.crypto import blake2b256
 from node.primitives.merkle import (
@@ -56,8 +57,7 @@ _PARTS = 256
 """Into which `compare` divides a tree: one of ten million leaves has 40,000."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeFamily:
+class TreeFamily(Struct, frozen=True):
     """Which records a tree commits to, and where its pages lie."""
 
     record_prefix: bytes

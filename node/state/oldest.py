@@ -4,7 +4,7 @@ All of it, unless old blocks were pruned or the store was made of a state file. 
 small record says so; it only ever rises.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from node.primitives.types import Height
 from node.state import keys
@@ -15,8 +15,7 @@ __all__ = ["Oldest", "load_oldest"]
 _GENESIS = Height(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Oldest:
+class Oldest(Struct, frozen=True):
     """How far back the history reaches; genesis' header is there, too."""
 
     header: Height = _GENESIS

@@ -13,9 +13,10 @@ Rules: pure; a refusal is typed and changes nothing.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import cast
+
+from msgspec import Struct
 
 from node.primitives import codec
 from node.primitives.types import Hash32, Height
@@ -74,8 +75,7 @@ class UnknownSnapshot(Exception):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
-class NamedSnapshot:
+class NamedSnapshot(Struct, frozen=True):
     """A height to return to."""
 
     name: str

@@ -5,8 +5,9 @@ satisfies the first, a LevelDB batch carries out the second.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 
 class Snapshot(Protocol):
@@ -21,8 +22,7 @@ class Snapshot(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class WriteSet:
+class WriteSet(Struct, frozen=True):
     """Changes to apply as one: a value to put, or None to delete."""
 
     changes: Mapping[bytes, bytes | None] = field(default_factory=dict)

@@ -19,10 +19,12 @@ back the store holds what it held at that height, but for records that were drop
 meanwhile. Pure: what is to be written leaves as a `WriteSet`.
 """
 
+import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import islice
-from struct import Struct, pack, unpack_from
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from node.state import keys
 from node.state.store import Snapshot, WriteSet
@@ -49,11 +51,10 @@ RECORDS_DROPPED_MAX = 4
 """Records that one block drops. More than one, so that what a deleted snapshot held
 is dropped in a third of the blocks in which it came together."""
 
-_HEAD = Struct(">QQI")
+_HEAD = struct.Struct(">QQI")
 
 
-@dataclass(frozen=True, slots=True)
-class UndoRecord:
+class UndoRecord(Struct, frozen=True):
     """What takes one block back."""
 
     previous: int
@@ -63,8 +64,7 @@ class UndoRecord:
     changes: Mapping[bytes, bytes | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
+class Trail(Struct, frozen=True):
     """Which records a store keeps."""
 
     oldest: int
@@ -73,8 +73,7 @@ class Trail:
     """Height of the oldest named snapshot: what came after it is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepBack:
+class StepBack(Struct, frozen=True):
     """A batch that takes blocks back, and where it leads."""
 
     height: int
@@ -85,11 +84,12 @@ def encode_record(record: UndoRecord) -> bytes:
     """The bytes of a record."""
     names, values = record.changes.keys(), record.changes.values()
     count = len(names)
+    sizes = (0 if value is None else len(value) + 1 for value in values)
     return b"".join(
         [
             _HEAD.pack(record.previous, record.oldest, count),
-            pack(f">{count}H", *map(len, names)),
-            pack(f">{count}I", *(0 if v is None else len(v) + 1 for v in values)),
+            struct.pack(f">{count}H", *map(len, names)),
+            struct.pack(f">{count}I", *sizes),
             *names,
             *filter(None, values),
         ]
@@ -99,8 +99,8 @@ def encode_record(record: UndoRecord) -> bytes:
 def decode_record(data: bytes) -> UndoRecord:
     """The record that `encode_record` wrote; trusts its bytes."""
     previous, oldest, count = _HEAD.unpack_from(data)
-    name_lengths = unpack_from(f">{count}H", data, _HEAD.size)
-    value_lengths = unpack_from(f">{count}I", data, _HEAD.size + 2 * count)
+    name_lengths = struct.unpack_from(f">{count}H", data, _HEAD.size)
+    value_lengths = struct.unpack_from(f">{count}I", data, _HEAD.size + 2 * count)
     at = _HEAD.size + 6 * count
     names = []
     for length in name_lengths:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 FEE_HEADROOM = 16
 """Default maximum fee, in basefees: tests need not think of prices."""
-_BODY_NUMBERS = tuple(name for name in Body.__slots__ if name != "instruction")
+_BODY_NUMBERS = tuple(name for name in Body.__struct_fields__ if name != "instruction")
 
 
 @checked(CHAIN_CHECKS, DevnetKeeper.require_open)

@@ -25,8 +25,6 @@ __all__ = ["Profile", "RunProfile"]
 class Profile(Costs):
     """What executions cost, by line of the actors' sources; prints as a report."""
 
-    __slots__ = ()
-
     @override
     def __str__(self) -> str:
         return tell_profile(self)

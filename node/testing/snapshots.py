@@ -9,10 +9,10 @@ beside it.
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from msgspec import Struct
 from typing_extensions import override
 
 from node.chain.block import Header
@@ -23,8 +23,7 @@ from node.testing.failures import DevnetClosed, SnapshotGone
 __all__ = ["ChainSnapshot", "Mark", "undo_since"]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Where a list of results ended, and what its driver knew then."""
 
     last: BlockResult

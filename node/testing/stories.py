@@ -4,8 +4,8 @@ A `Devnet` keeps every result, so nothing has to be looked for, and nothing is l
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 
+from msgspec.structs import astuple
 from typing_extensions import override
 
 from node.chain.outlook import Outlook, begin_outlook, look_further
@@ -36,20 +36,16 @@ __all__ = [
 ]
 
 
-class TimerStory(TimerExplanation):
+class TimerStory(TimerExplanation, frozen=True):
     """A timer's life so far, and what awaits it; prints as sentences."""
-
-    __slots__ = ()
 
     @override
     def __repr__(self) -> str:
         return tell_timer(self)
 
 
-class BlockStory(BlockExplanation):
+class BlockStory(BlockExplanation, frozen=True):
     """What a block decided about timers; prints as sentences."""
-
-    __slots__ = ()
 
     @override
     def __repr__(self) -> str:
@@ -59,17 +55,13 @@ class BlockStory(BlockExplanation):
 class OutlookStory(Outlook):
     """What the next blocks would bring; prints as sentences."""
 
-    __slots__ = ()
-
     @override
     def __repr__(self) -> str:
         return tell_outlook(self)
 
 
-class QuoteStory(Quote):
+class QuoteStory(Quote, frozen=True):
     """What a timer would cost; prints as sentences."""
-
-    __slots__ = ()
 
     @override
     def __repr__(self) -> str:
@@ -90,7 +82,7 @@ def quote_story(
         lambda height: result_at(height).trace,
     )
     told = quote_timer(state, wanted, blocks)
-    return QuoteStory(*(getattr(told, field.name) for field in fields(told)))
+    return QuoteStory(*astuple(told))
 
 
 def timer_story(
@@ -116,13 +108,13 @@ def timer_story(
     if not steps:
         raise NotFound(Missing.TIMER, timer_id)
     told = explain(state, steps)
-    return TimerStory(*(getattr(told, field.name) for field in fields(told)))
+    return TimerStory(*astuple(told))
 
 
 def block_story(height: int, result: BlockResult) -> BlockStory:
     """The story of a height; within a run nothing was decided."""
     told = explain_trace(Height(height), result.trace)
-    return BlockStory(*(getattr(told, field.name) for field in fields(told)))
+    return BlockStory(*astuple(told))
 
 
 def outlook_story(

@@ -12,8 +12,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from benches.atscale_state import proof_rows, snapshot_rows
 from benches.filling import (
@@ -72,22 +73,19 @@ PUT_OFF_US_MAX = 5
 _FAR = 10**9
 
 
-@dataclass
 class Chain:
     """A chain in a folder, driven as a node drives it."""
 
-    folder: Path
-    store: LevelStore
-    state: State
-    worker: Worker
-    blocks: ChainStore = field(init=False)
-    nonce: int = field(init=False)
-    """Of the one who schedules, and so the number of the next actor without timers."""
-
-    def __post_init__(self) -> None:
-        """Find out whose turn it is."""
-        self.blocks = ChainStore(self.store)
-        self.nonce = query.account(self.state, Wallet.dev(0).address).nonce
+    def __init__(
+        self, folder: Path, store: LevelStore, state: State, worker: Worker
+    ) -> None:
+        self.folder = folder
+        self.store = store
+        self.state = state
+        self.worker = worker
+        self.blocks = ChainStore(store)
+        self.nonce = query.account(state, Wallet.dev(0).address).nonce
+        """Of the one who schedules: the number of the next actor without timers."""
 
     def step(self, *transactions: Transaction, heights: int = 1) -> BlockResult:
         """The next header, committed."""
@@ -190,8 +188,7 @@ def load_count(chain: Chain) -> int:
 # --- schedule ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Scheduled:
+class _Scheduled(Struct, frozen=True):
     """What one timer cost in a batch, in microseconds."""
 
     whole: float

@@ -8,15 +8,17 @@ compaction waits for it.
 """
 
 import mmap
+import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from struct import Struct
 from typing import BinaryIO, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from node.chain.accounts import Account, save_account
 from node.chain.block import Header
@@ -64,15 +66,14 @@ _TOLD = 500_000
 _PARTS = 256
 _ID_BYTES = 32
 _PLACE_BYTES = keys.HEIGHT_BYTES + keys.SEQUENCE_BYTES
-_SPOOLED = Struct(">HI")
+_SPOOLED = struct.Struct(">HI")
 """Lengths of a page's name and of the page, before both."""
 
 Tell = Callable[[str], None]
 Pair = tuple[bytes, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """So many timers, spread evenly over these heights, both inclusive."""
 
     count: int

@@ -4,8 +4,9 @@ import gc
 import json
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from benches.report import Row, Section, interleave, median, median_ratio
 from node.chain.transaction import ExecuteActor

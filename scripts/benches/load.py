@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 
 import grpc
 import psutil
 import uvloop
+from msgspec import Struct
 
 from benches.longchain import folder_bytes
 from benches.nodes import ROOT, Running, running_node
@@ -74,8 +74,7 @@ def percentile(values: Sequence[float], percent: int) -> float:
     return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
-@dataclass(slots=True)
-class Caller:
+class Caller(Struct):
     """An account that uses one actor."""
 
     wallet: Wallet
@@ -246,8 +245,7 @@ async def _ask(address: str) -> list[float]:
 # --- soak ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """A node at some moment of a soak."""
 
     seconds: float

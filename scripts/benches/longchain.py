@@ -12,11 +12,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
 import uvloop
+from msgspec import Struct, field
 
 from benches.nodes import Running, running_node
 from benches.report import Row, Section, interleave, median, median_ratio
@@ -52,8 +52,7 @@ ANONYMOUS_MIB_MAX = 200
 _FLAGS = ("--accounts", str(SENDERS))
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """A folder at some moment."""
 
     height: int
@@ -73,8 +72,7 @@ def folder_bytes(data: Path) -> int:
     return total
 
 
-@dataclass(slots=True)
-class Made:
+class Made(Struct):
     """A long chain, and what it took."""
 
     data: Path

@@ -7,10 +7,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
+from msgspec import Struct
 
 from node.rpc.v1.queries_pb2 import GetStatusRequest
 from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
@@ -19,8 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(Struct, frozen=True):
     """A node that serves."""
 
     process: subprocess.Popen[str]

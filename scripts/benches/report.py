@@ -9,13 +9,13 @@ import platform
 import statistics
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Row:
+
+class Row(Struct, frozen=True):
     """One line of the table."""
 
     what: str
@@ -31,8 +31,7 @@ class Row:
         return (self.what, self.measured, self.baseline, self.target, verdict)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Rows that were measured in one way."""
 
     title: str

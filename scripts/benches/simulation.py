@@ -7,9 +7,9 @@ is checked after its block.
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 
+from msgspec.structs import replace
 from simulating.figures import total_fires
 from simulating.scenarios import scenarios
 from simulating.world import simulate

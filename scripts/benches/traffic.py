@@ -13,11 +13,11 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
 import uvloop
+from msgspec import Struct
 
 from benches import ceiling
 from benches.nodes import ROOT, running_node
@@ -49,8 +49,7 @@ _PHASES = ("build_ms", "commit_ms")
 Send = Callable[[bytes], Awaitable[object]]
 
 
-@dataclass(slots=True)
-class Sender:
+class Sender(Struct):
     """A development account with the nonces it has used."""
 
     wallet: Wallet

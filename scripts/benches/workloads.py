@@ -5,11 +5,11 @@ they use what all three allow, and nothing of a host.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """Source with a function `run`, and the ratio to plain Python to reach."""
 
     target: float

@@ -6,7 +6,8 @@ does, it does through this one source, so that groups differ by their terms alon
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from node.primitives import codec
 
@@ -38,8 +39,7 @@ def handle_timer(payload):
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A source, and how many cycles a fire of it may use and uses.
 
     What it did not need it charges itself, so that a fire is the same part of the lane
@@ -90,8 +90,7 @@ class Dice:
         return start + self.below(start)
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """What a timer carries; its fields, in order, are the actor's `terms`."""
 
     period: int
@@ -108,8 +107,7 @@ class Terms:
         return codec.encode([self.period, self.until, self.fee, self.tip, self.tier])
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Actors of one kind of demand."""
 
     name: str

@@ -6,7 +6,8 @@ they are written here, as that of the calendar is, with a tenth of a pixel as th
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Points = Sequence[tuple[float, float]]
 
@@ -19,8 +20,7 @@ _MARKS_MAX = 16
 _PLAIN_MAX = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """One chart; axes reach as far as its points."""
 
     title: str
@@ -31,8 +31,7 @@ class Panel:
     is_y_log: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(Struct, frozen=True):
     low: float
     high: float
     pixels: float

@@ -7,7 +7,8 @@ and two runs of a scenario have the same one on every machine.
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+
+from msgspec import Struct, field, to_builtins
 
 from node.chain.timers import calendar, fairness
 from node.chain.timers.timer import Decision, TimerDecision
@@ -18,8 +19,7 @@ BUCKET = 25
 """Blocks that one point of a course stands for."""
 
 
-@dataclass(slots=True)
-class Course:
+class Course(Struct):
     """A group over time: sums for every so many blocks."""
 
     fires: list[int] = field(default_factory=list)
@@ -28,8 +28,7 @@ class Course:
     """Sums of W in parts per million."""
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """What came of a scenario."""
 
     name: str
@@ -68,7 +67,7 @@ class Record:
 
 def write_record(record: Record) -> str:
     """As JSON."""
-    return json.dumps(asdict(record), separators=(",", ":"))
+    return json.dumps(to_builtins(record), separators=(",", ":"))
 
 
 def read_record(text: str) -> Record:

@@ -5,7 +5,8 @@ and 6.4 are half of the lane.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from simulating.agents import (
     PLAIN,
@@ -27,8 +28,7 @@ TIP = 0
 """Of them: nothing that could be clamped; equal tips leave the order to W anyway."""
 
 
-@dataclass(frozen=True, slots=True)
-class Burst:
+class Burst(Struct, frozen=True):
     """Demand that comes at once: at random heights all of a group's actors schedule."""
 
     group: str
@@ -39,8 +39,7 @@ class Burst:
     terms: Callable[[Dice], Terms]
 
 
-@dataclass(frozen=True, slots=True)
-class Buyers:
+class Buyers(Struct, frozen=True):
     """Users who schedule once in a while if the whole price a cycle suits them."""
 
     group: str
@@ -51,8 +50,7 @@ class Buyers:
     """Between them lies what a cycle is worth to each, cycle basefee included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mix:
+class Mix(Struct, frozen=True):
     """A demand."""
 
     groups: tuple[Group, ...]
@@ -61,8 +59,7 @@ class Mix:
     kind: Kind = PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """One simulation."""
 
     name: str

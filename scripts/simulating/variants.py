@@ -7,9 +7,9 @@ weights; all else of a block is the chain's own.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from unittest.mock import patch
 
+from msgspec.structs import replace
 from typing_extensions import override
 
 from node.chain import transition

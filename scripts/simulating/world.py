@@ -6,7 +6,8 @@ nothing about timers.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from node.chain.transaction import DeployActor, ExecuteActor
 from node.chain.transition import head_globals

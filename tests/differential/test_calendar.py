@@ -8,11 +8,12 @@ and why, what waits, in which tier and bucket, by actor and by id, when the next
 and the proof that nothing else is due in some range.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from node import query
 from node.chain.params import CalendarSizes, TimerConfig

@@ -1,11 +1,11 @@
 """Rules `auction` in random worlds: what holds whatever is scheduled and changed."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from node.chain.block import ReceiptKind
 from node.chain.fees import next_lane_basefee

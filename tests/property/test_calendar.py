@@ -4,10 +4,9 @@ The first half drives the calendar alone; the second whole chains, whose actor d
 what Hypothesis says.
 """
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from node.chain.params import CalendarSizes, TimerConfig
 from node.chain.timers import calendar

@@ -1,9 +1,10 @@
 """The pool against the plainest pool there is, and against mutated valid bytes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.errors import InvalidTransaction

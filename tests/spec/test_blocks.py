@@ -1,8 +1,7 @@
 """One block: order, gates, clock, headers: D2, D8, D36 (span 1), D37, D38, D40."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.block import Block, ReceiptKind
 from node.chain.errors import InvalidBlock, TransactionFault

@@ -1,8 +1,7 @@
 """CIP-1 version 3 §13: each row of the table, across the activation and without it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.globals import load_globals, load_rules
 from node.chain.timers import due_index, fairness

@@ -1,8 +1,7 @@
 """CIP-5 §6: what scheduling costs, what a fire may use, who pays and how much."""
 
-from dataclasses import astuple, replace
-
 import pytest
+from msgspec.structs import astuple, replace
 
 from node.chain.globals import load_globals
 from node.chain.params import TimerConfig

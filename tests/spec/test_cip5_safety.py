@@ -102,7 +102,7 @@ def test_7_the_config_is_read_once_per_block(chain, actor):
     config = chain.params.timer_config
     raised = {"max_cycles_per_fire": 600_000, "max_ttl_blocks": 5}
     changed = type(config)(
-        **{f: raised.get(f, getattr(config, f)) for f in config.__slots__}
+        **{f: raised.get(f, getattr(config, f)) for f in config.__struct_fields__}
     )
     height = chain.height + 2
     schedule(actor, height, b"fires")

@@ -1,6 +1,6 @@
 """What rules `fifo` decide: D26, D27, and D8, D21, D43 as far as they go with them."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from node.chain import host
 from node.chain.block import ReceiptKind

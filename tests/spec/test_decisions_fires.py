@@ -1,8 +1,7 @@
 """D12, D13, D16, D17: what they say of timers and fires (docs/decisions.md)."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.transaction import UpdateTimerConfig
 from node.primitives import codec

@@ -4,9 +4,8 @@ Each test is named after its decision. What only rules `fifo` decide is in
 test_decisions_fifo.py.
 """
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.globals import load_timer_config
 from node.chain.params import TimerConfig

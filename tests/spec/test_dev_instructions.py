@@ -1,8 +1,7 @@
 """Development instructions and impersonation: D41."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.errors import InvalidBlock, InvalidTransaction, TransactionFault
 from node.chain.transaction import (

@@ -1,9 +1,9 @@
 """Genesis documents and block 0: D5's proposer, D7, D37, D42."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from node.chain.block import ReceiptKind
 from node.chain.errors import InvalidGenesis

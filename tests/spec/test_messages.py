@@ -1,8 +1,7 @@
 """Deferred messages: D14, and what D13 says of them."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain import mailbox
 from node.chain.block import ReceiptKind

@@ -1,8 +1,7 @@
 """D36: a run of empty blocks is one header, and passing it changes only time."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.block import Block
 from node.chain.errors import InvalidBlock

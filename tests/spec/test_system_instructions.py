@@ -1,8 +1,7 @@
 """Rules, configurations and system instructions: D1, D3, D25."""
 
-from dataclasses import fields, replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.globals import (
     encode_config,
@@ -106,7 +105,7 @@ def test_extend_timer_refuses(chain, timer):
 
 def test_the_fields_of_timer_config_in_order():
     """CIP-5 §6.4's fields + those of D25, in this order on the wire."""
-    assert [f.name for f in fields(TimerConfig)] == [
+    assert list(TimerConfig.__struct_fields__) == [
         "max_ttl_blocks",
         "max_cycles_per_fire",
         "max_cells_per_fire",
@@ -147,9 +146,9 @@ def test_an_update_is_accepted_at_each_bound(chain, changes):
     "changes",
     [
         *[
-            {f.name: 0}
-            for f in fields(TimerConfig)
-            if f.name != "tier_multipliers_permille"
+            {name: 0}
+            for name in TimerConfig.__struct_fields__
+            if name != "tier_multipliers_permille"
         ],
         {"tier_multipliers_permille": (800, 0, 1_500, 2_500)},
         {"fairness_window_blocks": 10_001},

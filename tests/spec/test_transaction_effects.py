@@ -1,8 +1,7 @@
 """What transactions do and cost: D5's value and money, D6, D9."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.transaction import (
     DeployActor,

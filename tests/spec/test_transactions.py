@@ -1,9 +1,8 @@
 """Transactions, accounts, addresses: D4, D5."""
 
-from dataclasses import replace
-
 import coincurve
 import pytest
+from msgspec.structs import replace
 
 from node.chain.errors import InvalidBlock, InvalidTransaction, TransactionFault
 from node.chain.params import BasefeeConfig, TimerConfig

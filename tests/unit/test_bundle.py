@@ -2,10 +2,10 @@
 
 import io
 import json
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from node import history
 from node.chain.bundle_errors import ADVICE, BundleFault
@@ -221,7 +221,9 @@ def test_another_state_root_is_told_without_the_state(world):
     assert refused(packing) is BundleFault.DAMAGED, "the head is another"
     snapshot = world.store.snapshot()
     head = history.load_header(snapshot, height)
-    false = type(head)(*[getattr(head, n) for n in head.__slots__][:-1], bytes(32))
+    false = type(head)(
+        *[getattr(head, n) for n in head.__struct_fields__][:-1], bytes(32)
+    )
     records = dict(pack_chain(snapshot, head)._records)
     alter(records)
     parts = Packing(KIND, (world.genesis.encode(), false), records.items()).parts()

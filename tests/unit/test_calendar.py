@@ -1,8 +1,7 @@
 """The due queue: what a block put off is not decoded again, and nothing shows of it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar

@@ -4,7 +4,6 @@ Tables that repeat what the code says are compared with the code, in both direct
 """
 
 import ast
-import dataclasses
 import json
 import os
 import re
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
+from msgspec.structs import asdict
 
 from node.chain import params
 from node.cli import main
@@ -134,10 +134,10 @@ def test_the_prices_are_those_of_the_code():
 def test_the_parameters_are_those_of_the_code():
     defaults = [params.TimerConfig(), params.BasefeeConfig(), params.ChainParams()]
     fields = {
-        field.name: shown(value)
+        name: shown(value)
         for config in defaults
-        for field in dataclasses.fields(config)
-        if type(value := getattr(config, field.name)) is int
+        for name, value in asdict(config).items()
+        if type(value) is int
     }
     known = constants(params) | fields | constants(costs)
     wrong = {n: v for n, v in documented_prices().items() if known.get(n) != v}

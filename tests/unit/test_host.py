@@ -1,8 +1,7 @@
 """`node.chain.host`: what is not meant for the actor stops the block."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.state.errors import StoreError
 from node.testing import Devnet

@@ -1,8 +1,7 @@
 """Pool: what D5 says of admission, order, replacement, eviction and pruning."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.genesis import build_genesis, dev_account, parse_genesis

@@ -9,12 +9,12 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec.structs import replace
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -46,7 +46,7 @@ def live(simulating):
 
 def test_a_scenario_is_the_same_whenever_it_runs(live):
     first, second = live("liquidations/auction", 40), live("liquidations/auction", 40)
-    assert asdict(first) == asdict(second)
+    assert first == second
     assert sum(map(sum, first.fires.values())) > 60
     assert sum(first.waits["heartbeats"].values()) == sum(first.fires["heartbeats"])
 

@@ -150,4 +150,4 @@ def test_money_from_nowhere_is_told(world, monkeypatch):
 
 
 def fields(value):
-    return {name: getattr(value, name) for name in value.__slots__}
+    return {name: getattr(value, name) for name in value.__struct_fields__}

@@ -10,9 +10,11 @@ is looked up once; a block with 10,000 due timers is judged in a tenth of a seco
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.block import Price
@@ -228,8 +230,7 @@ def _rewrite(block: BlockContext, old: Timer, new: Timer) -> None:
     block.rule_set.amend(block, old, new)
 
 
-@dataclass(slots=True)
-class _Lane:
+class _Lane(Struct):
     """The lane while it fills: who took which part of it, in order."""
 
     block: BlockContext

@@ -20,11 +20,12 @@ blocks and single ones leave the same. `expected` says it for those who doubt.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
 from operator import neg
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from node.chain.fees import idle_lane_basefee
 from node.chain.params import U64_MAX, U128_MAX
@@ -44,8 +45,7 @@ _AMOUNT_BYTES = 16
 _FEE_SLICE = slice(len(_MAXIMUM), len(_MAXIMUM) + _AMOUNT_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class LaneView:
+class LaneView(Struct, frozen=True):
     """What decides who is awake at a height, and in which order they are looked at."""
 
     height: int

@@ -10,7 +10,8 @@ numbers of fires that differ, which actors cannot multiply: d of them take d²/2
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from node.chain.reading import Reader, load_count
 from node.primitives.types import Address
@@ -106,8 +107,7 @@ def weigh(recent: int, median: int) -> int:
     return min(WEIGHT_MAX, max(PPM, weight))
 
 
-@dataclass(slots=True)
-class Weights:
+class Weights(Struct):
     """Weights of one block: the median is looked up once, and only if asked for."""
 
     reader: Reader

@@ -5,8 +5,10 @@ EFFECT. What they do is seen at once by the same execution and leaves with its
 `ExecutionSideEffects`; a failed execution leaves none of it.
 """
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from node.chain.accounts import credit, load_account, save_account
 from node.chain.arguments import (
@@ -46,8 +48,7 @@ if TYPE_CHECKING:
 TIER_HINT_BYTES_MAX = 16
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleRequest:
+class ScheduleRequest(Struct, frozen=True):
     """Arguments of `schedule_timer`, exactly as the actor gave them."""
 
     height: object

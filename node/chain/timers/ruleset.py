@@ -5,8 +5,9 @@ what a timer must state when it is scheduled, which limit applies, in which orde
 due ones go and who is admitted (`run_lane`), and at which price they settle.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from node.chain.block import Price
 from node.chain.globals import Globals
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from node.chain.timers.timer import Timer
 
 
-@dataclass(frozen=True, slots=True)
-class FeeTerms:
+class FeeTerms(Struct, frozen=True):
     """What a schedule call states about its price, types and ranges checked."""
 
     max_fee_per_cycle: Amount | None
@@ -34,8 +34,7 @@ class FeeTerms:
     """The priority that was stated, where a lower one is recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prospect:
+class Prospect(Struct, frozen=True):
     """What is known of the next heights while nothing happens in them (D36)."""
 
     reader: Reader
@@ -51,8 +50,7 @@ class Prospect:
     """The next height at which rules come into force."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """How a live timer comes to the lane, at the prices of the next block."""
 
     timer: "Timer"

@@ -3,13 +3,12 @@
 Values alone, which clients of a node read as well as the chain that finds them.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from node.primitives.types import Amount, Height
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What decides a timer's place under `auction`, at the prices of the next block."""
 
     basefee_lane: Amount
@@ -29,8 +28,7 @@ class Standing:
         return self.priority * self.weight_ppm
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a live timer stands under `auction`, as things are."""
 
     height: Height

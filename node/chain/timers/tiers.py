@@ -7,8 +7,9 @@ positive sizes, a ring smaller than an epoch included.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from node.chain.params import CalendarSizes
 from node.chain.reading import Reader
@@ -48,8 +49,7 @@ def bucket_of(due: int, height: int, sizes: CalendarSizes) -> int | None:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class TieredCalendar:
+class TieredCalendar(Struct, frozen=True):
     """The three tiers at one height: views that read the ordered set."""
 
     reader: Reader

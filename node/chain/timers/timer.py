@@ -8,10 +8,11 @@ because defaults follow the configuration in force at the fire (D23, D31).
 import base64
 import binascii
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from node.chain.params import HANDLER_BYTES_MAX
 from node.primitives import codec
@@ -19,8 +20,7 @@ from node.primitives.crypto import keccak256
 from node.primitives.types import ZERO_HASH, Address, Amount, Hash32, Height, TimerId
 
 
-@dataclass(frozen=True, slots=True)
-class Timer:
+class Timer(Struct, frozen=True):
     """A live timer (CIP-5 §3.1 and what CIP-1 §6 adds)."""
 
     height: Height

@@ -2,10 +2,10 @@
 
 import asyncio
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import grpc
 import pytest
+from msgspec.structs import replace
 
 from node import history
 from node.chain.genesis import build_genesis, override

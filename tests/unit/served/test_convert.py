@@ -1,8 +1,7 @@
 """What goes out as protobuf comes in as the same; what is no such thing is refused."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node import query
 from node.chain.block import Price, Receipt, ReceiptKind

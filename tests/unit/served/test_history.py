@@ -1,6 +1,6 @@
 """What happened can be read back as it was; an empty block costs three keys."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from node import history
 from node.chain.timers.timer import Decision, TimerDecision

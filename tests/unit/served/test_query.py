@@ -1,8 +1,7 @@
 """The read model answers from one state; lists are bounded and go on where they end."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from node import query
 from node.chain.timers.tiers import Tier

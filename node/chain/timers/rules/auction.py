@@ -9,9 +9,10 @@ really used. Who does not fit waits, and so does who offers less than the lane b
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
+
+from msgspec.structs import replace
 
 from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, Execution
