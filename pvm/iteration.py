@@ -1,6 +1,7 @@
 """Builtins over iterables: paid by the item, results are lists (sandbox.md, rule 5)."""
 
 import operator
+import struct
 from collections.abc import Callable, Iterable
 
 from pvm import costs, language
@@ -10,6 +11,8 @@ from pvm.execution import Execution, Helper
 from pvm.operators import _INTS, added, checked, floordiv, mod
 from pvm.sealing import ACTOR_FUNCTIONS
 
+_LOOKED_THROUGH = 24
+"""Keys that a loop weighs as fast as C does."""
 _SCALARS = frozenset({int, bool, str, bytes})
 _MISSING = object()
 _Key = Callable[[object], object] | None
@@ -18,6 +21,8 @@ _Key = Callable[[object], object] | None
 def sort_factor(vm: Execution, keys: list[object]) -> int:
     """1 + longest // 64, in bytes; refuses what cannot be compared natively."""
     vm.charge(len(keys))
+    if len(keys) > _LOOKED_THROUGH and type(keys[0]) is int and _are_words(keys):
+        return 1
     longest = 0
     for one in keys:
         kind = type(one)
@@ -32,6 +37,15 @@ def sort_factor(vm: Execution, keys: list[object]) -> int:
         else:
             raise refused(TypeError("only int, str, bytes and tuples sort; use key="))
     return 1 + longest // 64
+
+
+def _are_words(keys: list[object]) -> bool:
+    """Whether all are integers of 63 bits: packing them finds it without a loop."""
+    try:
+        struct.pack(f"{len(keys)}q", *keys)
+    except struct.error:
+        return False
+    return True
 
 
 def _sequence_weight(vm: Execution, items: Iterable[object]) -> int:

@@ -203,3 +203,44 @@ def sorting_world():
 def test_sorting_objects_counts_depth_and_wants_one_kind():
     assert call_once(SORTING, "deep").outcome.failure.kind == "TooDeepRecursion"
     assert call_once(SORTING, "mixed").outcome.failure.kind == "TypeError"
+
+
+LONG_KEYS = """
+LAST = [{last}]
+def idle():
+    return 0
+def run():
+    keys = [5, -3, True] * 9 + LAST
+    max(keys)
+    min(keys)
+    return len(sorted(keys))
+"""
+
+
+@pytest.mark.parametrize("last", ["2 ** 62", "-(2 ** 63)", "2 ** 63", "2 ** 255"])
+def test_keys_of_ordinary_length_cost_the_same_however_they_are_weighed(last):
+    """The price of sorting is by the longest key over 256 bits (docs/prices.md)."""
+    assert cost_of_ordering(last) == cost_of_ordering("False")
+
+
+def test_one_long_key_among_short_ones_is_found():
+    """28 keys, of 5 bits, cost once more for every 64 bytes of the longest."""
+    short = cost_of_ordering("False")
+    assert cost_of_ordering("1 << 510") == short
+    assert cost_of_ordering("1 << 511") == short + 28 * 5 + 28 + 28
+
+
+@pytest.mark.parametrize(
+    "last", ["'a'", "None", "[[1]]", "range(3)", "ValueError('a')"]
+)
+def test_keys_that_do_not_compare_are_refused_at_any_place(last):
+    result = call_once(LONG_KEYS.format(last=last))
+    assert result.outcome.failure.kind == "TypeError"
+
+
+def cost_of_ordering(last):
+    """What `run` costs beyond making the last key."""
+    idle = call_once(LONG_KEYS.format(last=last), "idle")
+    result = call_once(LONG_KEYS.format(last=last))
+    assert result.error == ""
+    return result.cycles_used - idle.cycles_used
