@@ -39,7 +39,7 @@ def compile_actor(source: bytes, ledger: Ledger | None = None) -> ActorCode:
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
-            carries every refusal of the first step that refuses.
+            carries every refusal of the first step that refuses, and of names.
     """
     return _actor_code(compile_module(source, find_module, ledger=ledger))
 

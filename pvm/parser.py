@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from pvm import language
 from pvm.errors import CompileError, Refusal
 from pvm.fstrings import first_unlike
-from pvm.names import refuse_foreign
 from pvm.walking import FIELDS, PARTS, Survey, survey, walk
+
+DOES_NOT_PARSE = "the source does not parse"
 
 
 def refuse(
@@ -25,26 +26,22 @@ def refuse(
 
 def parse(source: bytes) -> ast.Module:
     """Read and check an actor's source; raises `CompileError`, as both do."""
-    tree = read(source)
+    tree = read(decode(source))
     check_shape(tree, source)
     return tree
 
 
-def read(source: bytes) -> ast.Module:
+def read(text: str) -> ast.Module:
     """The tree of a source; raises `CompileError` for what does not parse."""
-    text = _decode(source)
-    foreign = refuse_foreign(text)
-    if foreign:
-        raise CompileError(foreign)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes warn, and differently
             return ast.parse(text, language.ACTOR_FILE, feature_version=(3, 11))
     except SyntaxError as error:
         line = max(1, error.lineno or 1)
-        raise refuse("the source does not parse", line=line) from None
+        raise refuse(DOES_NOT_PARSE, line=line) from None
     except (RecursionError, MemoryError, ValueError):
-        raise refuse("the source does not parse") from None
+        raise refuse(DOES_NOT_PARSE) from None
 
 
 def check_shape(tree: ast.Module, source: bytes) -> Survey:
@@ -57,12 +54,13 @@ def check_shape(tree: ast.Module, source: bytes) -> Survey:
     f_strings = found.of(ast.JoinedStr)
     unlike = first_unlike(source.decode()) if f_strings else None
     if unlike is not None:
-        raise refuse("the source does not parse", line=unlike)
+        raise refuse(DOES_NOT_PARSE, line=unlike)
     _flatten_f_strings(f_strings)
     return found
 
 
-def _decode(source: bytes) -> str:
+def decode(source: bytes) -> str:
+    """The text of a source; raises `CompileError` for what is none."""
     if len(source) > language.SOURCE_BYTES_MAX:
         raise refuse(
             f"the source is longer than {language.SOURCE_BYTES_MAX} bytes",

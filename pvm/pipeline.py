@@ -19,7 +19,8 @@ from pvm.imports import Find, resolve
 from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
 from pvm.ledger import Ledger
 from pvm.lost_writes import first_lost_write, hint
-from pvm.parser import check_shape, read, refuse
+from pvm.names import refuse_foreign
+from pvm.parser import check_shape, decode, read, refuse
 from pvm.policy import check_policy
 from pvm.walking import survey
 
@@ -58,9 +59,11 @@ def compile_module(
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
-            carries every refusal of the first step that refuses.
+            carries every refusal of the first step that refuses, and of names.
     """
-    tree = resolve(read(source), find)
+    text = decode(source)
+    refuse_foreign(text, lambda admitted: compile_module(admitted, find, file))
+    tree = resolve(read(text), find)
     found = check_shape(tree, source)
     with _room_to_recurse():
         facts = gather(tree, find, found)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pvm import CompileError, compile_actor
+from pvm import CompileError, compile_actor, language
 
 LETTER = "\U0001e030"  # of Unicode 15: 3.12 knows it, 3.11 does not
 
@@ -16,7 +16,7 @@ LETTER = "\U0001e030"  # of Unicode 15: 3.12 knows it, 3.11 does not
         ("import \U0001d423son", [(1, 7)]),
         ("def f(\ufb01):\n    return 1", [(1, 6)]),
         ("x\u2163 = 1", [(1, 0)]),
-        ("f(\U0001d431=1)", [(1, 2)]),
+        ("x = dict(\U0001d431=1)", [(1, 9)]),
         ("x = \U0001d413rue", [(1, 4)]),
         ("x\xa0= 1", [(1, 0)]),
         ("x = \u0663", [(1, 4)]),
@@ -71,3 +71,47 @@ def test_texts_and_comments_hold_anything(source):
 def test_what_does_not_parse_is_refused_too(source):
     with pytest.raises(CompileError):
         compile_actor(source.encode())
+
+
+def test_ten_errors_are_ten_refusals_with_such_names_among_them():
+    """All are reported, in source order; twenty at most."""
+    lines = [
+        "import re", "naïve = 1.5", "b = open", "größe = 7 / naïve", "__e = größe",
+        "f = [].__class__",
+    ]  # fmt: skip
+    with pytest.raises(CompileError) as error:
+        compile_actor("\n".join(lines).encode())
+    found = [(one.line, one.column) for one in error.value.refusals]
+    assert found == [
+        (1, 0), (2, 0), (2, 9), (3, 4), (4, 0), (4, 10), (4, 14), (5, 0), (5, 6), (6, 4)
+    ]  # fmt: skip
+    with pytest.raises(CompileError) as error:
+        compile_actor("\n".join(lines * 4).encode())
+    assert len(error.value.refusals) == language.REFUSALS_MAX
+
+
+@pytest.mark.parametrize(
+    ("source", "reasons"),
+    [
+        ("é: int = 1\ndef f(é):\n    return é + 1.5", ["ASCII"] * 3 + ["floats"]),
+        ("def é():\n    return 1\nx = é() + y", ["ASCII", "ASCII", "'y'"]),
+        ("AA = 1\nAB = é + 1.5 + ü", ["ASCII", "floats", "ASCII"]),
+        ("é = 1\ndef f(:\n    return 1.5", ["ASCII"]),
+        ("é = 1\nreturn 1", ["ASCII", "outside"]),
+        ("from json import é, nothing", ["'nothing'", "ASCII"]),
+    ],
+)
+def test_a_name_outside_of_ascii_hides_nothing(source, reasons):
+    with pytest.raises(CompileError) as error:
+        compile_actor(source.encode())
+    refusals = error.value.refusals
+    assert len(refusals) == len(reasons)
+    for refusal, reason in zip(refusals, reasons, strict=True):
+        assert reason in refusal.reason
+
+
+def test_columns_are_those_of_the_source():
+    """Of its bytes, as of every refusal."""
+    with pytest.raises(CompileError) as error:
+        compile_actor("x = [größe, 1.5, \U0001d431, 2.5]".encode())
+    assert [one.column for one in error.value.refusals] == [5, 14, 19, 25]
