@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from node.chain.reading import Reader
 from node.primitives import codec
@@ -27,16 +28,6 @@ class Account(Struct, frozen=True):
     def is_actor(self) -> bool:
         """Whether messages can be sent to it."""
         return bool(self.code_hash)
-
-    def holding(self, balance: int) -> "Account":
-        """The account with another balance; `replace` takes twice as long."""
-        return Account(
-            Amount(balance),
-            self.nonce,
-            self.scheduling_counter,
-            self.code_hash,
-            self.deployer,
-        )
 
 
 class _Record(bytes):
@@ -117,7 +108,9 @@ def credit(journal: Journal, address: Address, amount: int) -> None:
     assert amount >= 0
     if amount:
         account = load_account(journal, address)
-        save_account(journal, address, account.holding(account.balance + amount))
+        save_account(
+            journal, address, replace(account, balance=account.balance + amount)
+        )
 
 
 def debit(journal: Journal, address: Address, amount: int) -> None:
@@ -131,7 +124,9 @@ def debit(journal: Journal, address: Address, amount: int) -> None:
     if account.balance < amount:
         raise InsufficientBalance(address, Amount(amount), account.balance)
     if amount:
-        save_account(journal, address, account.holding(account.balance - amount))
+        save_account(
+            journal, address, replace(account, balance=account.balance - amount)
+        )
 
 
 def transfer(journal: Journal, sender: Address, to: Address, amount: int) -> None:

@@ -1,6 +1,7 @@
 """Explanations: what was recorded, told in order, in words, and within bounds (D17)."""
 
 import pytest
+from msgspec.structs import replace
 
 from node import history, query
 from node.chain.timers.timer import Decision
@@ -306,7 +307,7 @@ def test_a_record_of_an_older_node_is_told_as_far_as_it_goes(chain, actor):
     schedule_all(actor, *[(20, b"", {}) for _ in range(2)])
     chain.mine_until(20)
     older = [
-        d._replace(numbers={k: n for k, n in d.numbers.items() if k != "sequence"})
+        replace(d, numbers={k: n for k, n in d.numbers.items() if k != "sequence"})
         for d in chain.last.trace
     ]
     told = query.explain_trace(20, older)

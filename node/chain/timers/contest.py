@@ -11,7 +11,6 @@ is looked up once; a block with 10,000 due timers is judged in a tenth of a seco
 
 from bisect import bisect_right
 from operator import attrgetter
-from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -41,7 +40,7 @@ from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives.types import NOTHING, Address, Amount, TimerId
 
 
-class Offer(NamedTuple):
+class Offer(Struct, frozen=True):
     """What timers with the same bid pay and compete with in one block."""
 
     bid: Bid
@@ -50,7 +49,7 @@ class Offer(NamedTuple):
     """Base units a cycle, all parts together."""
 
 
-class Contender(NamedTuple):
+class Contender(Struct, frozen=True):
     """A due timer that may fire, with what decides its place."""
 
     place: tuple[int, int]
@@ -142,13 +141,13 @@ class Judge:
         else:
             due, offer, is_answered = self._ask(due)
             timer = due.timer
-        bid, price, cycle = offer
+        bid, price = offer.bid, offer.price
         if bid.max_fee < view.basefee:
             numbers = {"max_fee": int(bid.max_fee), "basefee_lane": int(view.basefee)}
             put_off(self.block, timer, "lane_basefee", numbers)
             return None
         limit = timer.limit_under(view.cap)
-        required = limit * cycle + self._cells_cost
+        required = limit * offer.cycle + self._cells_cost
         available = self._funds.get(timer.fee_payer)
         if available is None:
             available = available_funds(self.block, timer)
@@ -207,10 +206,9 @@ class Judge:
         block, timer = self.block, due.timer
         bid, is_own = bid_of(block, timer)
         self._funds.clear()  # it was paid for
-        if is_own and timer.last_bid != bid:
-            _rewrite(
-                block, timer, replace(timer, last_bid=(bid.max_fee, bid.max_priority))
-            )
+        answer = bid.max_fee, bid.max_priority
+        if is_own and timer.last_bid != answer:
+            _rewrite(block, timer, replace(timer, last_bid=answer))
             due = due.as_it_stands(block.journal)
         return due, self._price(bid), is_own
 

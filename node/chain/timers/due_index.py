@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator
 from heapq import nsmallest
 from itertools import islice
 from operator import neg
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -175,7 +174,7 @@ def clear(journal: Journal) -> None:
 # --- who is looked at ----------------------------------------------------------------
 
 
-class DueTimer(NamedTuple):
+class DueTimer(Struct, frozen=True):
     """A timer that a block looks at, as it stood when it was looked at."""
 
     timer: Timer

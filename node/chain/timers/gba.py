@@ -6,7 +6,7 @@ instead of answering, its timer gets the default bid, and everybody else the sam
 block. An answer is only ever two amounts.
 """
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from node.chain.accounts import debit, load_account
 from node.chain.block import Price, ReceiptKind
@@ -25,7 +25,7 @@ HEADROOM = 2
 """Lane basefees in the default maximum fee: five full blocks of growth (CIP-1 §7.1)."""
 
 
-class Bid(NamedTuple):
+class Bid(Struct, frozen=True):
     """What a timer offers per cycle for its place in the lane, in base units."""
 
     max_fee: Amount

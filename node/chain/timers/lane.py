@@ -8,6 +8,8 @@ record of each decision with the numbers compared, are here.
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from node.chain.accounts import Account, credit, load_account, save_account
 from node.chain.block import ReceiptKind
 from node.chain.context import BlockContext, Execution, QueuedFire
@@ -127,7 +129,7 @@ def pre_charge(block: BlockContext, queued: QueuedFire, payer: Account) -> None:
     """
     timer, left = queued.timer, payer.balance - queued.max_cost
     assert left >= 0, "who cannot pay is not charged"
-    save_account(block.journal, timer.fee_payer, payer.holding(left))
+    save_account(block.journal, timer.fee_payer, replace(payer, balance=left))
     calendar.remove(block.journal, timer)
     block.rule_set.forget(block, timer)
 

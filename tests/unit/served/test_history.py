@@ -136,7 +136,8 @@ def test_put_offs_are_packed_and_come_back_in_their_places(chain):
     """A drain of 100,000 timers puts 9,000 off in each of a hundred blocks."""
 
     def put_off(number, limit):
-        return make_decision(number.to_bytes(32, "big"), Decision.PUT_OFF)._replace(
+        return replace(
+            make_decision(number.to_bytes(32, "big"), Decision.PUT_OFF),
             actor=Address(bytes([number % 7]) * 20),
             due_height=Height(2**64 - 1 - number),
             reason="lane" if number % 5 else "cells",
@@ -164,13 +165,14 @@ def test_put_offs_are_packed_and_come_back_in_their_places(chain):
 def test_put_offs_of_an_auction_keep_their_ranks_and_rivals(chain):
     """Ranks differ in every one, prices and rivals in few."""
     decisions = [
-        make_decision(bytes([number]) * 32, Decision.PUT_OFF)._replace(
+        replace(
+            make_decision(bytes([number]) * 32, Decision.PUT_OFF),
             numbers={"rank": number + 1, "priority": number % 4, "sequence": number},
             rival=TimerId(bytes([number % 2]) * 32) if number % 3 else None,
         )
         for number in range(60)
     ]
-    bare = make_decision(bytes(32), Decision.PUT_OFF)._replace(numbers={"sequence": 1})
+    bare = replace(make_decision(bytes(32), Decision.PUT_OFF), numbers={"sequence": 1})
     writes = record_trace(chain, *decisions, bare)
     loaded = history.load_trace(chain.store.snapshot(), Height(1))
     assert loaded == (*decisions, bare)
