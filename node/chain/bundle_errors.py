@@ -33,7 +33,9 @@ ADVICE: Final[Mapping[BundleFault, str]] = {
         "use the version of cowboy-devnet that wrote it, or report the difference"
     ),
     BundleFault.TOO_LARGE: "check it without a node: `bundle check`",
-    BundleFault.NOT_EMPTY: "reset it first, or take a fresh one",
+    BundleFault.NOT_EMPTY: (
+        "take a fresh one (of a node another `--data-dir`, or `client.api.reset()`)"
+    ),
 }
 """What to do, by what is wrong."""
 

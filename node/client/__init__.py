@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         TransactionRefused,
     )
     from node.client.messages import EventFilter, TimerFilter, TimerQuery, draft
+    from node.client.profiles import Profile
     from node.client.proofs import (
         AccountProof,
         BadProof,
@@ -65,6 +66,7 @@ __all__ = [
     "NodeError",
     "NodeUnreachable",
     "OutcomeUnknown",
+    "Profile",
     "Proven",
     "ReadFailed",
     "ReceiptProof",
@@ -104,6 +106,7 @@ _HOMES = {
     "NodeError": ".errors",
     "NodeUnreachable": ".errors",
     "OutcomeUnknown": ".errors",
+    "Profile": ".profiles",
     "Proven": ".proofs",
     "ReadFailed": ".failures",
     "ReceiptProof": ".proofs",

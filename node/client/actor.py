@@ -5,10 +5,11 @@
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from typing_extensions import override
 
@@ -27,6 +28,9 @@ from node.client.values import (
 )
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Hash32
+
+if TYPE_CHECKING:
+    from node.client.profiles import Profile
 
 __all__ = ["Actor", "Chain", "Snapshot"]
 
@@ -193,6 +197,10 @@ class Chain(Protocol):
 
     def snapshot(self) -> Snapshot:
         """The present, to return to."""
+        ...
+
+    def profile(self) -> AbstractContextManager["Profile"]:
+        """Count cycles and cells by line of every execution in blocks made inside."""
         ...
 
     def export_bundle(self, file: str | PathLike[str]) -> Path:

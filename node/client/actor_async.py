@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from typing_extensions import override
 
@@ -26,6 +27,9 @@ from node.client.values import (
 )
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Hash32
+
+if TYPE_CHECKING:
+    from node.client.profiles import Profile
 
 __all__ = ["AsyncActor", "AsyncChain", "AsyncSnapshot"]
 
@@ -192,6 +196,10 @@ class AsyncChain(Protocol):
 
     async def snapshot(self) -> AsyncSnapshot:
         """The present, to return to."""
+        ...
+
+    def profile(self) -> AbstractAsyncContextManager["Profile"]:
+        """Count cycles and cells by line of every execution in blocks made inside."""
         ...
 
     async def export_bundle(self, file: str | PathLike[str]) -> Path:

@@ -184,6 +184,13 @@ class ApiReader:
         response = self._call(self._queries.GetBlock, request)
         return response.block
 
+    def block_profile(self, height: int) -> types_pb2.ExecutionProfile:
+        """Where cycles and cells of a recent block's executions went."""
+        header = types_pb2.BLOCK_VIEW_HEADER
+        request = queries_pb2.GetBlockRequest(height=height, view=header, profile=True)
+        response = self._call(self._queries.GetBlock, request)
+        return response.profile
+
     def blocks(
         self,
         from_height: int | None = None,

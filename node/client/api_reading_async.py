@@ -187,6 +187,13 @@ class AsyncApiReader:
         response = await self._call(self._queries.GetBlock, request)
         return response.block
 
+    async def block_profile(self, height: int) -> types_pb2.ExecutionProfile:
+        """Where cycles and cells of a recent block's executions went."""
+        header = types_pb2.BLOCK_VIEW_HEADER
+        request = queries_pb2.GetBlockRequest(height=height, view=header, profile=True)
+        response = await self._call(self._queries.GetBlock, request)
+        return response.profile
+
     async def blocks(
         self,
         from_height: int | None = None,

@@ -13,12 +13,13 @@ gets `OutcomeUnknown` with its id.
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 from typing_extensions import override
@@ -78,6 +79,10 @@ from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
 from node.primitives.types import Hash32
 
+if TYPE_CHECKING:
+    from node.client.profiles import Profile
+    from node.client.profiling_async import AsyncProfiler
+
 __all__ = ["AsyncClient"]
 
 _LOCKS = 64
@@ -118,6 +123,7 @@ class AsyncClient(AsyncReader):
         super().__init__(api)
         self._account_count = check_count("accounts", accounts, 0)
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
+        self._profilers: tuple[AsyncProfiler, ...] = ()
 
     @cached_property
     def accounts(self) -> Sequence[DevAccount]:
@@ -130,11 +136,41 @@ class AsyncClient(AsyncReader):
         source = found.source.decode("utf-8", "replace")
         return AsyncActor(self, address_of(address), source)
 
+    # --- profiles ------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def profile(self) -> AsyncIterator["Profile"]:
+        """Count cycles and cells by line of every execution in blocks made inside.
+
+        The node executes these blocks again: it is told all after each act of this
+        client and at the end, whoever sent the transactions.
+
+        Raises:
+            NodeError: HISTORY_NOT_KEPT, an act passed more heights than the node keeps
+                states of: advance in smaller steps. INVALID_ARGUMENT, a block used too
+                many cycles, or the chain is no development one. The acts are done.
+        """
+        from node.client.profiling_async import AsyncProfiler  # noqa: PLC0415 - heavy
+
+        profiler = AsyncProfiler(self.api, await self.height)
+        self._profilers += (profiler,)
+        try:
+            yield profiler.profile
+        finally:
+            self._profilers = tuple(p for p in self._profilers if p is not profiler)
+            await profiler.finish()
+
+    async def _count(self) -> None:
+        """Let open profiles look at what was made."""
+        for profiler in self._profilers:
+            await profiler.look()
+
     # --- acting --------------------------------------------------------------------
 
     async def mine(self, blocks: int = 1) -> Mined:
         """Make blocks; the first takes what was submitted. The last."""
         head = await self.api.mine(check_count("blocks", blocks, 1, _MINED_MAX))
+        await self._count()
         return await self.block(head.height)
 
     async def advance(self, **wanted: int | bool) -> Passage:
@@ -158,6 +194,7 @@ class AsyncClient(AsyncReader):
                 add_progress(passage, message)
         except NodeError as error:
             raise told_as_refusal(error) from None
+        await self._count()
         return passage
 
     async def submit(
@@ -238,6 +275,7 @@ class AsyncClient(AsyncReader):
             if error.code in _UNHEARD:
                 raise OutcomeUnknown(keccak256(raw), error) from None
             raise told_as_refusal(error) from None
+        await self._count()
         return read_receipt(committed_of(answer).receipt)
 
     async def _send(
@@ -382,6 +420,7 @@ class AsyncClient(AsyncReader):
                 head = await self.api.import_bundle(parts)
         except NodeError as error:
             raise told_as_refusal(error) from None
+        await self._count()
         return read_header(head)
 
     async def snapshot(self) -> "_Snapshot":
@@ -389,14 +428,21 @@ class AsyncClient(AsyncReader):
         name = f"client-{uuid.uuid4().hex}"
         named = await self.api.create_snapshot(name)
         header = await self.api.block(named.block.height)
-        return _Snapshot(self.api, name, read_header(header.header))
+        return _Snapshot(self.api, name, read_header(header.header), self._count)
 
 
 class _Snapshot:
     """A named snapshot of the node's that is forgotten when its `with` ends."""
 
-    def __init__(self, api: AsyncApi, name: str, head: Header) -> None:
+    def __init__(
+        self,
+        api: AsyncApi,
+        name: str,
+        head: Header,
+        count: Callable[[], Awaitable[None]],
+    ) -> None:
         self._api = api
+        self._count = count
         self.name = name
         self.head = head
         """The block to which the chain returns."""
@@ -407,7 +453,9 @@ class _Snapshot:
 
     async def revert(self) -> None:
         """Return to it: height, clock, pool, timers and fees."""
+        await self._count()
         await self._api.revert_to_snapshot(self.name)
+        await self._count()
 
     async def __aenter__(self) -> Self:
         """The snapshot itself."""

@@ -14,12 +14,13 @@ gets `OutcomeUnknown` with its id.
 
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 from typing_extensions import override
@@ -79,6 +80,10 @@ from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
 from node.primitives.types import Hash32
 
+if TYPE_CHECKING:
+    from node.client.profiles import Profile
+    from node.client.profiling import Profiler
+
 __all__ = ["Client"]
 
 _LOCKS = 64
@@ -119,6 +124,7 @@ class Client(Reader):
         super().__init__(api)
         self._account_count = check_count("accounts", accounts, 0)
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
+        self._profilers: tuple[Profiler, ...] = ()
 
     @cached_property
     def accounts(self) -> Sequence[DevAccount]:
@@ -131,11 +137,41 @@ class Client(Reader):
         source = found.source.decode("utf-8", "replace")
         return Actor(self, address_of(address), source)
 
+    # --- profiles ------------------------------------------------------------------
+
+    @contextmanager
+    def profile(self) -> Iterator["Profile"]:
+        """Count cycles and cells by line of every execution in blocks made inside.
+
+        The node executes these blocks again: it is told all after each act of this
+        client and at the end, whoever sent the transactions.
+
+        Raises:
+            NodeError: HISTORY_NOT_KEPT, an act passed more heights than the node keeps
+                states of: advance in smaller steps. INVALID_ARGUMENT, a block used too
+                many cycles, or the chain is no development one. The acts are done.
+        """
+        from node.client.profiling import Profiler  # noqa: PLC0415 - heavy
+
+        profiler = Profiler(self.api, self.height)
+        self._profilers += (profiler,)
+        try:
+            yield profiler.profile
+        finally:
+            self._profilers = tuple(p for p in self._profilers if p is not profiler)
+            profiler.finish()
+
+    def _count(self) -> None:
+        """Let open profiles look at what was made."""
+        for profiler in self._profilers:
+            profiler.look()
+
     # --- acting --------------------------------------------------------------------
 
     def mine(self, blocks: int = 1) -> Mined:
         """Make blocks; the first takes what was submitted. The last."""
         head = self.api.mine(check_count("blocks", blocks, 1, _MINED_MAX))
+        self._count()
         return self.block(head.height)
 
     def advance(self, **wanted: int | bool) -> Passage:
@@ -159,6 +195,7 @@ class Client(Reader):
                 add_progress(passage, message)
         except NodeError as error:
             raise told_as_refusal(error) from None
+        self._count()
         return passage
 
     def submit(
@@ -239,6 +276,7 @@ class Client(Reader):
             if error.code in _UNHEARD:
                 raise OutcomeUnknown(keccak256(raw), error) from None
             raise told_as_refusal(error) from None
+        self._count()
         return read_receipt(committed_of(answer).receipt)
 
     def _send(
@@ -381,6 +419,7 @@ class Client(Reader):
                 head = self.api.import_bundle(parts)
         except NodeError as error:
             raise told_as_refusal(error) from None
+        self._count()
         return read_header(head)
 
     def snapshot(self) -> "_Snapshot":
@@ -388,14 +427,21 @@ class Client(Reader):
         name = f"client-{uuid.uuid4().hex}"
         named = self.api.create_snapshot(name)
         header = self.api.block(named.block.height)
-        return _Snapshot(self.api, name, read_header(header.header))
+        return _Snapshot(self.api, name, read_header(header.header), self._count)
 
 
 class _Snapshot:
     """A named snapshot of the node's that is forgotten when its `with` ends."""
 
-    def __init__(self, api: Api, name: str, head: Header) -> None:
+    def __init__(
+        self,
+        api: Api,
+        name: str,
+        head: Header,
+        count: Callable[[], None],
+    ) -> None:
         self._api = api
+        self._count = count
         self.name = name
         self.head = head
         """The block to which the chain returns."""
@@ -406,7 +452,9 @@ class _Snapshot:
 
     def revert(self) -> None:
         """Return to it: height, clock, pool, timers and fees."""
+        self._count()
         self._api.revert_to_snapshot(self.name)
+        self._count()
 
     def __enter__(self) -> Self:
         """The snapshot itself."""

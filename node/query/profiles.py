@@ -1,38 +1,19 @@
 """Where cycles and cells went: by stack of the actors' sources, for whole executions.
 
-A `Watcher` executes what a block executes, each message with the counts of
-`pvm.Recorder`, and changes nothing: the block is the same. Rule: the costs of an
-execution add up to its receipt, to the unit; what is paid before an actor runs is that
-of the empty stack.
+Rule: the costs of an execution add up to its receipt, to the unit; what is paid before
+an actor runs is that of the empty stack. The values alone, for clients too; `profiling`
+finds them out.
 """
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from node.chain.accounts import load_account, load_code
-from node.chain.block import Receipt, ReceiptKind
-from node.chain.host import ActorHost
-from node.chain.simulation import Simulated, simulate_transaction
-from node.chain.transaction import Transaction
-from node.chain.transition import BlockResult, State, build_next
+from node.chain.block import Receipt
 from node.primitives.types import Address, Height
-from pvm import (
-    ActorCode,
-    Cost,
-    Host,
-    Message,
-    Meter,
-    Outcome,
-    ProfiledCode,
-    Recorder,
-    Stack,
-    by_line,
-)
+from pvm import Cost, Stack, by_line
 
-__all__ = ["ENTRY", "Profile", "Profiled", "profile_next", "profile_transaction"]
+__all__ = ["ENTRY", "Profile", "Profiled"]
 
 ENTRY: Stack = ()
 """What is paid before an actor runs: intrinsic cost, or a fire's or message's entry."""
@@ -82,79 +63,3 @@ class Profile(Struct):
         """Have what another has, too."""
         self.executions += other.executions
         self.sources |= other.sources
-
-
-def profile_next(
-    state: State, candidates: Iterable[Transaction], heights_max: int
-) -> tuple[BlockResult, Profile]:
-    """As `build_next`; with it what each of its receipts adds up from."""
-    watcher = _Watcher()
-    result = build_next(watcher.watching(state), candidates, heights_max)
-    return result, watcher.profile(result.header.height, result.receipts)
-
-
-def profile_transaction(
-    state: State, transaction: Transaction
-) -> tuple[Simulated, Profile]:
-    """As `simulate_transaction`; with it what its receipt adds up from."""
-    watcher = _Watcher()
-    simulated = simulate_transaction(watcher.watching(state), transaction)
-    receipts = () if simulated.receipt is None else (simulated.receipt,)
-    height = Height(state.head.height + 1)
-    return simulated, watcher.profile(height, receipts)
-
-
-class _Watcher:
-    """Executes the messages of one block and counts them, execution by execution."""
-
-    __slots__ = ("_codes", "_recorders", "_sources")
-
-    def __init__(self) -> None:
-        self._codes: dict[bytes, ProfiledCode] = {}
-        self._recorders: dict[int, Recorder] = {}
-        """By index of the receipt."""
-        self._sources: dict[Address, str] = {}
-
-    def watching(self, state: State) -> State:
-        """The state, from which a block is executed here."""
-        return replace(state, caches=replace(state.caches, execute=self.execute))
-
-    def execute(
-        self, _code: ActorCode, message: Message, host: Host, meter: Meter
-    ) -> Outcome:
-        """As `pvm.execute`."""
-        assert isinstance(host, ActorHost), "messages of a block have the chain's host"
-        index = host.execution.receipt_index
-        if host.depth == 0:
-            self._recorders[index] = Recorder()
-        code = self._code_of(host, message.actor)
-        return self._recorders[index].execute(code, message, host, meter)
-
-    def _code_of(self, host: ActorHost, actor: Address) -> ProfiledCode:
-        journal = host.execution.block.journal
-        code_hash = load_account(journal, actor).code_hash
-        if code_hash not in self._codes:
-            self._codes[code_hash] = ProfiledCode(load_code(journal, code_hash))
-        if actor not in self._sources:
-            self._sources[actor] = load_code(journal, code_hash).decode()
-        return self._codes[code_hash]
-
-    def profile(self, height: Height, receipts: Iterable[Receipt]) -> Profile:
-        """Of the executions that have receipts."""
-        executions = [
-            Profiled(height, receipt, self._costs_of(receipt)) for receipt in receipts
-        ]
-        return Profile(executions, self._sources)
-
-    def _costs_of(self, receipt: Receipt) -> Mapping[Stack, Cost]:
-        recorder = self._recorders.get(receipt.index)
-        costs = {} if recorder is None else dict(recorder.costs)
-        if receipt.kind is ReceiptKind.AGENT:  # its cells are free (D34)
-            costs = {s: Cost(cost.cycles, 0) for s, cost in costs.items()}
-        entry = Cost(
-            receipt.cycles_used - sum(cost.cycles for cost in costs.values()),
-            receipt.cells_used - sum(cost.cells for cost in costs.values()),
-        )
-        assert entry.cycles >= 0, "a part is not more than the whole"
-        assert entry.cells >= 0, "a part is not more than the whole"
-        return MappingProxyType({ENTRY: entry, **costs})

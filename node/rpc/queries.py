@@ -255,7 +255,13 @@ class Queries(QueryServiceServicer):
                 view = query.block_by_hash(state, block_hash)
             case _:
                 view = query.block_at(state, state.head.height)
-        return pb.GetBlockResponse(block=convert.show_block(view, request.view))
+        response = pb.GetBlockResponse(block=convert.show_block(view, request.view))
+        if request.profile:
+            from node.rpc.profiling import block_profile  # noqa: PLC0415 - if asked
+
+            profile = await block_profile(self._backend, view, is_dev=self._is_dev)
+            response.profile.CopyFrom(profile)
+        return response
 
     @override
     @tells

@@ -29,9 +29,6 @@ __all__ = ["Transactions"]
 _SENT_AGAIN = (TransactionFault.ALREADY_KNOWN, TransactionFault.NONCE_USED)
 """How the pool refuses what it, or the chain, has already."""
 
-PROFILED_CYCLES_MAX = 2_000_000
-"""Of a simulated transaction: watched, the worker takes a second or two for them."""
-
 
 class Transactions(TransactionServiceServicer):
     """Serves `TransactionService` from a backend."""
@@ -151,7 +148,16 @@ class Transactions(TransactionServiceServicer):
             wanted = _Simulation(await state_at(backend, height), None)
         response = await self._simulated(wanted)
         if request.profile and wanted.transaction is not None:
-            await self._profile(wanted.state, wanted.transaction, response)
+            from node.rpc.profiling import transaction_profile  # noqa: PLC0415 - if asked
+
+            profile = await transaction_profile(
+                backend,
+                wanted.state,
+                wanted.transaction,
+                response.receipt.cycles_used,
+                is_dev=self._is_dev,
+            )
+            response.profile.CopyFrom(profile)
         if request.blocks:
             first = () if wanted.transaction is None else (wanted.transaction,)
             outlook = await look_ahead(backend, wanted.state, request.blocks, first)
@@ -168,30 +174,6 @@ class Transactions(TransactionServiceServicer):
             lambda _state: simulate_transaction(state, transaction)
         )
         return _show_simulated(state, simulated)
-
-    async def _profile(
-        self, state: State, transaction: Transaction, response: pb.SimulateResponse
-    ) -> None:
-        """Where the cycles of a simulated transaction went: executed again, watched."""
-        if not self._is_dev:
-            raise InvalidRequest("profile", "is told on a development chain alone")
-        cycles = response.receipt.cycles_used
-        if cycles > PROFILED_CYCLES_MAX:
-            raise InvalidRequest(
-                "profile",
-                f"reaches to {PROFILED_CYCLES_MAX} cycles, and this takes {cycles}",
-            )
-        from node.query.profiles import profile_transaction  # noqa: PLC0415 - if asked
-        from node.query.telling_profiles import (  # noqa: PLC0415
-            speedscope,
-            tell_profile,
-        )
-
-        _, profile = await self._backend.run_read(
-            lambda _state: profile_transaction(state, transaction)
-        )
-        response.profile.report = tell_profile(profile)
-        response.profile.speedscope = speedscope(profile)
 
     @override
     @tells

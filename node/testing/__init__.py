@@ -14,13 +14,13 @@ if TYPE_CHECKING:
         TransactionFailed,
         TransactionRefused,
     )
+    from node.client.profiles import Profile
     from node.client.values import DevAccount
     from node.query.chain import Supply
     from node.testing.assertions import assert_event, assert_fires_at
     from node.testing.devnet import Devnet
     from node.testing.failures import DevnetClosed, SnapshotGone
     from node.testing.process import NodeNotStarted, NodeProcess, RunningNode
-    from node.testing.profiles import Profile
     from node.testing.snapshots import ChainSnapshot
 
 __all__ = [
@@ -55,7 +55,7 @@ _HOMES = {
     "InvalidArgument": "node.client.failures",
     "NodeNotStarted": "node.testing.process",
     "NodeProcess": "node.testing.process",
-    "Profile": "node.testing.profiles",
+    "Profile": "node.client.profiles",
     "ReadFailed": "node.client.failures",
     "RunningNode": "node.testing.process",
     "SnapshotGone": "node.testing.failures",

@@ -16,12 +16,12 @@ from node.chain.block import Header
 from node.chain.genesis import Genesis, build_genesis
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State, build_next, open_state
+from node.client.profiles import Profile
 from node.client.values import check_path, dev_account
-from node.query.profiles import profile_next
+from node.query.profiling import profile_next
 from node.state.memory import MemoryStore
 from node.state.store import Snapshot, Store
 from node.testing.presets import preset
-from node.testing.profiles import Profile
 from node.testing.reading import DevnetReader
 from node.testing.snapshots import ChainSnapshot, Mark, undo_since
 

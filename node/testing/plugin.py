@@ -32,6 +32,7 @@ _MARK = (
 _SECTION = "devnet"
 _PROFILE = "cowboy_devnet_profile"
 _CHAINS = ("devnet", "devnet_client")
+_TOLD_OF = ("height", "block", "timers", "explain", "export_bundle")
 _NAME_LENGTH = 120
 """Of a file: the end of a test's name, where its parameters are."""
 
@@ -51,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write cycles and cells by line of all actors that fixture `devnet` "
         "executed: FILE for speedscope, and a report beside it (.txt)",
     )
-    parser.getgroup("cowboy-devnet").addoption(
+    group.addoption(
         "--devnet-bundle",
         metavar="FOLDER",
         help="write the whole chain of each test that fails into a file in FOLDER, "
@@ -66,8 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if path is not None:
         from node.testing.profiles import RunProfile  # noqa: PLC0415 - only if wanted
 
-        worker = getattr(config, "workerinput", {}).get("workerid")
-        config.pluginmanager.register(RunProfile(path, worker), _PROFILE)
+        config.pluginmanager.register(RunProfile(path, config), _PROFILE)
 
 
 # --- a chain in this process ---------------------------------------------------------
@@ -211,7 +211,7 @@ def pytest_runtest_makereport(
     if report.when == "call" and report.failed and isinstance(item, pytest.Function):
         for name in _CHAINS:
             chain = item.funcargs.get(name)
-            if chain is not None:
+            if _is_chain(chain):
                 from node.testing.telling import tell_chain  # noqa: PLC0415
 
                 told = tell_chain(cast("Chain", chain))
@@ -221,6 +221,14 @@ def pytest_runtest_makereport(
                     told = _write_bundle(cast("Chain", chain), folder, item, name)
                     report.sections.append((f"{_SECTION} bundle: {name}", told))
     return report
+
+
+def _is_chain(value: object) -> bool:
+    """Whether a fixture is one of ours, not a project's own of the same name.
+
+    Its type is asked: members of a client would ask the node.
+    """
+    return all(hasattr(type(value), name) for name in _TOLD_OF)
 
 
 def _write_bundle(chain: "Chain", folder: str, item: pytest.Item, name: str) -> str:

@@ -288,7 +288,7 @@ def test_a_chain_goes_into_a_bundle_and_comes_out_of_it(chain, alice, tmp_path):
     with pytest.raises(BundleRefused, match=r"chain\.bundle exists already") as told:
         chain.export_bundle(str(file))
     assert told.value.fault is BundleFault.FILE_EXISTS
-    with pytest.raises(BundleRefused, match=r"is not empty.*reset it") as told:
+    with pytest.raises(BundleRefused, match=r"is not empty.*: take a fresh") as told:
         chain.import_bundle(file)
     assert told.value.numbers == {"height": 502, "waiting": 0, "snapshots": 0}
     with Devnet() as other:
@@ -335,6 +335,39 @@ def test_the_bundle_of_another_genesis_is_refused(chain, tmp_path):
     with pytest.raises(BundleRefused, match="they differ in: chain_id: ") as told:
         chain.import_bundle(file)
     assert told.value.fault is BundleFault.FOREIGN
+
+
+def test_a_profile_tells_where_the_cycles_of_all_blocks_inside_went(chain, alice):
+    """Whoever sent or scheduled it; and the totals are those of the receipts."""
+    clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    with chain.profile() as profile:
+        echo = chain.deploy(ECHO, sender=alice)
+        echo.call("fail", expect_failure=True)
+        with chain.profile() as inner:
+            passage = chain.advance(blocks=20)
+        assert passage.fires == 2
+        with chain.snapshot():
+            echo.call("remember", b"undone")
+        chain.transfer(bytes(20), 5, sender=alice)
+        chain.submit(Transfer(bytes(20), 5), sender=alice)
+        chain.mine()
+    known = chain.receipts()[1:]
+    echo.call("remember", b"not counted")
+    counted = [each.receipt for each in profile.executions]
+    kinds = [each.receipt.kind for each in inner.executions]
+    assert kinds == [ReceiptKind.FIRE, ReceiptKind.FIRE]
+    undone = [receipt for receipt in counted if receipt.handler == "remember"]
+    assert len(undone) == 1, "what a rewind undid stays counted"
+    assert [receipt for receipt in counted if receipt not in undone] == known
+    for each in profile.executions:
+        receipt, costs = each.receipt, each.costs.values()
+        used = (receipt.cycles_used, receipt.cells_used)
+        assert (sum(c.cycles for c in costs), sum(c.cells for c in costs)) == used
+    assert profile.cycles == sum(receipt.cycles_used for receipt in counted)
+    assert profile.lines(echo.address)[8].cycles > 0
+    assert inner.lines(clock.address) == profile.lines(clock.address) != {}
+    assert profile.sources == {echo.address: ECHO, clock.address: HEARTBEAT}
+    assert str(profile).startswith("7 executions: ")
 
 
 def test_the_same_acts_have_the_same_receipts_on_both(client):
@@ -497,7 +530,7 @@ def test_what_no_call_can_take_is_refused_by_name(chain, method):
 
 
 def test_every_method_that_takes_arguments_is_tried_with_bad_ones():
-    takes_none = {"accounts", "head", "height", "timestamp_ms", "snapshot"}
+    takes_none = {"accounts", "head", "height", "timestamp_ms", "snapshot", "profile"}
     tried = {name.split()[0] for name in BAD} | {"execute", "submit"}
     members = {name for name in vars(Chain) if not name.startswith("_")}
     assert members - takes_none <= tried

@@ -141,7 +141,9 @@ def test_a_chain_that_is_not_empty_refuses_it(lived, what):
         if what == "content":
             await engine.mine(2)
         before, head = content(store), engine.state.head
-        with pytest.raises(BundleRefused, match=r"is not empty.*: reset it") as told:
+        with pytest.raises(
+            BundleRefused, match=r"is not empty.*: take a fresh one"
+        ) as told:
             await engine.import_bundle(opened(data))
         assert told.value.fault is BundleFault.NOT_EMPTY
         assert told.value.numbers["waiting"] == (what == "waiting")

@@ -16,6 +16,7 @@ from node.chain.transition import build_next
 from node.chain.validation import intrinsic_cost
 from node.query.profiles import ENTRY
 from node.testing import Devnet, DevnetClosed, InvalidArgument, Profile
+from node.testing.profiles import RunProfile
 from pvm import NO_LINE
 from tests.profiled import build_both
 from tests.profiled import require_exact as require_parts
@@ -352,19 +353,52 @@ def test_a_run_of_tests_is_profiled_whole(run, pytester):
 def test_a_run_without_chains_says_that_there_is_no_profile(run, pytester):
     result = run("--devnet-profile", "all.json", "-k", "nothing")
     result.stdout.fnmatch_lines(
-        ["devnet profile: no fixture `devnet` of this process*"]
+        ["devnet profile: no fixture `devnet` executed anything"]
     )
     assert not (pytester.path / "all.json").exists()
 
 
 @pytest.mark.slow
-def test_each_worker_of_xdist_writes_a_file_of_its_own(pytester, monkeypatch):
+def test_workers_of_xdist_have_one_profile_together(pytester, monkeypatch):
+    """The same file and report as of one process: equal totals, nothing twice."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(SUITE)
-    result = pytester.runpytest_subprocess(
-        *("-p", "xdist", "-p", "node.testing.plugin", "-n", "2"),
-        *("--devnet-profile", "all.json"),
-    )
-    result.assert_outcomes(passed=1, failed=1)
+    plugins = ("-p", "xdist", "-p", "node.testing.plugin", "-p", "no:cacheprovider")
+    for arguments in (("-n", "0"), ("-n", "2")):
+        file = f"all{arguments[1]}.json"
+        result = pytester.runpytest_subprocess(
+            *plugins, *arguments, "--devnet-profile", file
+        )
+        result.assert_outcomes(passed=1, failed=1)
+        result.stdout.fnmatch_lines([f"devnet profile: <profile of 4 *> in {file}*"])
     names = sorted(path.name for path in pytester.path.glob("all*"))
-    assert names == ["all-gw0.json", "all-gw0.txt", "all-gw1.json", "all-gw1.txt"]
+    assert names == ["all0.json", "all0.txt", "all2.json", "all2.txt"]
+    alone, together = (
+        json.loads((pytester.path / f"all{count}.json").read_text()) for count in (0, 2)
+    )
+    assert together["name"] == "all2"
+    for one, other in zip(alone["profiles"], together["profiles"], strict=True):
+        assert one["endValue"] == other["endValue"] > 0
+        assert sorted(one["weights"]) == sorted(other["weights"])
+    report, merged = (
+        (pytester.path / f"all{count}.txt").read_text().splitlines() for count in (0, 2)
+    )
+    assert sorted(report) == sorted(merged)
+
+
+def test_a_worker_that_crashed_is_named(tmp_path):
+    class Lines(list):
+        write_line = list.append
+
+    class Node:
+        gateway = type("Gateway", (), {"id": "gw3"})
+
+    run = RunProfile(str(tmp_path / "all.json"), type("Config", (), {}))
+    run.pytest_testnodedown(Node())
+    run.pytest_sessionfinish()
+    lines = Lines()
+    run.pytest_terminal_summary(lines)
+    assert lines == [
+        "devnet profile: no fixture `devnet` executed anything",
+        "devnet profile: without what gw3 executed before it crashed",
+    ]

@@ -104,6 +104,25 @@ def test_without_a_chain():
     result.stdout.no_fnmatch_line("*the last blocks*")
 
 
+def test_a_fixture_of_the_same_name_that_is_no_chain_is_left_alone(run):
+    """A project may have a `devnet` of its own: nothing can be told of it."""
+    result = run(
+        """
+@pytest.fixture
+def devnet():
+    return {"url": "elsewhere"}
+
+def test_that_fails(devnet):
+    assert devnet is None
+""",
+        "--devnet-bundle",
+        "kept",
+    )
+    result.assert_outcomes(failed=1)
+    for words in ("*- devnet*", "*cannot be told*", "*bundle*"):
+        result.stdout.no_fnmatch_line(words)
+
+
 def test_what_a_test_must_not_do_to_others_fails_it(run):
     result = run("""
 import threading

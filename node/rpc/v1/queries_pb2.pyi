@@ -694,11 +694,16 @@ class GetBlockRequest(_message.Message):
     HASH_FIELD_NUMBER: _builtins.int
     LATEST_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
     height: _builtins.int
     hash: _builtins.bytes
     latest: _builtins.bool
     """So is a request that names no block."""
     view: _types_pb2.BlockView.ValueType
+    profile: _builtins.bool
+    """Tell where the cycles and cells of its executions went, too; of a development chain,
+    up to 2,000,000 cycles, and of a block whose parent's state is kept (`at_height`).
+    """
     def __init__(
         self,
         *,
@@ -706,10 +711,11 @@ class GetBlockRequest(_message.Message):
         hash: _builtins.bytes = ...,
         latest: _builtins.bool = ...,
         view: _types_pb2.BlockView.ValueType = ...,
+        profile: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "hash", b"hash", "height", b"height", "latest", b"latest"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "hash", b"hash", "height", b"height", "latest", b"latest", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "hash", b"hash", "height", b"height", "latest", b"latest", "profile", b"profile", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_block: _TypeAlias = _typing.Literal["height", "hash", "latest"]  # noqa: Y015
     _WhichOneofArgType_block: _TypeAlias = _typing.Literal["block", b"block"]  # noqa: Y015
@@ -722,16 +728,22 @@ class GetBlockResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     BLOCK_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def block(self) -> _types_pb2.Block: ...
+    @_builtins.property
+    def profile(self) -> _types_pb2.ExecutionProfile:
+        """Where it was asked for."""
+
     def __init__(
         self,
         *,
         block: _types_pb2.Block | None = ...,
+        profile: _types_pb2.ExecutionProfile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["block", b"block"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "profile", b"profile"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "profile", b"profile"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

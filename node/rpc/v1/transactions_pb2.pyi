@@ -253,7 +253,7 @@ class SimulateResponse(_message.Message):
         """Where blocks were asked for."""
 
     @_builtins.property
-    def profile(self) -> Global___ExecutionProfile:
+    def profile(self) -> _types_pb2.ExecutionProfile:
         """Where a profile was asked for, and there is a receipt."""
 
     def __init__(
@@ -264,7 +264,7 @@ class SimulateResponse(_message.Message):
         refused: _types_pb2.DroppedTransaction | None = ...,
         events: _abc.Iterable[_types_pb2.Event] | None = ...,
         outlook: Global___Outlook | None = ...,
-        profile: Global___ExecutionProfile | None = ...,
+        profile: _types_pb2.ExecutionProfile | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "outcome", b"outcome", "outlook", b"outlook", "profile", b"profile", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -275,32 +275,6 @@ class SimulateResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
 
 Global___SimulateResponse: _TypeAlias = SimulateResponse  # noqa: Y015
-
-@_typing.final
-class ExecutionProfile(_message.Message):
-    """Cycles and cells by line of the actors' sources; adds up to the receipt, to the unit."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    REPORT_FIELD_NUMBER: _builtins.int
-    SPEEDSCOPE_FIELD_NUMBER: _builtins.int
-    report: _builtins.str
-    """For people."""
-    speedscope: _builtins.str
-    """A file for https://www.speedscope.app."""
-    def __init__(
-        self,
-        *,
-        report: _builtins.str = ...,
-        speedscope: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["report", b"report", "speedscope", b"speedscope"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ExecutionProfile: _TypeAlias = ExecutionProfile  # noqa: Y015
 
 @_typing.final
 class Outlook(_message.Message):

@@ -960,6 +960,148 @@ class Receipt(_message.Message):
 Global___Receipt: _TypeAlias = Receipt  # noqa: Y015
 
 @_typing.final
+class ExecutionProfile(_message.Message):
+    """Cycles and cells by line of the actors' sources; adds up to the receipts, to the unit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORT_FIELD_NUMBER: _builtins.int
+    SPEEDSCOPE_FIELD_NUMBER: _builtins.int
+    EXECUTIONS_FIELD_NUMBER: _builtins.int
+    ACTORS_FIELD_NUMBER: _builtins.int
+    report: _builtins.str
+    """For people; of a simulated transaction."""
+    speedscope: _builtins.str
+    """A file for https://www.speedscope.app; of a simulated transaction."""
+    @_builtins.property
+    def executions(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProfiledExecution]:
+        """The same, to be added up with others."""
+
+    @_builtins.property
+    def actors(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProfiledActor]: ...
+    def __init__(
+        self,
+        *,
+        report: _builtins.str = ...,
+        speedscope: _builtins.str = ...,
+        executions: _abc.Iterable[Global___ProfiledExecution] | None = ...,
+        actors: _abc.Iterable[Global___ProfiledActor] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actors", b"actors", "executions", b"executions", "report", b"report", "speedscope", b"speedscope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExecutionProfile: _TypeAlias = ExecutionProfile  # noqa: Y015
+
+@_typing.final
+class ProfiledActor(_message.Message):
+    """An actor that ran."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADDRESS_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    address: _builtins.bytes
+    source: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        address: _builtins.bytes = ...,
+        source: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProfiledActor: _TypeAlias = ProfiledActor  # noqa: Y015
+
+@_typing.final
+class ProfiledExecution(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECEIPT_FIELD_NUMBER: _builtins.int
+    COSTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def receipt(self) -> Global___Receipt: ...
+    @_builtins.property
+    def costs(self) -> _containers.RepeatedCompositeFieldContainer[Global___StackCost]:
+        """They add up to what the receipt says was used."""
+
+    def __init__(
+        self,
+        *,
+        receipt: Global___Receipt | None = ...,
+        costs: _abc.Iterable[Global___StackCost] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["receipt", b"receipt"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["costs", b"costs", "receipt", b"receipt"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProfiledExecution: _TypeAlias = ProfiledExecution  # noqa: Y015
+
+@_typing.final
+class StackCost(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STACK_FIELD_NUMBER: _builtins.int
+    CYCLES_FIELD_NUMBER: _builtins.int
+    CELLS_FIELD_NUMBER: _builtins.int
+    cycles: _builtins.int
+    cells: _builtins.int
+    @_builtins.property
+    def stack(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourcePlace]:
+        """What was running, outermost first; empty for what is paid before an actor runs."""
+
+    def __init__(
+        self,
+        *,
+        stack: _abc.Iterable[Global___SourcePlace] | None = ...,
+        cycles: _builtins.int = ...,
+        cells: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "cycles", b"cycles", "stack", b"stack"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StackCost: _TypeAlias = StackCost  # noqa: Y015
+
+@_typing.final
+class SourcePlace(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    """Whose source it is; empty for a host call."""
+    name: _builtins.str
+    """Of the function, empty for the module's body; of the host call."""
+    line: _builtins.int
+    """Absent for a host call, and for what no line costs."""
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        name: _builtins.str = ...,
+        line: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "line", b"line", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SourcePlace: _TypeAlias = SourcePlace  # noqa: Y015
+
+@_typing.final
 class Event(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -336,7 +336,7 @@ def test_a_simulation_tells_where_the_cycles_went(run_node, monkeypatch):
     asyncio.run(scenario())
     with pytest.raises(Exception, match="profile is told on a development chain alone"):
         asyncio.run(scenario(is_dev=False))
-    monkeypatch.setattr("node.rpc.transactions.PROFILED_CYCLES_MAX", 4_999)
+    monkeypatch.setattr("node.rpc.profiling.PROFILED_CYCLES_MAX", 4_999)
     with pytest.raises(
         Exception, match="profile reaches to 4999 cycles, and this takes 5000"
     ):

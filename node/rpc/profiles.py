@@ -1,0 +1,37 @@
+"""Profiles on the wire: between a node and a client, or two processes of a test run."""
+
+from node.query.profiles import Profile, Profiled
+from node.rpc import convert
+from node.rpc.v1 import types_pb2 as pb
+from pvm import Cost, Stack
+
+__all__ = ["show_profile"]
+
+
+def show_profile(profile: Profile) -> pb.ExecutionProfile:
+    """A profile, to be added up with others."""
+    return pb.ExecutionProfile(
+        executions=map(_show_execution, profile.executions),
+        actors=[
+            pb.ProfiledActor(address=address, source=source.encode())
+            for address, source in profile.sources.items()
+        ],
+    )
+
+
+def _show_execution(each: Profiled) -> pb.ProfiledExecution:
+    return pb.ProfiledExecution(
+        receipt=convert.show_receipt(each.receipt, each.height),
+        costs=[_show_cost(stack, cost) for stack, cost in each.costs.items()],
+    )
+
+
+def _show_cost(stack: Stack, cost: Cost) -> pb.StackCost:
+    return pb.StackCost(
+        stack=[
+            pb.SourcePlace(actor=place.actor, name=place.name, line=place.line)
+            for place in stack
+        ],
+        cycles=cost.cycles,
+        cells=cost.cells,
+    )

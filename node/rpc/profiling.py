@@ -1,0 +1,75 @@
+"""Profiles of a transaction that is simulated, and of a block that was made.
+
+Either is executed again, watched, on the worker thread: slower than without by far, so
+only a development chain does it, and only so much of it at a time.
+"""
+
+from node.chain.transaction import Transaction
+from node.chain.transition import State
+from node.query import BlockView, Missing, NotFound
+from node.query.profiles import Profile
+from node.query.profiling import profile_block, profile_transaction
+from node.query.telling_profiles import speedscope, tell_profile
+from node.rpc.profiles import show_profile
+from node.rpc.requests import InvalidRequest
+from node.rpc.service import state_at
+from node.rpc.v1 import types_pb2 as pb
+from node.runtime.types import Backend
+
+__all__ = ["block_profile", "transaction_profile"]
+
+PROFILED_CYCLES_MAX = 2_000_000
+"""Watched, the worker takes a second or two for them."""
+
+
+async def transaction_profile(
+    backend: Backend,
+    state: State,
+    transaction: Transaction,
+    cycles: int,
+    *,
+    is_dev: bool,
+) -> pb.ExecutionProfile:
+    """Where those cycles of a simulated transaction went.
+
+    Raises:
+        InvalidRequest: There are too many of them, or the chain is no development one.
+    """
+    _require_allowed(cycles, is_dev=is_dev)
+    _, profile = await backend.run_read(
+        lambda _state: profile_transaction(state, transaction)
+    )
+    shown = show_profile(profile)
+    shown.report, shown.speedscope = tell_profile(profile), speedscope(profile)
+    return shown
+
+
+async def block_profile(
+    backend: Backend, view: BlockView, *, is_dev: bool
+) -> pb.ExecutionProfile:
+    """Where the cycles of a block's executions went.
+
+    Raises:
+        InvalidRequest: There are too many of them, or the chain is no development one.
+        HistoryNotKept: The state before it is not kept.
+        NotFound: It was taken back meanwhile.
+    """
+    block = view.block
+    cycles = sum(receipt.cycles_used for receipt in view.receipts)
+    _require_allowed(cycles, is_dev=is_dev)
+    if not view.receipts:
+        return show_profile(Profile())
+    parent = await state_at(backend, block.header.height - 1)
+    if parent.head.hash() != block.header.parent_hash:
+        raise NotFound(Missing.BLOCK, view.block_hash)
+    return show_profile(await backend.run_read(lambda _: profile_block(parent, block)))
+
+
+def _require_allowed(cycles: int, *, is_dev: bool) -> None:
+    if not is_dev:
+        raise InvalidRequest("profile", "is told on a development chain alone")
+    if cycles > PROFILED_CYCLES_MAX:
+        raise InvalidRequest(
+            "profile",
+            f"reaches to {PROFILED_CYCLES_MAX} cycles, and this takes {cycles}",
+        )
