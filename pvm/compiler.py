@@ -30,6 +30,8 @@ class ActorCode(Struct, frozen=True):
     """Of `deploy` and `init` the methods that messages can reach later, too."""
     nodes: int
     """Of its syntax: what making it ready to run takes follows them."""
+    is_unchanging: bool
+    """Whether what its body makes serves one message after another (`namespaces`)."""
     hint: str = ""
     """For the author, in the receipt of the deployment."""
 
@@ -41,10 +43,11 @@ def compile_actor(source: bytes, ledger: Ledger | None = None) -> ActorCode:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses, and of names.
     """
-    return _actor_code(compile_module(source, find_module, ledger=ledger))
+    compiled = compile_module(source, find_module, ledger=ledger)
+    return _actor_code(compiled, is_watched=ledger is not None)
 
 
-def _actor_code(compiled: Compiled) -> ActorCode:
+def _actor_code(compiled: Compiled, *, is_watched: bool) -> ActorCode:
     facts, marks = compiled.facts, compiled.marks
     functions = _public(compiled.tree.body)
     actor_class = marks.actor_class or _actor_class(facts)
@@ -57,6 +60,8 @@ def _actor_code(compiled: Compiled) -> ActorCode:
         actor_class=actor_class,
         constructors=marks.constructors,
         nodes=compiled.nodes,
+        # Whoever counts by line wants to see the body run.
+        is_unchanging=compiled.is_unchanging and not is_watched,
         hint=marks.hint,
     )
 

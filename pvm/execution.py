@@ -7,7 +7,7 @@ nothing can be reached.
 
 from collections.abc import Callable, Mapping
 from types import CellType, MethodType
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from typing_extensions import override
 
@@ -17,7 +17,11 @@ from pvm.depth import END
 from pvm.errors import Halt
 from pvm.host import Host
 from pvm.meter import Meter
+from pvm.storage import StorageView, attach, detach
 from pvm.types import Message
+
+if TYPE_CHECKING:
+    from pvm.namespaces import Namespace
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -41,7 +45,7 @@ class Execution:
 
     __slots__ = (
         "_homes", "cells", "context", "cycles", "depth", "holes", "imported", "memory",
-        "meter", "modules", "names", "universe",
+        "meter", "modules", "names", "namespaces", "universe", "view",
     )  # fmt: skip
 
     def __init__(self, universe: Mapping[str, Helper]) -> None:
@@ -55,6 +59,10 @@ class Execution:
         self.universe = universe
         self.modules: dict[str, object] = {}
         """Modules that were made, for the executions to come as well."""
+        self.namespaces: dict[int, Namespace] = {}
+        """What bodies of actors made that nothing can change, by the code's address."""
+        self.view = StorageView()
+        """`self.storage` of the execution that is running."""
         self.imported: set[str] = set()
         """Modules that this execution has paid for."""
         self.names: dict[str, object] = {}
@@ -66,6 +74,7 @@ class Execution:
         """Run on the counters of `meter` from here on."""
         self.meter = meter
         self.context.begin(meter, host, message, handler)
+        attach(self.view, host, meter)
         self._homes = homes = (meter.cycles, meter.depth, meter.memory)
         for cell, home in zip(self.cells, homes, strict=True):
             cell.cell_contents = home.cell_contents
@@ -78,6 +87,7 @@ class Execution:
             home.cell_contents = cell.cell_contents
         meter.cycles, meter.depth, meter.memory = self._homes
         self.context.end()
+        detach(self.view)
         del self.meter, self._homes
         self.imported.clear()
         self.holes.clear()

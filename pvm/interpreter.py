@@ -1,6 +1,7 @@
-"""Executing one message: a fresh namespace, one handler, a typed outcome.
+"""Executing one message: a namespace, a fresh instance, one handler, a typed outcome.
 
-Rules: every message runs in fresh globals and a fresh instance (D11); the meter
+Rules: every message runs in globals that no other has touched (`namespaces`) and in a
+fresh instance (D11); the meter
 decides whether the execution halted, not what was raised or returned (sandbox.md §7);
 nothing but a bug of ours leaves `execute` as an exception.
 """
@@ -8,16 +9,16 @@ nothing but a bug of ours leaves `execute` as an exception.
 import inspect
 from types import FunctionType
 
+from pvm import namespaces
 from pvm.cbor import decode
 from pvm.compiler import ActorCode
 from pvm.errors import Halt
-from pvm.execution import ACTOR_MODULE, Execution
+from pvm.execution import Execution
 from pvm.failures import failure_of, handler_not_found
 from pvm.host import Host
 from pvm.libraries import module
 from pvm.machines import give_back, take
 from pvm.meter import Meter
-from pvm.storage import StorageView, forget
 from pvm.types import Entry, Message, Outcome
 from pvm.values import encode_return, to_cbor
 
@@ -44,12 +45,10 @@ def execute(
         return Outcome(b"", handler_not_found(message.handlers, code.handlers))
     vm = own or take()
     vm.begin(meter, host, message, handler or "")
-    view = StorageView(host, meter)
     try:
-        outcome = _outcome(code, vm, handler, view)
+        outcome = _outcome(code, vm, handler)
     finally:
         vm.end()
-        forget(view)
     if own is None:
         give_back(vm)
     return outcome
@@ -71,14 +70,12 @@ def find_handler(code: ActorCode, message: Message) -> str | None:
     return None
 
 
-def _outcome(
-    code: ActorCode, vm: Execution, handler: str | None, view: StorageView
-) -> Outcome:
+def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
     failed: BaseException | None = None
     value = b""
     encode = to_cbor if vm.context.message.is_structured else encode_return
     try:
-        value = encode(_run(code, vm, handler, view), vm.meter)
+        value = encode(_run(code, vm, handler), vm.meter)
     except Halt as error:
         failed = error
     except Exception as error:  # noqa: BLE001 - whatever the actor raised
@@ -90,33 +87,36 @@ def _outcome(
     return Outcome(value, None, code.hint if is_deployment else "")
 
 
-def _run(
-    code: ActorCode, vm: Execution, handler: str | None, view: StorageView
-) -> object:
-    namespace: dict[str, object] = {"__builtins__": vm.names, "__name__": ACTOR_MODULE}
-    FunctionType(code.module, namespace, closure=vm.cells)()
-    if code.actor_class is not None:
-        _give_state(vm, namespace[code.actor_class], view)
+def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:
+    namespace = namespaces.enter(vm, code)
+    names = namespace.names
+    if code.actor_class is None:
+        return None if handler is None else _call(vm, names[handler])
+    class_ = names[code.actor_class]
+    assert isinstance(class_, type)
+    _give_state(vm, namespace, class_)
     if handler is None:
         return None
     if handler in code.functions:
-        return _call(vm, namespace[handler])
-    assert code.actor_class is not None, "methods are of a class"
-    class_ = namespace[code.actor_class]
-    assert isinstance(class_, type)
+        return _call(vm, names[handler])
     return _call(vm, getattr(class_(), handler))
 
 
-def _give_state(vm: Execution, class_: object, view: StorageView) -> None:
-    """Let every instance have its state before `__init__` runs, whoever makes it."""
-    assert isinstance(class_, type)
-    for name, value in (
-        ("storage", view),
-        ("address", vm.context.message.actor),
-        ("deployer", vm.context.message.deployer),
-    ):
-        if name not in vars(class_):
-            type.__setattr__(class_, name, value)
+def _give_state(vm: Execution, namespace: namespaces.Namespace, class_: type) -> None:
+    """Let every instance have its state before `__init__` runs, whoever makes it.
+
+    The view is that of all executions of `vm`, so a class that is kept has it already.
+    """
+    message = vm.context.message
+    owner = message.actor, message.deployer
+    if namespace.owner == owner:
+        return
+    state = {"storage": vm.view, "address": owner[0], "deployer": owner[1]}
+    if namespace.owner is None:
+        namespace.given = [name for name in state if name not in vars(class_)]
+    for name in namespace.given:
+        type.__setattr__(class_, name, state[name])
+    namespace.owner = owner
 
 
 def _call(vm: Execution, function: object) -> object:

@@ -20,6 +20,7 @@ from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
 from pvm.ledger import Ledger
 from pvm.lost_writes import first_lost_write, hint
 from pvm.names import refuse_foreign
+from pvm.namespaces import is_unchanging
 from pvm.parser import check_shape, decode, read, refuse
 from pvm.policy import check_policy
 from pvm.walking import survey
@@ -41,6 +42,8 @@ class Compiled(Struct, frozen=True):
     """What decorators say."""
     nodes: int
     """Of its syntax, written out: what making it ready takes follows them."""
+    is_unchanging: bool
+    """Whether nothing can change what its body makes (`namespaces`)."""
 
 
 def compile_module(
@@ -74,8 +77,9 @@ def compile_module(
         found = survey(tree)
         tree = restrict(tree, found)
         facts = gather(tree, find, found)
+        is_fixed = is_unchanging(tree, facts, found)
         code = _module_code(_compile(instrument(tree, facts, ledger), file))
-    return Compiled(code, tree, facts, marks, found.size)
+    return Compiled(code, tree, facts, marks, found.size, is_fixed)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ and `set` it is made of, plus the encoding (sandbox.md §4).
 
 Actors reach only public names and can assign only names that exist: with slots of
 private names and no instance dictionary, a view cannot be changed from their side.
+So one view serves one execution after another.
 """
 
 from typing import Final, NoReturn
@@ -63,12 +64,11 @@ class StorageView:
 
     __slots__ = ("_host", "_meter")
 
+    _host: Host
+    _meter: Meter
+
     __iter__ = None
     """Not iterable: `keys()` is bounded and says so."""
-
-    def __init__(self, host: Host, meter: Meter) -> None:
-        self._host = host
-        self._meter = meter
 
     def __getitem__(self, key: object) -> Value:
         """The value under `key`; `KeyError(key)` where there is none."""
@@ -178,12 +178,16 @@ class StorageView:
         raise _error(message)
 
 
-def forget(view: StorageView) -> None:
-    """End a view with its execution.
+# Functions, not methods: an actor reaches every public name of its view.
 
-    The class that has it refers to itself, so it stays until garbage is collected,
-    and must not keep the chain's block until then.
-    """
+
+def attach(view: StorageView, host: Host, meter: Meter) -> None:
+    """Have a view show the state of the execution that begins."""
+    view._host, view._meter = host, meter  # noqa: SLF001 - private to this module
+
+
+def detach(view: StorageView) -> None:
+    """End a view with its execution: what is used without one fails."""
     del view._host, view._meter  # noqa: SLF001 - private to this module
 
 

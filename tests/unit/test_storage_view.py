@@ -4,7 +4,7 @@ import pytest
 
 from pvm import cbor, costs
 from pvm.errors import HostError, HostErrorCode, OutOfCycles, ReadOnlyViolation
-from pvm.storage import STORAGE_PREFIX, StorageView, storage_key
+from pvm.storage import STORAGE_PREFIX, StorageView, attach, storage_key
 from pvm.values import to_cbor
 
 
@@ -13,9 +13,15 @@ def host(make_host):
     return make_host()
 
 
+def view_of(host):
+    view = StorageView()
+    attach(view, host, host.meter)
+    return view
+
+
 @pytest.fixture
 def storage(host):
-    return StorageView(host, host.meter)
+    return view_of(host)
 
 
 def refused(error):
@@ -214,7 +220,7 @@ def test_a_read_only_execution_halts_on_what_would_change(make_host, make_meter,
     host = make_host(make_meter(read_only=True))
     host.state[b"storage:k"] = b"\x01"
     with pytest.raises(ReadOnlyViolation):
-        use(StorageView(host, host.meter))
+        use(view_of(host))
     assert host.state == {b"storage:k": b"\x01"}
     assert isinstance(host.meter.halted, ReadOnlyViolation)
 
@@ -223,7 +229,7 @@ def test_a_read_only_execution_halts_on_what_would_change(make_host, make_meter,
 def test_a_read_only_execution_may_read(make_host, make_meter, use):
     host = make_host(make_meter(read_only=True))
     host.state[b"storage:k"] = b"\x01"
-    assert use(StorageView(host, host.meter)) in (1, True, ["k"])
+    assert use(view_of(host)) in (1, True, ["k"])
 
 
 @pytest.mark.parametrize("use", MUTATING + READING)
@@ -233,7 +239,7 @@ def test_a_halted_execution_reaches_nothing(make_host, make_meter, use):
     with pytest.raises(OutOfCycles):
         host.meter.charge_cycles(10**9)
     with pytest.raises(OutOfCycles):
-        use(StorageView(host, host.meter))
+        use(view_of(host))
     assert host.state == {b"storage:k": b"\x01"}
 
 
