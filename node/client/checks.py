@@ -34,6 +34,7 @@ _Answer = TypeVar("_Answer")
 _Check = Callable[[str, object], object]
 
 _ENUM_MAX = 2**31 - 1
+_INSTRUCTIONS: Final[tuple[type, ...]] = get_args(Instruction)
 
 
 def checked(
@@ -47,7 +48,8 @@ def checked(
     def decorate(kind: type[_Kind]) -> type[_Kind]:
         for name in dir(kind):
             method = inspect.getattr_static(kind, name)
-            if not name.startswith("_") and inspect.isfunction(method):
+            is_public = not name.startswith("_") and inspect.isfunction(method)
+            if is_public and method is not first:
                 begin = None if name == "close" else first
                 setattr(kind, name, _looking(method, checks, begin))
         return kind
@@ -101,8 +103,8 @@ def _enumerated(name: str, value: object) -> None:
 
 
 def _instruction(name: str, value: object) -> None:
-    if not isinstance(value, get_args(Instruction)):
-        names = ", ".join(kind.__name__ for kind in get_args(Instruction))
+    if not isinstance(value, _INSTRUCTIONS):
+        names = ", ".join(kind.__name__ for kind in _INSTRUCTIONS)
         raise InvalidArgument(name, f"one of {names} is wanted", value)
 
 

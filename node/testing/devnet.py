@@ -132,11 +132,18 @@ class Devnet(DevnetKeeper):
 
         Limits are estimated when not given. `fees` are fields of `Body`.
         """
-        sender = self.accounts[0] if sender is None else sender
-        address = address_of(sender, "sender")
-        for name, limit in (("cycles", cycles_limit), ("cells", cells_limit)):
-            if limit is not None:
-                check_count(f"{name}_limit", limit, 0)
+        return self._submit(instruction, sender, cycles_limit, cells_limit, fees)
+
+    def _submit(
+        self,
+        instruction: Instruction,
+        sender: Sender | None,
+        cycles_limit: int | None,
+        cells_limit: int | None,
+        fees: Mapping[str, int],
+    ) -> Hash32:
+        """Of arguments that were checked, but for the names and sizes of fees."""
+        address = address_of(self.accounts[0] if sender is None else sender, "sender")
         for name, fee in fees.items():
             if name not in _BODY_NUMBERS:
                 raise InvalidArgument(
@@ -217,12 +224,8 @@ class Devnet(DevnetKeeper):
         """
 
         def submit_and_mine() -> Hash32:
-            submitted = self.submit(
-                instruction,
-                sender=sender,
-                cycles_limit=cycles_limit,
-                cells_limit=cells_limit,
-                **fees,
+            submitted = self._submit(
+                instruction, sender, cycles_limit, cells_limit, fees
             )
             self._mine(1)
             return submitted
