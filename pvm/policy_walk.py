@@ -207,7 +207,9 @@ class PolicyWalk:
     def check_no_star(self, target: ast.expr) -> None:
         """A target that may not spread."""
         if any(isinstance(part, ast.Starred) for part in walk(target)):
-            self.refuse(target, "a starred target in `for`", "unpack in the body")
+            self.refuse(
+                target, "a starred target in another or in `for`", "unpack apart"
+            )
 
     def check_parameters(self, node: ast.arguments, place: Place) -> None:
         """Names and defaults of parameters; annotations are dropped."""

@@ -92,6 +92,11 @@ def has_an_exact_budget(seed, wildness, choose):
     except CompileError:
         assert wildness, "a program of the language is not refused"
         return
+    keeps_an_exact_budget(world, actor, choose)
+
+
+def keeps_an_exact_budget(world, actor, choose):
+    """The law of `has_an_exact_budget`, of an actor's `run`."""
     whole = world.call(actor, "run", cycles=CYCLES)
     used = whole.cycles_used
     if whole.outcome.failure is None or whole.outcome.failure.kind not in EXHAUSTED:

@@ -33,7 +33,7 @@ PAYLOADS = (
 
 def lines():
     """One line a chunk: refusal, or value, failure and everything that was used."""
-    for name in ("programs.py", "attacks.py", "sdk.py", "refused.py"):
+    for name in ("accepted.py", "programs.py", "attacks.py", "sdk.py", "refused.py"):
         for chunk in (ACTORS / name).read_text().split("\n---\n"):
             source = chunk.encode()
             digest = hashlib.sha256(source).hexdigest()[:8]
