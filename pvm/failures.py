@@ -12,6 +12,7 @@ kind says who defined it, so that no class of an actor's passes for one of ours:
 Kind is part of consensus. Message, place, call stack and hint are for people.
 """
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Final
 
@@ -92,16 +93,18 @@ def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
     return Failure(kind, text, vm.context.handler, line, _hint(kind, text), stack)
 
 
-def handler_not_found(names: tuple[str, ...], handlers: tuple[str, ...]) -> Failure:
+def handler_not_found(names: Sequence[str], handlers: Sequence[str]) -> Failure:
     """The failure of a message that reaches no handler.
 
     Args:
         names: handlers that were asked for.
-        handlers: those that the actor has.
+        handlers: those that the actor has for calls.
     """
     wanted = " or ".join(names)
     known = ", ".join(handlers)[:_MESSAGE_LENGTH_MAX]
     hint = f"this actor has {known}" if known else "this actor has no handlers"
+    if any(name.startswith("_") for name in names):
+        hint = f"a name that begins with _ is the actor's own; {hint}"
     return Failure("HandlerNotFound", f"no handler {wanted}", wanted, None, hint)
 
 

@@ -42,7 +42,8 @@ def execute(
     """
     handler = find_handler(code, message)
     if handler is None and message.entry is Entry.CALL:
-        return Outcome(b"", handler_not_found(message.handlers, code.handlers))
+        known = [name for name in code.handlers if is_reached_by_call(code, name)]
+        return Outcome(b"", handler_not_found(message.handlers, known))
     vm = own or take()
     vm.begin(meter, host, message, handler or "")
     try:
@@ -63,11 +64,20 @@ def find_handler(code: ActorCode, message: Message) -> str | None:
     for name in message.handlers:
         if name in code.functions:
             return name
-        if name in code.methods:
-            is_later = message.entry is Entry.CALL and name in _CONSTRUCTORS
-            if not is_later or name in code.constructors:
-                return name
+        if name in code.methods and (
+            message.entry is not Entry.CALL or is_reached_by_call(code, name)
+        ):
+            return name
     return None
+
+
+def is_reached_by_call(code: ActorCode, handler: str) -> bool:
+    """Whether one of an actor's handlers serves others than its deployment."""
+    return (
+        handler not in _CONSTRUCTORS
+        or handler in code.functions
+        or handler in code.constructors
+    )
 
 
 def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:

@@ -6,6 +6,7 @@ it is an ordinary receipt.
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import Final
 
 
 class TransactionFault(Enum):
@@ -28,6 +29,46 @@ class TransactionFault(Enum):
     REPLACEMENT_UNDERPRICED = "REPLACEMENT_UNDERPRICED"
     REPLACED = "REPLACED"
     POOL_FULL = "POOL_FULL"
+
+
+ADVICE: Final[Mapping[TransactionFault, str]] = {
+    TransactionFault.MALFORMED: (
+        "send a body in deterministic CBOR (Prepare makes one), then the 65 signature "
+        "bytes"
+    ),
+    TransactionFault.TOO_LARGE: "split what you send over several transactions",
+    TransactionFault.BAD_SIGNATURE: (
+        "sign keccak256(body) as r, s, v with v 0 or 1 and the low s"
+    ),
+    TransactionFault.WRONG_CHAIN: "sign for the chain id that GetStatus answers",
+    TransactionFault.NOT_DEV: (
+        "sign as the sender, or use a chain whose genesis says dev"
+    ),
+    TransactionFault.NONCE_USED: "take GetAccount's next_nonce",
+    TransactionFault.NONCE_TOO_FAR: "send the transactions with the nonces before it",
+    TransactionFault.NONCE_GAP: "send the transactions with the nonces before it",
+    TransactionFault.LIMIT_BELOW_INTRINSIC: (
+        "raise the limit: EstimateLimits says what suffices"
+    ),
+    TransactionFault.LIMIT_ABOVE_BLOCK: (
+        "lower the limit: GetParams says what a block takes"
+    ),
+    TransactionFault.INSUFFICIENT_BALANCE: (
+        "fund the sender, or lower limits or max fees: limits x max fees + amount "
+        "must be there, for all that waits in the pool together"
+    ),
+    TransactionFault.MAX_FEE_BELOW_BASEFEE: (
+        "raise the max fee, or wait: GetStatus says the next basefee"
+    ),
+    TransactionFault.BLOCK_FULL: "wait for the next block",
+    TransactionFault.ALREADY_KNOWN: "ask GetTransaction what became of it",
+    TransactionFault.REPLACEMENT_UNDERPRICED: (
+        "offer at least 10 % and 1 more on both tips and both max fees"
+    ),
+    TransactionFault.REPLACED: "ask for the transaction that took its nonce",
+    TransactionFault.POOL_FULL: "offer a higher tip, or wait for the next block",
+}
+"""What to do, by what is wrong; in the words of the node's API."""
 
 
 class InvalidTransaction(Exception):  # noqa: N818 - names what is refused

@@ -115,7 +115,8 @@ def parse_genesis(document: Mapping[str, object]) -> Genesis:
     """
     unknown = sorted(set(document) - _FIELDS)
     if unknown:
-        raise InvalidGenesis(f"unknown field: {unknown[0]}")
+        known = ", ".join(sorted(_FIELDS))
+        raise InvalidGenesis(f"unknown field: {unknown[0]}; there are {known}")
     count, balance = _accounts(document.get("accounts", {}))
     balances = {dev_account(i): balance for i in range(count)}
     for address, amount in _mapping(document.get("balances", {}), "balances").items():
@@ -312,7 +313,8 @@ def _config(document: Mapping[str, object], name: str, defaults: _Config) -> _Co
     changes: dict[str, object] = {}
     for key, value in given.items():
         if key not in known:
-            raise InvalidGenesis(f"{name}: unknown field {key}")
+            there = ", ".join(known)
+            raise InvalidGenesis(f"{name}: unknown field {key}; there are {there}")
         if isinstance(getattr(defaults, key), tuple):
             items = _list(value, f"{name}.{key}")
             changes[key] = tuple(_int(v, f"{name}.{key}", 0, U64_MAX) for v in items)

@@ -63,8 +63,8 @@ def target_of(head: int, wanted: Mapping[str, int | bool]) -> Target:
         if name in _BY_NUMBER and type(value) is int:
             return _BY_NUMBER[name](head, value)
     raise TypeError(
-        f"advance: exactly one of {', '.join(_BY_NUMBER)} as an int, or "
-        f"next_timer=True, not {dict(wanted)}"
+        f"exactly one of {', '.join(_BY_NUMBER)} as an int, or next_timer=True, is "
+        "wanted"
     )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ReadFailed,
         TransactionFailed,
         TransactionRefused,
+        UnknownId,
     )
     from node.client.messages import EventFilter, TimerFilter, TimerQuery, draft
     from node.client.profiles import Profile
@@ -79,6 +80,7 @@ __all__ = [
     "TransactionFailed",
     "TransactionProof",
     "TransactionRefused",
+    "UnknownId",
     "Wallet",
     "build_body",
     "check_proof",
@@ -119,6 +121,7 @@ _HOMES = {
     "TransactionFailed": ".failures",
     "TransactionProof": ".proofs",
     "TransactionRefused": ".failures",
+    "UnknownId": ".failures",
     "Wallet": ".wallet",
     "build_body": ".wallet",
     "check_proof": ".proofs",

@@ -62,7 +62,11 @@ class Snapshot(Protocol):
 
 
 class Chain(Protocol):
-    """A chain that can be acted upon. Whatever it refuses is typed."""
+    """A chain that can be acted upon. Whatever it refuses is typed.
+
+    What names an actor, a timer, a transaction or a height that the chain does not have
+    is `UnknownId`.
+    """
 
     @property
     def accounts(self) -> Sequence[DevAccount]:
@@ -101,7 +105,7 @@ class Chain(Protocol):
         ...
 
     def timer(self, timer_id: bytes) -> Timer | None:
-        """A live timer; None when it ended, or never was."""
+        """A live timer; None when it ended."""
         ...
 
     def explain(self, timer_id: bytes) -> object:

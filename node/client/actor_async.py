@@ -61,7 +61,11 @@ class AsyncSnapshot(Protocol):
 
 
 class AsyncChain(Protocol):
-    """A chain that can be acted upon. Whatever it refuses is typed."""
+    """A chain that can be acted upon. Whatever it refuses is typed.
+
+    What names an actor, a timer, a transaction or a height that the chain does not have
+    is `UnknownId`.
+    """
 
     @property
     def accounts(self) -> Sequence[DevAccount]:
@@ -100,7 +104,7 @@ class AsyncChain(Protocol):
         ...
 
     async def timer(self, timer_id: bytes) -> Timer | None:
-        """A live timer; None when it ended, or never was."""
+        """A live timer; None when it ended."""
         ...
 
     async def explain(self, timer_id: bytes) -> object:

@@ -57,6 +57,7 @@ from node.client.results import (
     read_header,
     read_receipt,
     told_as_refusal,
+    unknown_told,
 )
 from node.client.values import (
     DevAccount,
@@ -131,8 +132,13 @@ class AsyncClient(AsyncReader):
         return tuple(map(dev_account, range(self._account_count)))
 
     async def actor(self, address: Sender) -> AsyncActor:
-        """An actor that is there already."""
-        found = await self.api.actor(address_of(address))
+        """An actor that is there already.
+
+        Raises:
+            UnknownId: nothing was deployed at the address.
+        """
+        with unknown_told("address", address):
+            found = await self.api.actor(address_of(address))
         source = found.source.decode("utf-8", "replace")
         return AsyncActor(self, address_of(address), source)
 
@@ -253,13 +259,14 @@ class AsyncClient(AsyncReader):
         """Wait until a transaction that the node knows is in a block.
 
         Raises:
-            NodeError: NOT_FOUND, the node does not know it.
+            UnknownId: the node does not know it.
             TransactionDropped: it left the pool, or was undone by a rewind.
             OutcomeUnknown: the connection was lost, or the deadline passed.
         """
         check_id("transaction_id", transaction_id)
         try:
-            found = await self.api.transaction(transaction_id)
+            with unknown_told("transaction_id", transaction_id):
+                found = await self.api.transaction(transaction_id)
         except NodeUnreachable as error:
             raise OutcomeUnknown(transaction_id, error) from None
         if found.WhichOneof("outcome") == "pending":

@@ -58,6 +58,7 @@ from node.client.results import (
     read_header,
     read_receipt,
     told_as_refusal,
+    unknown_told,
 )
 from node.client.values import (
     DevAccount,
@@ -132,8 +133,13 @@ class Client(Reader):
         return tuple(map(dev_account, range(self._account_count)))
 
     def actor(self, address: Sender) -> Actor:
-        """An actor that is there already."""
-        found = self.api.actor(address_of(address))
+        """An actor that is there already.
+
+        Raises:
+            UnknownId: nothing was deployed at the address.
+        """
+        with unknown_told("address", address):
+            found = self.api.actor(address_of(address))
         source = found.source.decode("utf-8", "replace")
         return Actor(self, address_of(address), source)
 
@@ -254,13 +260,14 @@ class Client(Reader):
         """Wait until a transaction that the node knows is in a block.
 
         Raises:
-            NodeError: NOT_FOUND, the node does not know it.
+            UnknownId: the node does not know it.
             TransactionDropped: it left the pool, or was undone by a rewind.
             OutcomeUnknown: the connection was lost, or the deadline passed.
         """
         check_id("transaction_id", transaction_id)
         try:
-            found = self.api.transaction(transaction_id)
+            with unknown_told("transaction_id", transaction_id):
+                found = self.api.transaction(transaction_id)
         except NodeUnreachable as error:
             raise OutcomeUnknown(transaction_id, error) from None
         if found.WhichOneof("outcome") == "pending":

@@ -6,7 +6,8 @@ actors need not know which they have. Imports neither.
 
 from node.chain.block import Receipt
 from node.chain.bundle_errors import BundleFault, BundleRefused
-from node.chain.errors import InvalidTransaction
+from node.chain.errors import ADVICE, InvalidTransaction
+from pvm import Failure
 
 __all__ = [
     "BundleFault",
@@ -16,6 +17,11 @@ __all__ = [
     "ReadFailed",
     "TransactionFailed",
     "TransactionRefused",
+    "UnknownId",
+    "unknown_actor",
+    "unknown_height",
+    "unknown_timer",
+    "unknown_transaction",
 ]
 
 
@@ -23,7 +29,8 @@ class InvalidArgument(ValueError, TypeError):  # noqa: N818 - names what is refu
     """An argument that no call can take; nothing was sent, nothing happened."""
 
     def __init__(self, argument: str, wanted: str, given: object) -> None:
-        shown = repr(given)
+        is_id = isinstance(given, bytes) and len(given) >= _ID_BYTES
+        shown = f"0x{given.hex()}" if is_id else repr(given)  # type: ignore[attr-defined]
         if len(shown) > _SHOWN_MAX:
             shown = f"{shown[:_SHOWN_MAX]}…"
         super().__init__(f"{argument}: {wanted}, not {shown}")
@@ -31,6 +38,41 @@ class InvalidArgument(ValueError, TypeError):  # noqa: N818 - names what is refu
 
 
 _SHOWN_MAX = 80
+_ID_BYTES = 20
+"""Bytes of an address or an id, which everything else shows in hex."""
+
+
+class UnknownId(InvalidArgument, LookupError):  # noqa: N818 - names what is refused
+    """The chain has nothing under an id, an address or a height."""
+
+
+def unknown_actor(argument: str, given: object) -> UnknownId:
+    """No actor lives at an address."""
+    wanted = "the address of an actor is wanted: a deployment's receipt names it"
+    return UnknownId(argument, wanted, given)
+
+
+def unknown_timer(argument: str, given: object) -> UnknownId:
+    """No timer ever had an id, or it is forgotten."""
+    wanted = (
+        "the id of a timer of this chain is wanted: timers() shows those that are "
+        "pending, a receipt's `scheduled` those that it made"
+    )
+    return UnknownId(argument, wanted, given)
+
+
+def unknown_transaction(argument: str, given: object) -> UnknownId:
+    """The chain knows no transaction under an id."""
+    wanted = (
+        "the id of a transaction that was sent to this chain is wanted: submit() "
+        "answers it, a node forgets those dropped long ago"
+    )
+    return UnknownId(argument, wanted, given)
+
+
+def unknown_height(argument: str, given: int, head: int) -> UnknownId:
+    """The chain is not there yet."""
+    return UnknownId(argument, f"0 to {head} exist", given)
 
 
 class ChainClosed(RuntimeError):  # noqa: N818 - names what is refused
@@ -43,11 +85,18 @@ class TransactionRefused(Exception):  # noqa: N818 - reads as what happened
     def __init__(self, error: InvalidTransaction) -> None:
         self.fault = error.fault
         self.numbers = error.numbers
-        super().__init__(f"{error.fault.value}: {error}")
+        text, advice = f"{error}", ADVICE[error.fault]
+        if not text.endswith(advice):  # a node has said it already
+            text = f"{text}: {advice}"
+        super().__init__(f"{error.fault.value}: {text}")
 
 
 class ReadFailed(Exception):  # noqa: N818 - reads as what happened
-    """A read-only call failed."""
+    """A read-only call failed; `failure` says how."""
+
+    def __init__(self, failure: Failure, source: str | None) -> None:
+        self.failure = failure
+        super().__init__("\n".join(_trace(failure, source)))
 
 
 class TransactionFailed(Exception):  # noqa: N818 - reads as what happened
@@ -62,8 +111,16 @@ class TransactionFailed(Exception):  # noqa: N818 - reads as what happened
 
 def _explain(receipt: Receipt, source: str | None) -> str:
     """The actor's own traceback, as Python shows one, with what it cost."""
-    failure = receipt.failure
-    assert failure is not None
+    assert receipt.failure is not None
+    lines = _trace(receipt.failure, source)
+    lines.append(
+        f"  {receipt.cycles_used} of {receipt.cycles_limit} cycles, "
+        f"{receipt.cells_used} of {receipt.cells_limit} cells used"
+    )
+    return "\n".join(lines)
+
+
+def _trace(failure: Failure, source: str | None) -> list[str]:
     rows = source.splitlines() if source is not None else []
     lines = [f"{failure.kind}: {failure.message}" if failure.message else failure.kind]
     places = [(frame.function, frame.line) for frame in failure.stack]
@@ -72,13 +129,9 @@ def _explain(receipt: Receipt, source: str | None) -> str:
     if not places and failure.handler:
         lines.append(f"  in {failure.handler}")
     for function, line in places:
-        lines.append(f'  File "<actor>", line {line}, in {function}')
-        if 1 <= line <= len(rows):
+        lines.append(f'  File "<actor>", line {line}, in {function or "<module>"}')
+        if 1 <= line <= len(rows) and rows[line - 1].strip():
             lines.append(f"    {rows[line - 1].strip()}")
     if failure.hint:
         lines.append(f"  hint: {failure.hint}")
-    lines.append(
-        f"  {receipt.cycles_used} of {receipt.cycles_limit} cycles, "
-        f"{receipt.cells_used} of {receipt.cells_limit} cells used"
-    )
-    return "\n".join(lines)
+    return lines

@@ -28,9 +28,11 @@ from node.client.messages import (
 )
 from node.client.results import (
     read_block,
+    read_failure,
     read_header,
     read_place,
     read_timer,
+    unknown_told,
 )
 from node.client.values import (
     Mined,
@@ -104,11 +106,16 @@ class Reader:
         return head.timestamp_ms
 
     def block(self, height: int | None = None) -> Mined:
-        """What happened at a height; the latest without one."""
+        """What happened at a height; the latest without one.
+
+        Raises:
+            UnknownId: the chain is not there yet.
+        """
         if height is not None:
             check_count("height", height, 0)
         full = types_pb2.BLOCK_VIEW_FULL
-        return read_block(self.api.block(height, view=full))
+        with unknown_told("height", height):
+            return read_block(self.api.block(height, view=full))
 
     def balance(self, who: Sender) -> Amount:
         """Base units."""
@@ -121,41 +128,49 @@ class Reader:
         return account.nonce
 
     def timers(self, actor: Sender | None = None) -> list[Timer]:
-        """Live timers in due order, of one actor or of all."""
+        """Live timers in due order, of one actor or of all.
+
+        Raises:
+            UnknownId: nothing was deployed there.
+        """
         address = b"" if actor is None else address_of(actor, "actor")
         wanted = TimerQuery(actor=address)
-        return [read_timer(timer) for timer in self.api.timers(wanted)]
+        found = [read_timer(timer) for timer in self.api.timers(wanted)]
+        if address and not found:
+            with unknown_told("actor", address):
+                self.api.actor(address)
+        return found
 
     def timer(self, timer_id: bytes) -> Timer | None:
-        """A live timer; None when it ended, or never was."""
-        try:
+        """A live timer; None when it ended.
+
+        Raises:
+            UnknownId: no timer ever had this id, or it is forgotten.
+        """
+        with unknown_told("timer_id", timer_id):
             answer = self.api.timer(check_id("timer_id", timer_id))
-        except NodeError as error:
-            if error.code != "NOT_FOUND":
-                raise
-            return None
         return read_timer(answer.timer) if answer.timer.HasField("record") else None
 
     def explain(self, timer_id: bytes) -> str:
         """Why a timer did what it did, and what awaits it, in sentences.
 
         Raises:
-            NodeError: NOT_FOUND, no timer ever had this id.
+            UnknownId: no timer ever had this id, or it is forgotten.
         """
-        answer = self.api.explain_timer(check_id("timer_id", timer_id))
+        with unknown_told("timer_id", timer_id):
+            answer = self.api.explain_timer(check_id("timer_id", timer_id))
         return answer.text
 
     def standing(self, timer_id: bytes) -> Place | None:
         """Where a live timer stands under `auction`: effective priority, rank.
 
-        None under other rules, and when it ended, or never was.
+        None under other rules, and when it ended.
+
+        Raises:
+            UnknownId: no timer ever had this id, or it is forgotten.
         """
-        try:
+        with unknown_told("timer_id", timer_id):
             answer = self.api.timer(check_id("timer_id", timer_id))
-        except NodeError as error:
-            if error.code != "NOT_FOUND":
-                raise
-            return None
         timer = answer.timer
         return read_place(timer.standing) if timer.HasField("standing") else None
 
@@ -166,11 +181,13 @@ class Reader:
 
         Raises:
             InvalidArgument: there is no such term.
+            UnknownId: nothing was deployed at the actor's address.
             NodeError: INVALID_ARGUMENT, the schedule call would be refused.
         """
         address = address_of(actor, "actor")
         payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
-        answer = self.api.quote_timer(quote_request(address, payer, terms))
+        with unknown_told("actor", address):
+            answer = self.api.quote_timer(quote_request(address, payer, terms))
         return answer.text
 
     def events(self, topic: str | None = None) -> list[Event]:
@@ -200,19 +217,31 @@ class Reader:
                 yield self.block(block.header.height)
 
     def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
-        """What an actor's `self.storage` holds, decoded; a copy."""
-        entries = self.api.list_storage(address_of(actor, "actor"), STORAGE_PREFIX)
-        return {entry.name: codec.decode(entry.value) for entry in entries}
+        """What an actor's `self.storage` holds, decoded; a copy.
+
+        Raises:
+            UnknownId: nothing was deployed there.
+        """
+        address = address_of(actor, "actor")
+        entries = self.api.list_storage(address, STORAGE_PREFIX)
+        with unknown_told("actor", address):
+            return {entry.name: codec.decode(entry.value) for entry in entries}
 
     def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
-        """A raw entry of an actor's state; a str names one of `self.storage`."""
+        """A raw entry of an actor's state; a str names one of `self.storage`.
+
+        Raises:
+            UnknownId: nothing was deployed there; a key that is not there is None.
+        """
         key = (
             check_text("key", key) if isinstance(key, str) else check_bytes("key", key)
         )
+        address = address_of(actor, "actor")
         try:
-            entry = self.api.storage(address_of(actor, "actor"), key)
+            with unknown_told("actor", address):
+                entry = self.api.storage(address, key)
         except NodeError as error:
-            if error.code != "NOT_FOUND":
+            if error.reason != "STORAGE_KEY_NOT_FOUND":
                 raise
             return None
         return entry.value
@@ -228,15 +257,20 @@ class Reader:
 
         Raises:
             ReadFailed: the handler failed.
+            UnknownId: nothing was deployed there.
         """
-        answer = self.api.read(
-            address_of(actor, "actor"),
-            check_text("handler", handler),
-            check_bytes("payload", payload),
-            sender=b"" if sender is None else address_of(sender, "sender"),
-        )
+        address = address_of(actor, "actor")
+        with unknown_told("actor", address):
+            answer = self.api.read(
+                address,
+                check_text("handler", handler),
+                check_bytes("payload", payload),
+                sender=b"" if sender is None else address_of(sender, "sender"),
+            )
         if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
-            raise ReadFailed(f"{answer.error.kind}: {answer.error.message}")
+            found = self.api.actor(address)
+            source = found.source.decode("utf-8", "replace")
+            raise ReadFailed(read_failure(answer.error), source)
         return answer.value
 
     # --- streams -------------------------------------------------------------------

@@ -4,13 +4,26 @@ So a receipt of a node is the same kind of thing as one of a chain in this proce
 the two compare equal when the same happened. The opposite of `node.rpc.convert`.
 """
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.passage import AdvanceFault, AdvanceRefused, Passage
 from node.chain.timers.standing import Place, Standing
 from node.chain.timers.timer import Timer
 from node.client.errors import NodeError
-from node.client.failures import BundleFault, BundleRefused, TransactionRefused
+from node.client.failures import (
+    BundleFault,
+    BundleRefused,
+    TransactionRefused,
+    UnknownId,
+    unknown_actor,
+    unknown_height,
+    unknown_timer,
+    unknown_transaction,
+)
 from node.client.values import Mined
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
 from node.rpc.v1 import dev_pb2, timers_pb2, types_pb2
@@ -21,11 +34,13 @@ __all__ = [
     "add_progress",
     "read_block",
     "read_event",
+    "read_failure",
     "read_header",
     "read_place",
     "read_receipt",
     "read_timer",
     "told_as_refusal",
+    "unknown_told",
 ]
 
 _KINDS = {
@@ -106,7 +121,11 @@ def read_receipt(message: types_pb2.Receipt) -> Receipt:
 def _failure(message: types_pb2.Receipt) -> Failure | None:
     if message.status == types_pb2.EXECUTION_STATUS_SUCCEEDED:
         return None
-    error = message.error
+    return read_failure(message.error)
+
+
+def read_failure(error: types_pb2.ExecutionError) -> Failure:
+    """Why an execution failed."""
     return Failure(
         error.kind,
         error.message,
@@ -182,6 +201,33 @@ def _numbers(error: NodeError) -> dict[str, int | str]:
         name: int(text) if text.isdecimal() else text
         for name, text in error.metadata.items()
     }
+
+
+@contextmanager
+def unknown_told(argument: str, given: object) -> Iterator[None]:
+    """Turn a node's refusal of an id into what a chain in the process would raise.
+
+    Raises:
+        UnknownId: the node has no actor, timer, transaction or block there.
+    """
+    try:
+        yield
+    except NodeError as error:
+        if error.reason == "HEIGHT_NOT_REACHED" and isinstance(given, int):
+            head = int(error.metadata["head_height"])
+            raise unknown_height(argument, given, head) from None
+        if error.reason in _UNKNOWN:
+            raise _UNKNOWN[error.reason](argument, given) from None
+        raise
+
+
+_UNKNOWN: Mapping[str, Callable[[str, object], UnknownId]] = MappingProxyType(
+    {
+        "ACTOR_NOT_FOUND": unknown_actor,
+        "TIMER_NOT_FOUND": unknown_timer,
+        "TRANSACTION_NOT_FOUND": unknown_transaction,
+    }
+)
 
 
 def told_as_refusal(

@@ -152,6 +152,8 @@ def address_of(who: Sender, argument: str = "address") -> Address:
     address: object = who if isinstance(who, bytes) else getattr(who, "address", None)
     if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
         wanted = "an account, an actor, a wallet or an address of 20 bytes is wanted"
+        if isinstance(who, str):
+            wanted += " (of a text in hex: bytes.fromhex)"
         raise InvalidArgument(argument, wanted, who)
     return Address(address)
 
@@ -305,6 +307,13 @@ def code_of(source: str | bytes) -> bytes:
     Raises:
         InvalidArgument: neither text nor bytes.
     """
+    of_file = "an actor's source is wanted (of a file: Path(…).read_text())"
+    if isinstance(source, PathLike) or (
+        isinstance(source, str) and source.endswith(".py") and "\n" not in source
+    ):
+        raise InvalidArgument("source", of_file, source)
     if isinstance(source, str):
         return check_text("source", source).encode()
-    return check_bytes("source", source)
+    if type(source) is not bytes:
+        raise InvalidArgument("source", of_file, source)
+    return source

@@ -17,6 +17,7 @@ from node.chain.timers.calendar import count_of
 from node.chain.transition import State, head_globals
 from node.primitives.types import Address, Amount, Height
 from node.query.blocks import Warnings
+from node.query.chain import require_actor
 from node.query.places import (
     PAST_BLOCKS_DEFAULT,
     PAST_BLOCKS_MAX,
@@ -98,8 +99,10 @@ def quote_timer(
     `blocks` are the last ones, if they are not in the history of the state.
 
     Raises:
+        NotFound: ACTOR, who would schedule it.
         InvalidQuote: the schedule call would be refused.
     """
+    require_actor(state, wanted.actor)
     terms = fire_terms(state, wanted.gas_limit, wanted.max_fee, wanted.max_priority)
     expires_at = _validate(state, wanted, terms)
     pending, reserved = pending_cost(state, wanted.actor, wanted.fee_payer)

@@ -13,7 +13,9 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 from msgspec import Struct
 
-from node.chain.bundle_errors import ADVICE, BundleFault, BundleRefused
+from node.chain.bundle_errors import ADVICE as BUNDLE_ADVICE
+from node.chain.bundle_errors import BundleFault, BundleRefused
+from node.chain.errors import ADVICE as FAULT_ADVICE
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.passage import AdvanceFault, AdvanceRefused
 from node.primitives.merkle import ProofTooLarge
@@ -72,66 +74,28 @@ class _Row(Struct, frozen=True):
     advice: str
 
 
+_FAULT_CODES: dict[TransactionFault, grpc.StatusCode] = {
+    TransactionFault.MALFORMED: _Code.INVALID_ARGUMENT,
+    TransactionFault.TOO_LARGE: _Code.INVALID_ARGUMENT,
+    TransactionFault.BAD_SIGNATURE: _Code.INVALID_ARGUMENT,
+    TransactionFault.WRONG_CHAIN: _Code.INVALID_ARGUMENT,
+    TransactionFault.NOT_DEV: _Code.FAILED_PRECONDITION,
+    TransactionFault.NONCE_USED: _Code.FAILED_PRECONDITION,
+    TransactionFault.NONCE_TOO_FAR: _Code.FAILED_PRECONDITION,
+    TransactionFault.NONCE_GAP: _Code.FAILED_PRECONDITION,
+    TransactionFault.LIMIT_BELOW_INTRINSIC: _Code.INVALID_ARGUMENT,
+    TransactionFault.LIMIT_ABOVE_BLOCK: _Code.INVALID_ARGUMENT,
+    TransactionFault.INSUFFICIENT_BALANCE: _Code.FAILED_PRECONDITION,
+    TransactionFault.MAX_FEE_BELOW_BASEFEE: _Code.FAILED_PRECONDITION,
+    TransactionFault.BLOCK_FULL: _Code.FAILED_PRECONDITION,
+    TransactionFault.ALREADY_KNOWN: _Code.ALREADY_EXISTS,
+    TransactionFault.REPLACEMENT_UNDERPRICED: _Code.FAILED_PRECONDITION,
+    TransactionFault.REPLACED: _Code.ABORTED,
+    TransactionFault.POOL_FULL: _Code.RESOURCE_EXHAUSTED,
+}
+
 _FAULTS: dict[TransactionFault, _Row] = {
-    TransactionFault.MALFORMED: _Row(
-        _Code.INVALID_ARGUMENT,
-        "send a body in deterministic CBOR (Prepare makes one), then the 65 signature "
-        "bytes",
-    ),
-    TransactionFault.TOO_LARGE: _Row(
-        _Code.INVALID_ARGUMENT, "split what you send over several transactions"
-    ),
-    TransactionFault.BAD_SIGNATURE: _Row(
-        _Code.INVALID_ARGUMENT,
-        "sign keccak256(body) as r, s, v with v 0 or 1 and the low s",
-    ),
-    TransactionFault.WRONG_CHAIN: _Row(
-        _Code.INVALID_ARGUMENT, "sign for the chain id that GetStatus answers"
-    ),
-    TransactionFault.NOT_DEV: _Row(
-        _Code.FAILED_PRECONDITION,
-        "sign as the sender, or use a chain whose genesis says dev",
-    ),
-    TransactionFault.NONCE_USED: _Row(
-        _Code.FAILED_PRECONDITION, "take GetAccount's next_nonce"
-    ),
-    TransactionFault.NONCE_TOO_FAR: _Row(
-        _Code.FAILED_PRECONDITION, "send the transactions with the nonces before it"
-    ),
-    TransactionFault.NONCE_GAP: _Row(
-        _Code.FAILED_PRECONDITION, "send the transactions with the nonces before it"
-    ),
-    TransactionFault.LIMIT_BELOW_INTRINSIC: _Row(
-        _Code.INVALID_ARGUMENT, "raise the limit: EstimateLimits says what suffices"
-    ),
-    TransactionFault.LIMIT_ABOVE_BLOCK: _Row(
-        _Code.INVALID_ARGUMENT, "lower the limit: GetParams says what a block takes"
-    ),
-    TransactionFault.INSUFFICIENT_BALANCE: _Row(
-        _Code.FAILED_PRECONDITION,
-        "fund the sender, or lower limits or max fees: limits x max fees + amount "
-        "must be there, for all that waits in the pool together",
-    ),
-    TransactionFault.MAX_FEE_BELOW_BASEFEE: _Row(
-        _Code.FAILED_PRECONDITION,
-        "raise the max fee, or wait: GetStatus says the next basefee",
-    ),
-    TransactionFault.BLOCK_FULL: _Row(
-        _Code.FAILED_PRECONDITION, "wait for the next block"
-    ),
-    TransactionFault.ALREADY_KNOWN: _Row(
-        _Code.ALREADY_EXISTS, "ask GetTransaction what became of it"
-    ),
-    TransactionFault.REPLACEMENT_UNDERPRICED: _Row(
-        _Code.FAILED_PRECONDITION,
-        "offer at least 10 % and 1 more on both tips and both max fees",
-    ),
-    TransactionFault.REPLACED: _Row(
-        _Code.ABORTED, "ask for the transaction that took its nonce"
-    ),
-    TransactionFault.POOL_FULL: _Row(
-        _Code.RESOURCE_EXHAUSTED, "offer a higher tip, or wait for the next block"
-    ),
+    fault: _Row(code, FAULT_ADVICE[fault]) for fault, code in _FAULT_CODES.items()
 }
 
 _MISSING: dict[Missing, _Row] = {
@@ -161,7 +125,7 @@ _BUNDLE_CODES: dict[BundleFault, grpc.StatusCode] = {
 """All but what only happens where a caller's file is."""
 
 _BUNDLES: dict[BundleFault, _Row] = {
-    fault: _Row(code, ADVICE[fault]) for fault, code in _BUNDLE_CODES.items()
+    fault: _Row(code, BUNDLE_ADVICE[fault]) for fault, code in _BUNDLE_CODES.items()
 }
 
 _OTHERS: dict[str, _Row] = {

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         ReadFailed,
         TransactionFailed,
         TransactionRefused,
+        UnknownId,
     )
     from node.client.profiles import Profile
     from node.client.values import DevAccount
@@ -40,6 +41,7 @@ __all__ = [
     "Supply",
     "TransactionFailed",
     "TransactionRefused",
+    "UnknownId",
     "assert_event",
     "assert_fires_at",
 ]
@@ -61,6 +63,7 @@ _HOMES = {
     "SnapshotGone": "node.testing.failures",
     "TransactionFailed": "node.client.failures",
     "TransactionRefused": "node.client.failures",
+    "UnknownId": "node.client.failures",
     "assert_event": "node.testing.assertions",
     "assert_fires_at": "node.testing.assertions",
 }

@@ -21,6 +21,7 @@ def assert_fires_at(chain: Chain, timer: Actor | Timer | bytes, height: int) -> 
         AssertionError: it did not, with the explanation of what it did.
         InvalidArgument: no height, or an actor without timers.
     """
+    __tracebackhide__ = True  # the test is of interest
     check_count("height", height)
     timer_id = _timer_id(chain, timer)
     if chain.height < height:
@@ -64,6 +65,7 @@ def assert_event(
     Raises:
         AssertionError: there is none, with those that come near.
     """
+    __tracebackhide__ = True
     check_text("topic", topic)
     address = None if emitter is None else address_of(emitter, "emitter")
     events = chain.events()

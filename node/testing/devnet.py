@@ -52,7 +52,6 @@ from node.client.values import (
     code_of,
 )
 from node.primitives.types import Address, Hash32
-from node.state import keys
 from node.testing.keeping import DevnetKeeper
 from node.testing.stories import OutlookStory, outlook_story
 
@@ -302,14 +301,10 @@ class Devnet(DevnetKeeper):
         """An actor that is there already.
 
         Raises:
-            InvalidArgument: nothing was deployed at the address.
+            UnknownId: nothing was deployed at the address.
         """
-        found = address_of(address)
-        code_hash = self.account(found).code_hash
-        if not code_hash:
-            raise InvalidArgument("address", "an actor's is wanted: deploy one", found)
-        source = self._snapshot.get(keys.code(code_hash)) or b""
-        return Actor(self, found, source.decode("utf-8", "replace"))
+        found = self._actor_at(address, "address")
+        return Actor(self, found, self._code_of(found))
 
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
-from node.chain.accounts import Account, load_account
+from node.chain.accounts import Account, load_account, load_code
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.forecast import Lineups
 from node.chain.genesis import Genesis
@@ -20,7 +20,12 @@ from node.chain.timers import calendar
 from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transition import BlockResult, State
-from node.client.failures import InvalidArgument, ReadFailed
+from node.client.failures import (
+    ReadFailed,
+    unknown_actor,
+    unknown_height,
+    unknown_timer,
+)
 from node.client.values import (
     Sender,
     address_of,
@@ -107,10 +112,10 @@ class DevnetReader:
         """What became of a height; within a run, the run's result.
 
         Raises:
-            InvalidArgument: the chain is not there yet.
+            UnknownId: the chain is not there yet.
         """
         if type(height) is not int or not 0 <= height <= self.height:
-            raise InvalidArgument("height", f"0 to {self.height} exist", height)
+            raise unknown_height("height", height, self.height)
         index = bisect_left(self.results, height, key=lambda r: r.header.height)
         return self.results[index]
 
@@ -118,13 +123,23 @@ class DevnetReader:
         """What happened at a height; the latest without one.
 
         Raises:
-            InvalidArgument: the chain is not there yet.
+            UnknownId: the chain is not there yet.
         """
         return self.last if height is None else self.result_at(height)
 
     def account(self, who: Sender) -> Account:
         """Balance, nonce and code of an account."""
         return load_account(self._snapshot, address_of(who, "who"))
+
+    def _actor_at(self, actor: Sender, argument: str = "actor") -> Address:
+        address = address_of(actor, argument)
+        if not load_account(self._snapshot, address).is_actor:
+            raise unknown_actor(argument, address)
+        return address
+
+    def _code_of(self, actor: Address) -> str:
+        code_hash = load_account(self._snapshot, actor).code_hash
+        return load_code(self._snapshot, code_hash).decode("utf-8", "replace")
 
     def balance(self, who: Sender) -> Amount:
         """Base units."""
@@ -135,26 +150,55 @@ class DevnetReader:
         return self.account(who).nonce
 
     def timers(self, actor: Sender | None = None) -> list[Timer]:
-        """Live timers in due order, of one actor or of all."""
+        """Live timers in due order, of one actor or of all.
+
+        Raises:
+            UnknownId: nothing was deployed there.
+        """
         if actor is not None:
-            return list(calendar.timers_of(self._snapshot, address_of(actor, "actor")))
+            return list(calendar.timers_of(self._snapshot, self._actor_at(actor)))
         return list(calendar.timers_between(self._snapshot, 0, U64_MAX))
 
     def timer(self, timer_id: bytes) -> Timer | None:
-        """A live timer, or None."""
-        return calendar.load_timer(self._snapshot, check_id("timer_id", timer_id))
+        """A live timer; None when it ended.
+
+        Raises:
+            UnknownId: no timer ever had this id.
+        """
+        live = calendar.load_timer(self._snapshot, check_id("timer_id", timer_id))
+        if live is None:
+            self._require_known(timer_id)
+        return live
+
+    def _require_known(self, timer_id: bytes) -> None:
+        # The latest first: who asks after a timer that ended asks soon.
+        for result in reversed(self.results):
+            if any(decision.timer_id == timer_id for decision in result.trace):
+                return
+        raise unknown_timer("timer_id", timer_id)
 
     def decisions(self, timer_id: bytes) -> list[tuple[int, TimerDecision]]:
-        """Every decision about a timer with its height: its whole life."""
-        return [
+        """Every decision about a timer with its height: its whole life.
+
+        Raises:
+            UnknownId: no timer ever had this id.
+        """
+        found: list[tuple[int, TimerDecision]] = [
             (result.header.height, decision)
             for result in self.results
             for decision in result.trace
             if decision.timer_id == timer_id
         ]
+        if not found:
+            raise unknown_timer("timer_id", timer_id)
+        return found
 
     def explain(self, timer_id: bytes) -> TimerStory:
-        """Why a timer did what it did, and what awaits it; raises `NotFound`."""
+        """Why a timer did what it did, and what awaits it.
+
+        Raises:
+            UnknownId: no timer ever had this id.
+        """
         check_id("timer_id", timer_id)
         return timer_story(self.state, self.results, timer_id)
 
@@ -165,7 +209,10 @@ class DevnetReader:
     def standing(self, timer_id: bytes) -> Place | None:
         """Where a live timer stands under `auction`: effective priority, rank.
 
-        None under other rules, and when it ended, or never was.
+        None under other rules, and when it ended.
+
+        Raises:
+            UnknownId: no timer ever had this id.
         """
         timer = self.timer(timer_id)
         return None if timer is None else Lineups(self.state).place(timer)
@@ -180,11 +227,12 @@ class DevnetReader:
 
         Raises:
             InvalidArgument: there is no such term.
+            UnknownId: nothing was deployed at the actor's address.
             InvalidQuote: the schedule call would be refused.
         """
-        address = address_of(actor, "actor")
-        payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
         known = check_terms(terms)
+        address = self._actor_at(actor)
+        payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
         fee, priority = (
             known.pop(name, None)
             for name in ("max_fee_per_cycle", "max_priority_fee_per_cycle")
@@ -220,20 +268,28 @@ class DevnetReader:
         ]
 
     def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
-        """What an actor's `self.storage` holds, decoded; a copy."""
-        start = keys.storage(address_of(actor, "actor"), STORAGE_PREFIX)
+        """What an actor's `self.storage` holds, decoded; a copy.
+
+        Raises:
+            UnknownId: nothing was deployed there.
+        """
+        start = keys.storage(self._actor_at(actor), STORAGE_PREFIX)
         return {
             key[len(start) :].decode(): codec.decode(value)
             for key, value in self._snapshot.range(start, keys.prefix_stop(start))
         }
 
     def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
-        """A raw entry of an actor's state; a str names one of `self.storage`."""
+        """A raw entry of an actor's state; a str names one of `self.storage`.
+
+        Raises:
+            UnknownId: nothing was deployed there; a key that is not there is None.
+        """
         if isinstance(key, str):
             name = storage_key(check_text("key", key))
         else:
             name = check_bytes("key", key)
-        return self._snapshot.get(keys.storage(address_of(actor, "actor"), name))
+        return self._snapshot.get(keys.storage(self._actor_at(actor), name))
 
     def supply(self) -> Supply:
         """The supply equation, recounted from every account and message."""
@@ -246,8 +302,13 @@ class DevnetReader:
         payload: bytes = b"",
         sender: Sender | None = None,
     ) -> bytes:
-        """A handler's answer on a read view; nothing is mined (D15)."""
-        address = address_of(actor, "actor")
+        """A handler's answer on a read view; nothing is mined (D15).
+
+        Raises:
+            ReadFailed: the handler failed.
+            UnknownId: nothing was deployed there.
+        """
+        address = self._actor_at(actor)
         check_text("handler", handler)
         check_bytes("payload", payload)
         nobody = Address(bytes(ADDRESS_BYTES))
@@ -256,7 +317,7 @@ class DevnetReader:
             lambda: call_read_only(self.state, address, handler, payload, caller)
         )
         if result.failure is not None:
-            raise ReadFailed(f"{result.failure.kind}: {result.failure.message}")
+            raise ReadFailed(result.failure, self._code_of(address))
         return result.value
 
     def export_bundle(self, file: str | PathLike[str]) -> Path:

@@ -11,8 +11,8 @@ from typing_extensions import override
 from node.chain.outlook import Outlook, begin_outlook, look_further
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State
+from node.client.failures import unknown_timer
 from node.primitives.types import Height
-from node.query.errors import Missing, NotFound
 from node.query.explaining import (
     BlockExplanation,
     Step,
@@ -91,7 +91,7 @@ def timer_story(
     """The story of a timer out of every result since genesis.
 
     Raises:
-        NotFound: no timer ever had this id.
+        UnknownId: no timer ever had this id.
     """
     steps = [
         Step(
@@ -106,7 +106,7 @@ def timer_story(
         if decision.timer_id == timer_id
     ]
     if not steps:
-        raise NotFound(Missing.TIMER, timer_id)
+        raise unknown_timer("timer_id", timer_id)
     told = explain(state, steps)
     return TimerStory(*astuple(told))
 

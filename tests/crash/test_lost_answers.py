@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from node.chain.transaction import Transfer
-from node.client import Client, NodeError, NodeUnreachable, OutcomeUnknown
+from node.client import Client, NodeUnreachable, OutcomeUnknown, UnknownId
 from tests.crash.processes import running
 
 BOB = bytes(19) + b"\x07"
@@ -76,9 +76,9 @@ def test_the_outcome_of_what_was_on_its_way_is_learned_by_its_id(tmp_path):
 
 def is_committed(client, transaction_id):
     """Else the pool alone had it, which promised nothing."""
-    with suppress(NodeError):
+    with suppress(UnknownId):
         return client.wait_for(transaction_id).is_success
-    with pytest.raises(NodeError, match="TRANSACTION_NOT_FOUND"):
+    with pytest.raises(UnknownId, match=r"^transaction_id: "):
         client.wait_for(transaction_id)
     return False
 

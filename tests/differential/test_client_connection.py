@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from node.chain.transaction import Transfer
-from node.client import Client, EventFilter, NodeError, NodeUnreachable, OutcomeUnknown
+from node.client import Client, EventFilter, NodeUnreachable, OutcomeUnknown, UnknownId
 from node.rpc.v1 import queries_pb2, queries_pb2_grpc, types_pb2
 
 BOB = bytes(19) + b"\x07"
@@ -50,7 +50,7 @@ def test_whoever_lost_the_answer_learns_the_outcome_by_id(manual):
     manual.mine()
     assert manual.wait_for(transaction_id).is_success
     assert manual.balance(BOB) == 5, "it is in the chain once"
-    with pytest.raises(NodeError, match="TRANSACTION_NOT_FOUND"):
+    with pytest.raises(UnknownId, match=r"^transaction_id: "):
         manual.wait_for(bytes(32))
 
 

@@ -22,6 +22,7 @@ from node.client import (
     ReadFailed,
     TransactionFailed,
     TransactionRefused,
+    UnknownId,
     Wallet,
 )
 from node.client.failures import BundleFault
@@ -424,6 +425,114 @@ def test_both_have_every_member_of_the_protocol(kind):
 def test_no_address_is_no_address(chain, bad):
     with pytest.raises(InvalidArgument, match=r"who: .*address of 20 bytes"):
         chain.balance(bad)
+
+
+# --- ids that the chain does not have ---------------------------------------------
+
+NOBODY, NO_ID = bytes(19) + b"\x63", b"\x63" * 32
+
+UNKNOWN = {
+    "actor": ("address", NOBODY, lambda chain: chain.actor(NOBODY)),
+    "timers": ("actor", NOBODY, lambda chain: chain.timers(NOBODY)),
+    "storage": ("actor", NOBODY, lambda chain: chain.storage(NOBODY)),
+    "storage_entry": ("actor", NOBODY, lambda c: c.storage_entry(NOBODY, "key")),
+    "read": ("actor", NOBODY, lambda chain: chain.read(NOBODY, "handler")),
+    "quote": ("actor", NOBODY, lambda chain: chain.quote(NOBODY)),
+    "timer": ("timer_id", NO_ID, lambda chain: chain.timer(NO_ID)),
+    "standing": ("timer_id", NO_ID, lambda chain: chain.standing(NO_ID)),
+    "explain": ("timer_id", NO_ID, lambda chain: chain.explain(NO_ID)),
+    "block": ("height", 9, lambda chain: chain.block(9)),
+}
+OF_ONE = {
+    "decisions": ("timer_id", NO_ID, lambda chain: chain.decisions(NO_ID)),
+    "explain_block": ("height", 9, lambda chain: chain.explain_block(9)),
+    "result_at": ("height", 9, lambda chain: chain.result_at(9)),
+    "wait_for": ("transaction_id", NO_ID, lambda chain: chain.wait_for(NO_ID)),
+}
+"""Methods that only one kind of chain has."""
+
+REMEDY = {
+    "actor": "a deployment's receipt names it",
+    "address": "a deployment's receipt names it",
+    "timer_id": r"timers\(\) shows those that are pending",
+    "transaction_id": r"submit\(\) answers it",
+    "height": "0 to 1 exist",
+}
+
+
+@pytest.mark.parametrize("method", [*UNKNOWN, *OF_ONE])
+def test_what_is_not_there_is_refused_by_name_and_with_a_remedy(chain, alice, method):
+    """Unknown ids: "a typed error that names the argument and the remedy"."""
+    argument, given, ask = (UNKNOWN | OF_ONE)[method]
+    if not hasattr(chain, method):
+        return
+    chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    with pytest.raises(UnknownId, match=REMEDY[argument]) as error:
+        ask(chain)
+    assert isinstance(error.value, InvalidArgument | LookupError)
+    assert error.value.argument == argument
+    shown = f"0x{given.hex()}" if isinstance(given, bytes) else f"{given}"
+    assert str(error.value).startswith(f"{argument}: ")
+    assert str(error.value).endswith(f"not {shown}")
+
+
+NAMES_NO_ID = {
+    "account", "accounts", "advance", "api", "balance", "blocks", "close", "deploy",
+    "events", "execute", "export_bundle", "from_bundle", "fund", "genesis", "head",
+    "height", "import_bundle", "is_closed", "last", "mine", "mine_until", "nonce",
+    "params", "profile", "receipts", "require_open", "results", "set_balance",
+    "simulate", "snapshot", "state", "stream_blocks", "stream_events", "stream_timers",
+    "submit", "submit_raw", "supply", "timestamp_ms", "transfer",
+}  # fmt: skip
+"""Of an address that nothing ever touched, the account is an empty one."""
+
+
+@pytest.mark.parametrize("kind", [Devnet, Client])
+def test_every_method_that_names_what_must_be_there_is_tried(kind):
+    members = {name for name in dir(kind) if not name.startswith("_")}
+    assert members - NAMES_NO_ID <= {*UNKNOWN, *OF_ONE}
+
+
+def test_what_ended_is_not_unknown(chain, alice):
+    clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    (timer,) = clock.timers
+    chain.advance(next_timer=True)
+    assert chain.timer(timer.timer_id) is None
+    assert chain.standing(timer.timer_id) is None
+    assert chain.balance(NOBODY) == chain.nonce(NOBODY) == 0
+    assert chain.storage_entry(clock, "nothing") is None
+
+
+def test_a_read_that_fails_shows_the_actors_own_traceback(echo):
+    with pytest.raises(ReadFailed) as error:
+        echo.read("fail")
+    assert str(error.value).splitlines() == [
+        "IndexError",
+        '  File "<actor>", line 8, in fail',
+        "    return inner([])",
+        '  File "<actor>", line 5, in inner',
+        "    return values[7]",
+    ]
+    assert error.value.failure.kind == "IndexError"
+    with pytest.raises(ReadFailed, match="hint: this actor has inner, fail, burn"):
+        echo.read("nothing")
+
+
+def test_beginners_mistakes_are_answered_with_the_remedy(chain, echo, alice):
+    with pytest.raises(InvalidArgument, match=r"of a file: Path\(…\)\.read_text\(\)"):
+        chain.deploy("heartbeat.py")
+    with pytest.raises(InvalidArgument, match=r"of a text in hex: bytes\.fromhex"):
+        chain.balance(f"0x{alice.address.hex()}")
+    with pytest.raises(TransactionFailed, match="hint: this actor has inner, fail"):
+        echo.call("fial")
+    private = "hint: a name that begins with _ is the actor's own; this actor has"
+    with pytest.raises(TransactionFailed, match=private):
+        echo.call("_fail")
+    with pytest.raises(TransactionRefused, match="fund the sender, or lower") as error:
+        chain.transfer(bytes(20), 5, sender=NOBODY)
+    assert str(error.value).count("fund the sender") == 1
+    with pytest.raises(InvalidArgument, match=r"^advance: exactly one of blocks"):
+        chain.advance(block=1)
 
 
 # --- bad input: what no call can take is refused before it happens ----------------

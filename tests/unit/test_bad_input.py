@@ -25,7 +25,6 @@ from node.client import (
     Wallet,
     draft,
 )
-from node.query import NotFound
 from node.rpc.v1 import timers_pb2
 from node.testing import Devnet
 
@@ -283,12 +282,3 @@ def special(kind, name):
         "quote_timer": {"wanted": timers_pb2.QuoteTimerRequest(actor=TO)},
         "simulate": {"subject": message},
     }.get(name, {})
-
-
-def test_an_unknown_id_is_named_with_what_to_do():
-    """By a chain in this process; the node's refusals are its table of errors."""
-    with Devnet() as chain:
-        with pytest.raises(NotFound, match="00000000"):
-            chain.explain(ID)
-        with pytest.raises(InvalidArgument, match="address: an actor's is wanted"):
-            chain.actor(TO)

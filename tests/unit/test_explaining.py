@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from node import history, query
 from node.chain.timers.timer import Decision
+from node.client import UnknownId
 from node.primitives.codec import encode as cbor
 from node.query import Missing, NotFound, explaining, telling
 from node.testing import Devnet
@@ -250,10 +251,11 @@ def test_of_a_long_history_the_beginning_and_the_end_are_told(
 
 
 def test_an_unknown_timer_is_not_found(chain):
-    for explain in (chain.explain, lambda i: query.explain_timer(recorded(chain), i)):
-        with pytest.raises(NotFound) as error:
-            explain(bytes(32))
-        assert error.value.missing is Missing.TIMER
+    with pytest.raises(UnknownId, match="timer_id: the id of a timer of this chain"):
+        chain.explain(bytes(32))
+    with pytest.raises(NotFound) as error:
+        query.explain_timer(recorded(chain), bytes(32))
+    assert error.value.missing is Missing.TIMER
 
 
 # --- blocks ------------------------------------------------------------------------

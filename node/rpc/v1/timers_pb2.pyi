@@ -806,7 +806,7 @@ class QuoteTimerRequest(_message.Message):
     MAX_PRIORITY_FEE_PER_CYCLE_FIELD_NUMBER: _builtins.int
     BLOCKS_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
-    """Who would schedule it."""
+    """Who would schedule it; deployed already."""
     fee_payer: _builtins.bytes
     """Empty: the actor."""
     height: _builtins.int
