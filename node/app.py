@@ -154,10 +154,7 @@ async def _serve(
     with ExitStack() as parts:
         store = _open_store(config)
         parts.callback(store.close)
-        if (
-            config.ready_file is not None
-        ):  # of a node that was killed: the folder is ours
-            config.ready_file.unlink(missing_ok=True)
+        _forget(config.ready_file)  # of a node that was killed: the folder is ours
         worker = parts.enter_context(Worker())
         opened = await on_worker(
             worker, partial(open_chain, store, config.genesis.wanted)
@@ -232,6 +229,15 @@ async def _verify(state: State, worker: Worker, clock: Clock, log: NodeLog) -> N
         timers=found.timers,
         seconds=round(clock.monotonic() - began, 3),
     )
+
+
+def _forget(ready_file: Path | None) -> None:
+    if ready_file is None:
+        return
+    try:
+        ready_file.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--ready-file {ready_file}: {error.strerror}") from error
 
 
 def _open_store(config: NodeConfig) -> Store:

@@ -177,16 +177,24 @@ class NodeConfig(Struct, frozen=True):
         for listen in (self.grpc_listen, self.http_listen):
             if listen is not None and not 0 <= listen.port <= PORT_MAX:
                 raise ConfigError(f"a port is from 0 to {PORT_MAX}")
-        if self.ready_file is not None and self.ready_file.is_dir():
+        if self.ready_file is not None and _is_something_else(self.ready_file):
             raise ConfigError(
-                f"--ready-file {self.ready_file} is a folder: name a file"
+                f"--ready-file {self.ready_file} is a folder or a device: name a file"
             )
+
+
+def _is_something_else(path: Path) -> bool:
+    """Whether there is something, and no file that may be replaced."""
+    try:
+        return path.exists() and not path.is_file()
+    except OSError:
+        return False  # whoever writes it is told why it cannot be
 
 
 # --- texts → values ------------------------------------------------------------------
 
-_DURATION = re.compile(r"(\d+)(?:\.(\d{1,3}))?\s*(ms|s|m|h)", re.ASCII)
-_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+_DURATION = re.compile(r"(\d{1,20})(?:\.(\d{1,3}))?\s*(ms|s|m|h|d)", re.ASCII)
+_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def parse_amount(text: str) -> Amount:
@@ -202,7 +210,7 @@ def parse_amount(text: str) -> Amount:
 
 
 def parse_duration_ms(text: str) -> int:
-    """Milliseconds of `500ms`, `1s`, `1.5s`, `10m` or `2h`.
+    """Milliseconds of `500ms`, `1s`, `1.5s`, `10m`, `2h` or `1d`.
 
     Raises:
         ConfigError: Something else, or not a whole number of milliseconds.
@@ -210,7 +218,7 @@ def parse_duration_ms(text: str) -> int:
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ConfigError(
-            f"{text!r} is no duration: write `500ms`, `1.5s`, `10m`, `2h`"
+            f"{text!r} is no duration: write `500ms`, `1.5s`, `10m`, `2h`, `1d`"
         )
     whole, decimals, unit = match.groups()
     thousandths = int(whole) * 1_000 + int((decimals or "").ljust(3, "0"))

@@ -113,7 +113,7 @@ def parse_genesis(document: Mapping[str, object]) -> Genesis:
     Raises:
         InvalidGenesis: naming the field, what came and what is wanted.
     """
-    unknown = sorted(set(document) - _FIELDS)
+    unknown = sorted(set(_mapping(document, "the document")) - _FIELDS)
     if unknown:
         known = ", ".join(sorted(_FIELDS))
         raise InvalidGenesis(f"unknown field: {unknown[0]}; there are {known}")
@@ -360,6 +360,10 @@ def _list(value: object, name: str) -> list[object]:
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidGenesis(f"{name}: a text is wanted")
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # JSON can write half of a surrogate pair
+        raise InvalidGenesis(f"{name}: a text of Unicode is wanted") from None
     return value
 
 

@@ -56,8 +56,8 @@ def validate_stateless(params: ChainParams, transaction: Transaction) -> None:
     """Chain id, development instructions, limits against intrinsic cost and block.
 
     Raises:
-        InvalidTransaction: WRONG_CHAIN, NOT_DEV, LIMIT_BELOW_INTRINSIC or
-            LIMIT_ABOVE_BLOCK.
+        InvalidTransaction: WRONG_CHAIN, NOT_DEV, LIMIT_BELOW_INTRINSIC, TOO_LARGE
+            or LIMIT_ABOVE_BLOCK.
     """
     body = transaction.body
     if body.chain_id != params.chain_id:
@@ -75,16 +75,7 @@ def validate_stateless(params: ChainParams, transaction: Transaction) -> None:
         return
     cycles, cells = intrinsic_cost(body, transaction.body_bytes)
     if body.cycles_limit < cycles or body.cells_limit < cells:
-        raise InvalidTransaction(
-            TransactionFault.LIMIT_BELOW_INTRINSIC,
-            f"{cycles} cycles and {cells} cells are due before anything executes",
-            {
-                "cycles_limit": body.cycles_limit,
-                "cycles_required": cycles,
-                "cells_limit": body.cells_limit,
-                "cells_required": cells,
-            },
-        )
+        raise _below_intrinsic(params, body, cycles, cells)
     if (
         body.cycles_limit > params.lane_user_cycles
         or body.cells_limit > params.transaction_cells_max
@@ -100,6 +91,25 @@ def validate_stateless(params: ChainParams, transaction: Transaction) -> None:
                 "cells_max": params.transaction_cells_max,
             },
         )
+
+
+def _below_intrinsic(
+    params: ChainParams, body: Body, cycles: int, cells: int
+) -> InvalidTransaction:
+    """No limit is enough for what no block can take."""
+    fault = TransactionFault.LIMIT_BELOW_INTRINSIC
+    message = f"{cycles} cycles and {cells} cells are due before anything executes"
+    cycles_max, cells_max = params.lane_user_cycles, params.transaction_cells_max
+    if cycles > cycles_max or cells > cells_max:
+        fault = TransactionFault.TOO_LARGE
+        message += f", and a block has {cycles_max} and {cells_max} for it"
+    numbers: dict[str, int | str] = {
+        "cycles_limit": body.cycles_limit,
+        "cycles_required": cycles,
+        "cells_limit": body.cells_limit,
+        "cells_required": cells,
+    }
+    return InvalidTransaction(fault, message, numbers)
 
 
 def validate_admission(

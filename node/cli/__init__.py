@@ -6,6 +6,7 @@ protobuf's JSON with `--json`. Exit codes: 0 done, 1 the chain said no, 2 usage,
 node there. Every flag has a variable COWBOY_DEVNET_<FLAG>.
 """
 
+import errno
 from importlib import import_module
 
 import click
@@ -85,6 +86,19 @@ class _Commands(click.Group):
         assert isinstance(command, click.Command)
         _name_variables(command)
         return command
+
+    @override
+    def invoke(self, ctx: click.Context) -> object:
+        """Say in a sentence what the system, or a text that is none, did not allow."""
+        try:
+            return super().invoke(ctx)
+        except UnicodeEncodeError as error:
+            raise click.UsageError(f"{error.object!r} is no text in Unicode") from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever read the output has enough
+                raise
+            message = f"{error.filename or 'standard output'}: {error.strerror}"
+            raise click.UsageError(message) from error
 
     @override
     def format_commands(

@@ -9,14 +9,30 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
+from node.chain.params import U64_MAX
 from node.config import ConfigError, parse_amount, parse_duration_ms
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.primitives.types import Address
+from node.rpc.limits import RpcLimits
 
-__all__ = ["Sender", "address", "amount", "duration", "hash32", "payload", "sender"]
+__all__ = [
+    "COUNT",
+    "HEIGHT",
+    "Sender",
+    "address",
+    "amount",
+    "duration",
+    "file_bytes",
+    "hash32",
+    "payload",
+    "sender",
+]
 
 _ADDRESS_BYTES = 20
 _HASH_BYTES = 32
+
+HEIGHT = click.IntRange(0, U64_MAX)
+COUNT = click.IntRange(1, U64_MAX)
 
 
 class Sender(Struct, frozen=True):
@@ -69,9 +85,6 @@ def payload(text: str) -> bytes:
     """Bytes of a text, of `0x…`, of `@file`, or of `json:{…}`."""
     try:
         return _payload(text)
-    except OSError as error:
-        reason = f"{text[1:]} cannot be read: {error.strerror}"
-        raise click.BadParameter(reason) from error
     except ValueError as error:
         raise click.BadParameter(f"{text!r} is no payload: {error}") from error
 
@@ -87,14 +100,29 @@ def amount(text: str) -> int:
 def duration(text: str) -> int:
     """Milliseconds of `250ms` or `1s`."""
     try:
-        return parse_duration_ms(text)
+        milliseconds = parse_duration_ms(text)
     except ConfigError as error:
         raise click.BadParameter(str(error)) from error
+    if milliseconds > U64_MAX:
+        raise click.BadParameter(f"{text!r} is longer than any chain: 2^64 ms end it")
+    return milliseconds
+
+
+def file_bytes(path: Path, bytes_max: int) -> bytes:
+    """What is in a file; of one that is longer, or endless, not more is read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(bytes_max + 1)
+    except OSError as error:
+        raise click.BadParameter(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > bytes_max:
+        raise click.BadParameter(f"{path} has more than {bytes_max:,} bytes")
+    return data
 
 
 def _payload(text: str) -> bytes:
     if text.startswith("@"):
-        return Path(text[1:]).read_bytes()
+        return file_bytes(Path(text[1:]), RpcLimits().request_bytes_max)
     if text.startswith("json:"):
         # As an actor's json module would write it: what it says, without the spaces.
         return json.dumps(json.loads(text[5:]), separators=(",", ":")).encode()

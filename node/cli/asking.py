@@ -264,7 +264,7 @@ def block(
     if which == "latest":
         request.latest = True
     elif which.isascii() and which.isdecimal():
-        request.height = int(which)
+        request.height = arguments.HEIGHT(which)
     else:
         request.hash = arguments.hash32(which)
     answer = QueryServiceStub(connection.channel).GetBlock(

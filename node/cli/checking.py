@@ -14,6 +14,7 @@ from msgspec import to_builtins
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
 from pvm import Block, CompileError, Handler, Report, report_on
+from pvm.language import SOURCE_BYTES_MAX
 
 __all__ = ["check"]
 
@@ -34,7 +35,9 @@ def check(file: Path, *, is_json: bool) -> None:
     """
     output = Output(is_json=is_json)
     try:
-        report = report_on(file.read_bytes())
+        with file.open("rb") as opened:
+            source = opened.read(SOURCE_BYTES_MAX + 1)  # it need not end
+        report = report_on(source)
     except CompileError as error:
         _tell_refused(output, file, error)
         raise click.exceptions.Exit(EXIT_REFUSED) from error

@@ -111,13 +111,16 @@ def _reason(error: _Failure) -> str | None:
 
 def _endpoint(url: str, tls_ca: Path | None, token_file: Path | None) -> Endpoint:
     try:
-        return Endpoint(
+        endpoint = Endpoint(
             url,
             None if tls_ca is None else read_authorities(tls_ca),
             None if token_file is None else read_token(token_file),
         )
     except AccessError as error:
         raise click.UsageError(str(error)) from error
+    if not endpoint.target:
+        raise click.UsageError("--url is empty: write HOST:PORT")
+    return endpoint
 
 
 def client_command(

@@ -42,9 +42,10 @@ def failure_text(error: types_pb2.ExecutionError) -> str:
 
     A refused source names its places itself, one a line.
     """
-    place = f" in {error.handler}" if error.handler else ""
+    place = ""
     if error.HasField("line") and error.kind != _REFUSED_SOURCE:
-        place += f", line {error.line}"
+        handler = f" in {error.handler}" if error.handler else ""
+        place = f"{handler}, line {error.line}"
     message = f": {error.message}" if error.message else ""
     hint = f" ({error.hint})" if error.hint else ""
     return f"{error.kind}{message}{place}{hint}"

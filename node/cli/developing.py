@@ -2,7 +2,6 @@
 
 import click
 
-from node.chain.params import U64_MAX
 from node.cli import arguments
 from node.cli.connection import Connection, client_command
 from node.cli.describing import advance_fields, header_fields, receipt_fields
@@ -54,15 +53,13 @@ def mine(connection: Connection, blocks: int) -> None:
 @click.option("--until-idle", is_flag=True, help="Until nothing waits; see --within.")
 @click.option(
     "--within",
-    type=click.IntRange(min=1),
+    type=arguments.COUNT,
     default=100_000,
     metavar="BLOCKS",
     help="With --until-idle: how far at the most.",
 )
-@click.option("--blocks", type=click.IntRange(1, U64_MAX), metavar="N", help="So many.")
-@click.option(
-    "--height", type=click.IntRange(1, U64_MAX), metavar="H", help="Up to this."
-)
+@click.option("--blocks", type=arguments.COUNT, metavar="N", help="So many.")
+@click.option("--height", type=arguments.COUNT, metavar="H", help="Up to this.")
 @click.option(
     "--for",
     "duration_ms",

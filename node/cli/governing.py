@@ -10,6 +10,7 @@ import click
 from google.protobuf import json_format
 
 from node.chain.params import TIERS
+from node.cli import arguments
 from node.cli.connection import Connection, client_command
 from node.cli.output import amount
 from node.cli.sending import Sending, send, sending_command
@@ -64,7 +65,7 @@ def _prices(params: messages.GetParamsResponse) -> dict[str, str]:
 
 
 @govern.command()
-@click.argument("height", type=click.IntRange(1, 2**64 - 1))
+@click.argument("height", type=arguments.COUNT)
 @click.argument("rules")
 @sending_command
 def activate(connection: Connection, how: Sending, height: int, rules: str) -> None:

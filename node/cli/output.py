@@ -5,7 +5,7 @@ width: what does not fit is folded, and what goes into a file is not.
 """
 
 import json
-import sys
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -24,6 +24,8 @@ __all__ = [
     "hexadecimal",
     "returned_text",
 ]
+
+_STDERR = 2
 
 _FILE_WIDTH = 10_000
 """Columns of a table that goes into a file or a pipe."""
@@ -47,7 +49,6 @@ class Output:
                 message, indent=None, always_print_fields_with_no_presence=True
             )
         )
-        sys.stdout.flush()
 
     def fields(self, title: str, fields: Mapping[str, str]) -> None:
         """Names and values, one a line."""
@@ -75,7 +76,6 @@ class Output:
             console.print(table)
         for line in printed.get().splitlines():
             click.echo(line.rstrip())
-        sys.stdout.flush()
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
@@ -90,12 +90,11 @@ class Output:
 
     @property
     def _is_quiet(self) -> bool:
-        return self.is_json or not sys.stderr.isatty()
+        return self.is_json or not os.isatty(_STDERR)
 
     def line(self, text: str) -> None:
         """One line, at once."""
         click.echo(text)
-        sys.stdout.flush()
 
     def error(self, text: str) -> None:
         """One sentence on standard error."""

@@ -5,11 +5,12 @@ with their keys, which everybody knows.
 """
 
 import json
-import sys
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
+
+import click
 
 from node import __version__
 from node.app import Ready
@@ -83,8 +84,7 @@ def remove_ready_file(path: Path | None) -> None:
 
 def print_banner(ready: Ready) -> None:
     """Tell a person where the node is and what can be done with it."""
-    sys.stdout.write("\n".join(_banner(ready)) + "\n")
-    sys.stdout.flush()
+    click.echo("\n".join(_banner(ready)))
 
 
 def _banner(ready: Ready) -> list[str]:

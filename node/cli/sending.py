@@ -21,6 +21,7 @@ from node.primitives.crypto import keccak256, sign
 from node.rpc.v1 import transactions_pb2 as messages
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
+from pvm.language import SOURCE_BYTES_MAX
 
 __all__ = ["Sending", "call", "deploy", "send", "sending_command", "transfer"]
 
@@ -120,7 +121,7 @@ def deploy(
     wish = types_pb2.Instruction(
         deploy_actor=types_pb2.DeployActor(
             salt=salt.ljust(_SALT_BYTES, b"\0"),
-            code=file.read_bytes(),
+            code=arguments.file_bytes(file, SOURCE_BYTES_MAX),
             payload=payload,
             value=str(value),
         )

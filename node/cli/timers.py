@@ -36,7 +36,6 @@ _STATUSES = {
 }
 _COLUMNS = ("due", "status", "actor", "paid by", "handler", "gas limit", "id")
 _AUCTION_COLUMNS = ("rank", "effective priority")
-_HEIGHT = click.IntRange(0, U64_MAX)
 _NAMES = {number: name for name, number in _STATUSES.items()}
 
 
@@ -60,8 +59,8 @@ def timers() -> None:
     "--payer", type=arguments.address, help="Only those that this account pays."
 )
 @click.option("--status", type=click.Choice(list(_STATUSES)), default="pending")
-@click.option("--first", "from_height", type=_HEIGHT, help="Height.")
-@click.option("--last", "to_height", type=_HEIGHT, help="Height.")
+@click.option("--first", "from_height", type=arguments.HEIGHT, help="Height.")
+@click.option("--last", "to_height", type=arguments.HEIGHT, help="Height.")
 @prove_option
 @client_command
 def list_timers(
@@ -285,7 +284,7 @@ def explain_timer(connection: Connection, timer_id: bytes) -> None:
 
 
 @timers.command("ahead")
-@click.argument("blocks", type=click.IntRange(min=1), default=100)
+@click.argument("blocks", type=arguments.COUNT, default=100)
 @client_command
 def look_ahead(connection: Connection, blocks: int) -> None:
     """Show what the next BLOCKS would bring: fires, costs, and who runs dry when."""
@@ -301,9 +300,9 @@ def look_ahead(connection: Connection, blocks: int) -> None:
 @timers.command("quote")
 @click.argument("actor", type=arguments.address)
 @click.option("--payer", type=arguments.address, help="Who pays; else the actor.")
-@click.option("--gas-limit", type=click.IntRange(min=1), help="Cycles of a fire.")
-@click.option("--height", type=click.IntRange(min=1), help="When it would be due.")
-@click.option("--expires-at", type=click.IntRange(min=0), help="Height.")
+@click.option("--gas-limit", type=arguments.COUNT, help="Cycles of a fire.")
+@click.option("--height", type=arguments.COUNT, help="When it would be due.")
+@click.option("--expires-at", type=arguments.HEIGHT, help="Height.")
 @click.option("--blocks", type=click.IntRange(0, 100), help="So many of the last ones.")
 @click.option("--max-fee", type=arguments.amount, help="A cycle, under auction.")
 @click.option("--priority", type=arguments.amount, help="A cycle, under auction.")

@@ -134,6 +134,10 @@ class LevelStore:
             StoreCorrupt: It is damaged.
             StoreUnwritable: The operating system does not let us.
         """
+        try:
+            str(folder).encode()
+        except UnicodeEncodeError:
+            raise _unwritable("its path is not UTF-8", folder) from None
         self._folder = folder
         self._head = 0
         self._is_failed = False

@@ -256,6 +256,17 @@ def test_admission_refuses_with_a_typed_reason(chain):
         assert refused(chain, body_of(**{"nonce": 1, **fields})).fault is fault
 
 
+def test_what_no_block_can_take_is_not_told_to_raise_its_limits(chain):
+    """D6: 100 cycles and 200 cells a byte of code, and a block has 20,000,000."""
+    code = DeployActor(bytes(32), bytes(100_000), b"", 0)
+    error = refused(chain, body_of(code, cells_limit=1))
+    assert error.fault is TransactionFault.TOO_LARGE
+    assert error.numbers["cells_required"] > chain.params.transaction_cells_max
+    smaller = DeployActor(bytes(32), bytes(65_536), b"", 0)
+    fault = refused(chain, body_of(smaller, cells_limit=1)).fault
+    assert fault is TransactionFault.LIMIT_BELOW_INTRINSIC
+
+
 @pytest.mark.parametrize(
     "instruction",
     [

@@ -257,12 +257,23 @@ def test_a_foreign_genesis_is_refused(tmp_path: Path) -> None:
         (("--grpc-listen", "here"), "HOST:PORT"),
         (("--grpc-listen", "192.0.2.1:1"), "cannot listen"),
         (("--ready-file", "/nowhere/ready"), "--ready-file"),
+        (("--ready-file", f"{__file__}/ready"), "Not a directory"),
+        (("--data-dir", "\udcff"), "is not UTF-8"),
     ],
 )
 def test_a_wrong_flag_is_a_sentence(
     tmp_path: Path, flags: tuple[str, ...], sentence: str
 ) -> None:
     assert sentence in refused(tmp_path, *flags)
+
+
+def test_a_ready_file_replaces_nothing_but_a_file(tmp_path: Path) -> None:
+    """`--ready-file /dev/stdout` would replace the device."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    sentence = refused(tmp_path, "--ready-file", str(pipe))
+    assert "a folder or a device: name a file" in sentence
+    assert pipe.is_fifo()
 
 
 def test_a_defect_ends_the_process_with_one_line_and_exit_code_1(

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import select
+import shlex
 import subprocess
 import sys
 import time
@@ -402,16 +403,22 @@ def test_1_when_the_chain_says_no(run) -> None:
         ("transfer", "1", "1", "--from", "me"),
         ("tx", "0x11"),
         ("block", "x"),
+        ("block", str(2**64)),
+        ("status", "--url", ""),
         ("deploy", "/nowhere.py"),
+        ("deploy", "/dev/zero"),
         ("call", "1", "h", "@/nowhere"),
         ("call", "1", "h", "json:{"),
         ("call", "1", "h", "0xz"),
+        ("call", "1", "h", "@/dev/zero"),
         ("mining", "sometimes"),
         ("mine", "0"),
         ("advance",),
         ("advance", "--blocks", "1", "--height", "9"),
         ("advance", "--blocks", "0"),
         ("advance", "--for", "long"),
+        ("advance", "--for", f"{2**64}ms"),
+        ("advance", "--for", f"{2**64}d"),
         ("advance", "--height", str(2**64)),
         ("timers", "list", "--last", str(2**64)),
         ("timers", "list", "--status", "fired", "--prove"),
@@ -420,6 +427,57 @@ def test_1_when_the_chain_says_no(run) -> None:
 )
 def test_2_when_it_was_asked_wrongly(run, words: tuple[str, ...]) -> None:
     assert "Usage" in run(*words, code=2).stderr
+
+
+def test_an_argument_that_is_no_text_is_usage(run) -> None:
+    assert "no text in Unicode" in run("read", "1", "\udcff", code=2).stderr
+
+
+def test_an_endless_file_is_not_read_to_its_end(run) -> None:
+    assert "longer than 65536 bytes" in run("check", "/dev/zero", code=1).stdout
+
+
+def commands(command: click.Command, words: str = ""):
+    """All of them, with their names."""
+    if not isinstance(command, click.Group):
+        yield words, command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        part = command.get_command(context, name)
+        assert part is not None
+        yield from commands(part, f"{words} {name}")
+
+
+def test_every_number_of_a_command_fits_where_it_is_sent() -> None:
+    """Protobuf's integers have 64 bits: what does not fit is usage, and no defect."""
+    unbounded = [
+        (words, parameter.name)
+        for words, command in commands(main)
+        for parameter in command.params
+        if isinstance(parameter.type, click.types.IntParamType)
+        and not 0 < (getattr(parameter.type, "max", None) or 0) < 2**64
+    ]
+    own = [(" start", "accounts"), (" start", "keep_blocks")]  # NodeConfig's to check
+    assert unbounded == own
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("accounts",)])
+def test_an_output_that_takes_nothing_is_a_sentence(url: str, words) -> None:
+    """A full disk; whoever closed the output wants none of it."""
+    command = [sys.executable, "-m", "node", *words, "--url", url]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert b"Traceback" not in done.stderr
+    assert b"standard output: No space left on device" in done.stderr
+    assert done.returncode == 2
+    line = f"{shlex.join(command)} >&-"
+    done = subprocess.run(
+        line, shell=True, cwd=ROOT, stderr=subprocess.PIPE, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("name", list(main.list_commands(click.Context(main))))

@@ -69,13 +69,14 @@ def test_amounts_are_shown_as_cby_with_base_units(base_units: int, text: str) ->
         ("1.5s", 1_500),
         ("10m", 600_000),
         ("2 h", 7200000),
+        ("1d", 86_400_000),
     ],
 )
 def test_durations(text: str, milliseconds: int) -> None:
     assert parse_duration_ms(text) == milliseconds
 
 
-@pytest.mark.parametrize("text", ["", "1", "s", "0.5ms", "-1s", "1.2345s", "1d"])
+@pytest.mark.parametrize("text", ["", "1", "s", "0.5ms", "-1s", "1.2345s", "1w"])
 def test_no_durations(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_duration_ms(text)
