@@ -39,6 +39,7 @@ from node.primitives.pages import (
     decode_inner,
     encode_bucket,
     hash_page,
+    replace_leaves,
 )
 from node.primitives.types import Hash32
 
@@ -85,7 +86,7 @@ _Row = TypeVar("_Row", bound=Change)
 _OPAQUE = bytes([OPAQUE_TAG])
 
 
-class TreeUpdate(Struct, frozen=True):
+class TreeUpdate(Struct, frozen=True, gc=False):
     """What a batch of changes made of a tree."""
 
     root: Hash32
@@ -380,6 +381,10 @@ class _Update:
     def _bucket(
         self, path: str, page: bytes, known: bytes | None, changes: Sequence[Change]
     ) -> tuple[bytes, int]:
+        replaced = replace_leaves(page, changes, self._key_bytes)
+        if replaced is not None and replaced != page:  # as most blocks have it
+            self.pages[path] = replaced
+            return hash_page(replaced), 0
         leaves = dict(decode_bucket(page, self._key_bytes))
         before = len(leaves)
         is_changed = False

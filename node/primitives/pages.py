@@ -15,7 +15,7 @@ Rules: what is hashed of a bucket is its page; of an inner page only the slots, 
 pairwise as `merkle` defines it. The rest of it serves to find the way.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 
@@ -35,6 +35,7 @@ __all__ = [
     "encode_bucket",
     "hash_page",
     "is_inner_page",
+    "replace_leaves",
 ]
 
 Leaf = tuple[bytes, bytes]
@@ -140,6 +141,24 @@ def decode_bucket(page: bytes, key_bytes: int) -> list[Leaf]:
         (page[at : at + key_bytes], page[at + key_bytes : at + entry_bytes])
         for at in range(1, len(page), entry_bytes)
     ]
+
+
+def replace_leaves(
+    page: bytes, changes: Iterable[tuple[bytes, bytes | None]], key_bytes: int
+) -> bytes | None:
+    """A bucket whose keys have other leaves; None where a key comes, goes or is hidden.
+
+    A key may be hidden behind bytes that happen to be its own, across two entries: who
+    gets None decodes the bucket.
+    """
+    entry_bytes = key_bytes + LEAF_BYTES
+    replaced = bytearray(page)
+    for key, leaf in changes:
+        at = page.find(key, 1)
+        if leaf is None or at < 0 or (at - 1) % entry_bytes:
+            return None
+        replaced[at + key_bytes : at + entry_bytes] = leaf
+    return bytes(replaced)
 
 
 def hash_page(page: bytes) -> bytes:

@@ -10,6 +10,7 @@ from node.primitives.pages import (
     encode_bucket,
     hash_page,
     is_inner_page,
+    replace_leaves,
 )
 
 A, B, C = (bytes([letter]) * 32 for letter in b"abc")
@@ -49,6 +50,27 @@ def test_a_bucket_is_written_as_described():
     assert page == b"\x00k1" + A + b"k2" + B
     assert not is_inner_page(page)
     assert decode_bucket(page, 2) == [(b"k1", A), (b"k2", B)]
+
+
+def test_leaves_are_replaced_where_every_key_is_there():
+    page = encode_bucket([(b"k1", A), (b"k2", B)])
+    assert replace_leaves(page, [(b"k2", C)], 2) == encode_bucket(
+        [(b"k1", A), (b"k2", C)]
+    )
+    assert replace_leaves(page, [(b"k1", C), (b"k2", C)], 2) == encode_bucket(
+        [(b"k1", C), (b"k2", C)]
+    )
+    assert replace_leaves(page, [], 2) == page
+    for change in ((b"k3", C), (b"k1", None)):
+        assert replace_leaves(page, [(b"k1", B), change], 2) is None
+
+
+def test_a_key_that_a_leaf_shows_first_is_not_taken_for_one():
+    hiding = b"..k2" + bytes(28)
+    page = encode_bucket([(b"k1", hiding), (b"k2", B)])
+    assert replace_leaves(page, [(b"k2", C)], 2) is None
+    across = encode_bucket([(b"k1", bytes(31) + b"k"), (b"2x", B)])
+    assert replace_leaves(across, [(b"k2", C)], 2) is None
 
 
 @pytest.mark.parametrize(
