@@ -58,6 +58,7 @@ _HEADS: Final = tuple(
     + tuple(bytes((major << 5 | 24, n)) for n in range(_INFO_DIRECT, 1 << 8))
     for major in range(_TAG)
 )
+_ARRAY_HEADS: Final = _HEADS[_ARRAY]
 _INT_HEADS: Final = _HEADS[_INT]
 _BYTES_HEADS: Final = _HEADS[_BYTES]
 _TEXT_HEADS: Final = _HEADS[_TEXT]
@@ -88,7 +89,11 @@ def encode(value: object, *, depth_max: int = DEPTH_MAX) -> bytes:
     """
     parts: list[bytes] = []
     try:
-        _write((value,), parts.append, depth_max)
+        if type(value) is list and len(value) < 1 << 8 and depth_max > 0:
+            parts.append(_ARRAY_HEADS[len(value)])
+            _write(value, parts.append, depth_max - 1)
+        else:
+            _write((value,), parts.append, depth_max)
     except UnicodeEncodeError:
         raise UnencodableValue("str with a lone surrogate") from None
     return b"".join(parts)
@@ -156,15 +161,15 @@ def _write(
                 append(_integer(value))
         elif type(value) is bytes:
             length = len(value)
-            append(_BYTES_HEADS[length] if length < 1 << 8 else _head(_BYTES, length))
-            append(value)
+            head = _BYTES_HEADS[length] if length < 1 << 8 else _head(_BYTES, length)
+            append(head + value)
         elif value is None:
             append(_NULL)
         elif type(value) is str:
             text = value.encode()
             length = len(text)
-            append(_TEXT_HEADS[length] if length < 1 << 8 else _head(_TEXT, length))
-            append(text)
+            head = _TEXT_HEADS[length] if length < 1 << 8 else _head(_TEXT, length)
+            append(head + text)
         else:
             _write_other(value, append, depth_left)
 
@@ -175,7 +180,8 @@ def _write_other(
     if type(value) is list or type(value) is tuple:
         if depth_left <= 0:
             raise UnencodableValue("nested too deeply")
-        append(_head(_ARRAY, len(value)))
+        length = len(value)
+        append(_ARRAY_HEADS[length] if length < 1 << 8 else _head(_ARRAY, length))
         _write(value, append, depth_left - 1)
     elif type(value) is bool:
         append(_TRUE if value else _FALSE)
@@ -213,6 +219,8 @@ def _key(key: object) -> bytes:
 
 
 def _integer(value: int) -> bytes:
+    if 1 << 8 <= value < 1 << 16:
+        return _HEAD_2(25, value)
     major = _INT
     if value < 0:
         major, value = _NEGATIVE, -1 - value

@@ -75,17 +75,19 @@ class Execution:
         self.meter = meter
         self.context.begin(meter, host, message, handler)
         attach(self.view, host, meter)
-        self._homes = homes = (meter.cycles, meter.depth, meter.memory)
-        for cell, home in zip(self.cells, homes, strict=True):
-            cell.cell_contents = home.cell_contents
+        self._homes = (meter.cycles, meter.depth, meter.memory)
+        self.cycles.cell_contents = meter.cycles.cell_contents
+        self.depth.cell_contents = meter.depth.cell_contents
+        self.memory.cell_contents = meter.memory.cell_contents
         meter.cycles, meter.depth, meter.memory = self.cells
 
     def end(self) -> None:
         """Give the meter its counters back and forget the execution."""
-        meter = self.meter
-        for cell, home in zip(self.cells, self._homes, strict=True):
-            home.cell_contents = cell.cell_contents
-        meter.cycles, meter.depth, meter.memory = self._homes
+        meter, (cycles, depth, memory) = self.meter, self._homes
+        cycles.cell_contents = self.cycles.cell_contents
+        depth.cell_contents = self.depth.cell_contents
+        memory.cell_contents = self.memory.cell_contents
+        meter.cycles, meter.depth, meter.memory = cycles, depth, memory
         self.context.end()
         detach(self.view)
         del self.meter, self._homes

@@ -9,7 +9,7 @@ counter below zero (sandbox.md §7).
 """
 
 from types import CellType
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from pvm.depth import LINKS
 from pvm.errors import (
@@ -23,6 +23,9 @@ from pvm.types import Limits
 
 CYCLES_LIMIT_MAX = 2**30 - 1
 """Keeps the counter a one-digit int; no budget of a block comes near it."""
+
+
+_LIMITS: Final = Limits()
 
 
 class Meter:
@@ -65,7 +68,7 @@ class Meter:
             read_only: mutating host calls halt (D15).
         """
         assert 0 <= cycles_limit <= CYCLES_LIMIT_MAX
-        limits = limits or Limits()
+        limits = limits or _LIMITS
         self.cycles_limit = cycles_limit
         self.cells_limit = cells_limit
         self.cycles = CellType(cycles_limit)
@@ -97,14 +100,12 @@ class Meter:
     @property
     def cycles_used(self) -> int:
         """Cycles to pay for: all of them when they ran out (D16)."""
-        if isinstance(self.halted, OutOfCycles):
-            return self.cycles_limit
-        if self.halted is not None:
-            return self._cycles_used_at_halt
         counted = int(self.cycles.cell_contents)
-        if counted < 0:
+        if counted >= 0:
+            return self.cycles_limit - self.cycles_reserved - counted
+        if self.halted is None or isinstance(self.halted, OutOfCycles):
             return self.cycles_limit
-        return self.cycles_limit - self.cycles_reserved - counted
+        return self._cycles_used_at_halt
 
     @property
     def cells_used(self) -> int:

@@ -182,8 +182,10 @@ def replace(
 
 def hex_(vm: Execution, self: bytes) -> str:
     """`data.hex()`."""
-    vm.charge(len(self))
-    vm.text(2 * len(self), is_ascii=True)
+    length = len(self)
+    vm.charge(length)
+    if 2 * length > costs.TEXT_FREE:
+        vm.text(2 * length, is_ascii=True)
     return self.hex()
 
 

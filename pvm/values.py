@@ -137,6 +137,8 @@ def _charge_walk(value: object, meter: Meter) -> int:
     """
     size = max(0, _scalar_bytes(value, meter))
     meter.charge_cycles(size)
+    if size:
+        return size  # of a scalar: there is nothing in it
     # Iterators wait, not items: what shares structure would take room for each.
     waiting = [nested_in([value])]
     while waiting:

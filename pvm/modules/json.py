@@ -41,6 +41,7 @@ _OTHER_THAN_BRACKETS = bytes(n for n in range(256) if n not in b"[]{}")
 _DIGITS_TO_ZERO = bytes(
     ord("0") if n in b"0123456789" else ord(" ") for n in range(256)
 )
+_LONG_INTEGER = b"0" * (INT_DIGITS_MAX + 1)
 _INT_MAGNITUDE_BITS_FREE = 64
 
 
@@ -92,15 +93,21 @@ class _Json(Bound):
         is_sorted = require_bool(sort_keys)
         size = _Walk(meter, layout, is_sorted=is_sorted).size_of(obj)
         charge_text(meter, size)
-        text = json.dumps(
-            obj,
-            check_circular=False,  # the walk ends only where there is no circle
-            sort_keys=is_sorted,
-            indent=layout.indent,
-            separators=(layout.item, layout.key),
-        )
+        text = _encoder(layout, is_sorted=is_sorted).encode(obj)
         assert len(text) == size, "the walk foresees the size"
         return text
+
+
+class _Layout(NamedTuple):
+    """How `dumps` sets out its text."""
+
+    indent: int | None
+    item: str
+    key: str
+
+
+_PLAIN: Final = _Layout(None, ", ", ": ")
+_PLAIN_ENCODER: Final = json.JSONEncoder(check_circular=False)
 
 
 def _refuse_fraction(_: str) -> NoReturn:
@@ -112,13 +119,26 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 
+def _encoder(layout: _Layout, *, is_sorted: bool) -> json.JSONEncoder:
+    """What writes a value that was walked."""
+    if layout == _PLAIN and not is_sorted:
+        return _PLAIN_ENCODER
+    return json.JSONEncoder(
+        check_circular=False,  # the walk ends only where there is no circle
+        sort_keys=is_sorted,
+        indent=layout.indent,
+        separators=(layout.item, layout.key),
+    )
+
+
 def _outside_strings(text: str) -> bytes:
     """`text` without what lies in its strings, as far as it is well formed.
 
     Escaped characters go first, so that every quote left begins or ends a string.
     """
-    bare = text.replace("\\\\", "").replace('\\"', "")
-    return "".join(bare.split('"')[::2]).encode("ascii", "replace")
+    if "\\" in text:
+        text = text.replace("\\\\", "").replace('\\"', "")
+    return "".join(text.split('"')[::2]).encode("ascii", "replace")
 
 
 def _charge_structure(outside: bytes, meter: Meter) -> None:
@@ -129,7 +149,8 @@ def _charge_structure(outside: bytes, meter: Meter) -> None:
     meter.charge_cycles(costs.WALK_CONTAINER * containers + costs.WALK_ITEM * items)
     if containers > DEPTH_MAX:
         _refuse_deep(brackets)
-    if b"0" * (INT_DIGITS_MAX + 1) in outside.translate(_DIGITS_TO_ZERO):
+    is_long = len(outside) > INT_DIGITS_MAX
+    if is_long and _LONG_INTEGER in outside.translate(_DIGITS_TO_ZERO):
         raise refused(ValueError("an integer of more than 1,234 digits"))
 
 
@@ -156,15 +177,9 @@ def _require_actor_value(value: _JsonValue) -> None:
             raise refused(ValueError("an integer of more than 4,096 bits"))
 
 
-class _Layout(NamedTuple):
-    """How `dumps` sets out its text."""
-
-    indent: int | None
-    item: str
-    key: str
-
-
 def _layout(indent: object, separators: object) -> _Layout:
+    if indent is None and separators is None:
+        return _PLAIN
     width = None if indent is None else require_int(indent)
     if width is not None and not 0 <= width <= INDENT_MAX:
         raise refused(ValueError("an indent from 0 to 8 is wanted"))
@@ -254,7 +269,9 @@ class _Walk:
     def _size_of_key(self, key: object) -> int:
         if not is_key(key):
             raise refused(TypeError("a key must be str or int"))
-        return self._size_of_item(key) + (2 if type(key) is int else 0)
+        if type(key) is str:
+            return self._size_of_text(key)
+        return self._size_of_item(key) + 2
 
     def _size_of_text(self, text: str) -> int:
         if text.isascii() and text.isprintable() and not ('"' in text or "\\" in text):

@@ -400,13 +400,15 @@ class _Binding(Bound):
     # --- the stanza's beginning -------------------------------------------------
 
     def _read_context(self) -> None:
-        self._meter.raise_if_halted()
-        self._meter.charge_cycles(costs.READ_CONTEXT)
+        meter = self._meter
+        meter.raise_if_halted()
+        meter.charge_cycles(costs.READ_CONTEXT)
 
     def _require_writable(self) -> None:
-        self._meter.raise_if_halted()
-        if self._meter.read_only:
-            self._meter.halt(ReadOnlyViolation())
+        meter = self._meter
+        meter.raise_if_halted()
+        if meter.read_only:
+            meter.halt(ReadOnlyViolation())
 
     def _require_loud(self, base: int) -> None:
         """What goes on after the execution: not in a method without `@deferred`."""
