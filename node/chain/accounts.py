@@ -135,5 +135,7 @@ def transfer(journal: Journal, sender: Address, to: Address, amount: int) -> Non
     Raises:
         InsufficientBalance: nothing was moved.
     """
+    if amount == 0:
+        return
     debit(journal, sender, amount)
     credit(journal, to, amount)

@@ -10,6 +10,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from node.chain.params import ADDRESS_BYTES
 from node.chain.transaction import Transaction
@@ -65,7 +66,7 @@ class Header(Struct, frozen=True):
 
 @lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
 def _encode_header(header: Header) -> bytes:
-    return codec.encode([getattr(header, name) for name in Header.__struct_fields__])
+    return codec.encode(list(astuple(header)))
 
 
 @lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
@@ -279,8 +280,8 @@ class Encodings(Struct, frozen=True):
 def encode_results(receipts: Iterable[Receipt], events: Iterable[Event]) -> Encodings:
     """Each entry's bytes, made once a block."""
     return Encodings(
-        tuple(receipt.encode() for receipt in receipts),
-        tuple(event.encode() for event in events),
+        tuple([receipt.encode() for receipt in receipts]),
+        tuple([event.encode() for event in events]),
     )
 
 

@@ -212,7 +212,7 @@ def add_receipt(
     """Close an execution: its receipt, events, decisions and use enter the block."""
     block = execution.block
     effects = execution.side_effects()
-    failure = outcome.failure
+    cells_used = meter.cells_used
     receipt = Receipt(
         kind=execution.kind,
         index=execution.receipt_index,
@@ -225,16 +225,16 @@ def add_receipt(
         cycles_limit=meter.cycles_limit,
         cells_limit=meter.cells_limit,
         cycles_used=meter.cycles_used,
-        cells_used=meter.cells_used,
+        cells_used=cells_used,
         price=execution.price,
         cycles_held=meter.cycles_reserved,
         cells_held=meter.cells_reserved,
         value=outcome.value,
-        failure=failure,
-        scheduled=tuple(timer.timer_id for timer in effects.scheduled),
+        failure=outcome.failure,
+        scheduled=tuple([timer.timer_id for timer in effects.scheduled]),
         hint=outcome.hint or unfunded(block, effects.scheduled),
     )
-    block.cells += meter.cells_used
+    block.cells += cells_used
     block.writes += len(execution.written)
     block.receipts.append(receipt)
     block.events.extend(execution.events)

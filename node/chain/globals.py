@@ -123,9 +123,10 @@ class Governed(Struct, frozen=True):
 
     def rules_at(self, height: int) -> str:
         """Name of the rules in force at a height: the latest activation's."""
-        return next(
-            rules for since, rules in reversed(self.activations) if since <= height
-        )
+        for since, rules in reversed(self.activations):
+            if since <= height:
+                return rules
+        raise AssertionError("genesis activates rules at height 0")
 
 
 def load_governed(reader: Reader, params: ChainParams) -> Governed:

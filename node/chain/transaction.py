@@ -224,10 +224,11 @@ def impersonated(body: Body, sender: Address) -> Transaction:
     Raises:
         InvalidTransaction: MALFORMED or TOO_LARGE, as of the bytes.
     """
-    raw = impersonate(body.encode(), sender)
+    values, fields = astuple(body)[:-1], instruction_fields(body.instruction)
+    raw = impersonate(codec.encode([*values, fields]), sender)
     _refuse_long(raw)
-    numbers = _require_numbers([getattr(body, name) for name in _NAMES])
-    instruction = _decode_instruction(instruction_fields(body.instruction))
+    numbers = _require_numbers(values)
+    instruction = _decode_instruction(fields)
     read = Body(*numbers, instruction=instruction)  # type: ignore[arg-type, misc]
     return Transaction(read, sender, Hash32(keccak256(raw)), raw, is_impersonated=True)
 
@@ -283,10 +284,12 @@ def decode_body(data: bytes) -> Body:
 
 def _require_numbers(values: Sequence[object]) -> list[int]:
     """The numbers of a body, in order, each within its bounds."""
-    return [
-        _uint(value, maximum, name)
-        for value, maximum, name in zip(values, _MAXIMA, _NAMES, strict=True)
-    ]
+    numbers: list[int] = []
+    for value, maximum, name in zip(values, _MAXIMA, _NAMES, strict=True):
+        if type(value) is not int or not 0 <= value <= maximum:
+            raise _no_uint(maximum, name)
+        numbers.append(value)
+    return numbers
 
 
 _NAMES = (
@@ -308,8 +311,12 @@ def _malformed(message: str) -> InvalidTransaction:
 
 def _uint(value: object, maximum: int, name: str) -> int:
     if type(value) is not int or not 0 <= value <= maximum:
-        raise _malformed(f"{name} is an integer from 0 to {maximum}")
+        raise _no_uint(maximum, name)
     return value
+
+
+def _no_uint(maximum: int, name: str) -> InvalidTransaction:
+    return _malformed(f"{name} is an integer from 0 to {maximum}")
 
 
 def _u64(value: object, name: str) -> int:

@@ -63,6 +63,8 @@ from node.state.journal import Journal
 from node.state.store import Snapshot, WriteSet
 from pvm import CodeCache, Environment
 
+_KNOWN_RULES = frozenset(RULE_SETS)
+
 
 class Caches(Struct):
     """Memory that belongs to whoever drives the chain; nothing depends on it (D24)."""
@@ -343,14 +345,14 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         timestamp_ms=params.timestamp_ms(height),
         beacon=partial(derive_beacon, params.chain_id, height),
     )
-    rules, rules_before = (governed.rules_at(h) for h in (height, before.height))
+    rules, rules_before = governed.rules_at(height), governed.rules_at(before.height)
     block = BlockContext(
         params=params,
         journal=journal,
         environment=environment,
         before=before,
         rule_set=RULE_SETS[rules],
-        known_rules=frozenset(RULE_SETS),
+        known_rules=_KNOWN_RULES,
         governed=governed,
         code_cache=state.caches.code,
         due_queue=state.caches.due,

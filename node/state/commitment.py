@@ -137,10 +137,11 @@ def _tree_changes(writes: WriteSet) -> tuple[list[Change], list[Change]]:
     state: list[Change] = []
     calendar: list[Change] = []
     for key, record in writes.changes.items():
+        family = key[:1]
         leaf = None if record is None else blake2b256(record)
-        if key[:1] == STATE.record_prefix:
-            state.append((tree_key(key), leaf))
-        elif key[:1] == CALENDAR.record_prefix:
+        if family == keys.STATE_PREFIX:
+            state.append((blake2b256(key), leaf))  # which is its `tree_key`
+        elif family == keys.TIMER_PREFIX:
             calendar.append((tree_key(key), leaf))
     # Keys are distinct, so that leaves, which may be None, are never compared.
     state.sort()

@@ -105,9 +105,9 @@ class Devnet(DevnetKeeper):
         return passage
 
     def _mine(self, blocks: int) -> None:
-        last = self.height + blocks
-        while self.height < last:
-            self._step(last - self.height)
+        last = self.state.head.height + blocks
+        while (height := self.state.head.height) < last:
+            self._step(last - height)
 
     def _step(self, heights_max: int) -> BlockResult:
         queue, self._queue = self._queue, []

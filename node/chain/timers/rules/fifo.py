@@ -110,8 +110,10 @@ class Fifo:
 
     def run_lane(self, block: BlockContext) -> None:
         """CIP-5 §5.1 steps 2 to 5."""
-        _classify(block, due_timers(block), self.price(block.before))
-        _run_queue(block)
+        timers = due_timers(block)
+        if timers:
+            _classify(block, timers, self.price(block.before))
+            _run_queue(block)
 
     def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
         """As they were: neither exists under `fifo` (D27)."""
