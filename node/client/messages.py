@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from node.chain.errors import InvalidTransaction
+from node.chain.passage import Blocks, Duration, NextTimer, ToHeight, UntilIdle
 from node.chain.transaction import Instruction, decode_body
 from node.client.errors import NodeError, NodeUnreachable, TransactionDropped
 from node.client.values import Terms, check_target, check_terms
@@ -183,20 +184,18 @@ def advance_request(target: Mapping[str, int | bool]) -> dev_pb2.AdvanceRequest:
     Raises:
         InvalidArgument: not exactly one of its targets.
     """
-    if target != {"next_timer": False}:  # which the node refuses
-        check_target(target)
-    match dict(target):
-        case {"until_idle": blocks_max}:
+    match check_target(target):
+        case Blocks(count):
+            return dev_pb2.AdvanceRequest(blocks=count)
+        case ToHeight(height):
+            return dev_pb2.AdvanceRequest(height=height)
+        case Duration(milliseconds):
+            return dev_pb2.AdvanceRequest(duration_ms=milliseconds)
+        case NextTimer():
+            return dev_pb2.AdvanceRequest(next_timer=True)
+        case UntilIdle(blocks_max):
             bound = dev_pb2.UntilIdle(blocks_max=blocks_max)
             return dev_pb2.AdvanceRequest(until_idle=bound)
-        case {"blocks": blocks}:
-            return dev_pb2.AdvanceRequest(blocks=blocks)
-        case {"height": height}:
-            return dev_pb2.AdvanceRequest(height=height)
-        case {"duration_ms": duration_ms}:
-            return dev_pb2.AdvanceRequest(duration_ms=duration_ms)
-        case _:
-            return dev_pb2.AdvanceRequest(next_timer=bool(target["next_timer"]))
 
 
 def block_request(

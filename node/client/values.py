@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.params import ADDRESS_BYTES, U64_MAX, U128_MAX
-from node.chain.passage import target_of
+from node.chain.passage import Target, target_of
 from node.chain.transaction import SALT_BYTES
 from node.client.failures import InvalidArgument
 from node.primitives.amounts import parse_amount
@@ -289,14 +289,14 @@ def check_path(argument: str, value: str | PathLike[str]) -> Path:
     raise InvalidArgument(argument, "the path of a file is wanted", value)
 
 
-def check_target(wanted: Mapping[str, int | bool]) -> None:
-    """Where to advance to: one target.
+def check_target(wanted: Mapping[str, int | bool], head: int = 0) -> Target:
+    """Where to advance to, from a head: one target.
 
     Raises:
         InvalidArgument: not exactly one, or of another type.
     """
     try:
-        target_of(0, wanted)
+        return target_of(head, wanted)
     except TypeError as error:
         raise InvalidArgument("advance", str(error), dict(wanted)) from None
 

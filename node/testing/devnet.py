@@ -17,7 +17,7 @@ from node.chain.advance import is_done, stop_height
 from node.chain.block import Receipt
 from node.chain.errors import InvalidTransaction
 from node.chain.params import U128_MAX
-from node.chain.passage import Passage, Target, target_of
+from node.chain.passage import Passage, Target
 from node.chain.simulation import estimate_limits
 from node.chain.transaction import (
     Body,
@@ -92,8 +92,7 @@ class Devnet(DevnetKeeper):
             InvalidArgument: not exactly one target.
             AdvanceRefused: the chain cannot advance to it; nothing happened.
         """
-        check_target(wanted)
-        target = target_of(self.height, wanted)
+        target = check_target(wanted, self.height)
         return self._on_worker(lambda: self._advance(target))
 
     def _advance(self, target: Target) -> Passage:
