@@ -50,6 +50,7 @@ _WORD_BOUND = 1 << 64
 _BIGNUM_BYTES_MIN = 9
 _TEXT_HEAD = _TEXT << 5
 _BIGNUM_TAGS = (_TAG << 5 | 2, _TAG << 5 | 3)
+_BIGNUM_HEADS: Final = tuple(bytes((tag,)) for tag in _BIGNUM_TAGS)
 _FALSE, _TRUE, _NULL = b"\xf4", b"\xf5", b"\xf6"
 _SIMPLE_VALUES: Final = MappingProxyType({0xF4: False, 0xF5: True, 0xF6: None})
 
@@ -221,13 +222,15 @@ def _key(key: object) -> bytes:
 def _integer(value: int) -> bytes:
     if 1 << 8 <= value < 1 << 16:
         return _HEAD_2(25, value)
+    if 1 << 16 <= value < 1 << 32:
+        return _HEAD_4(26, value)
     major = _INT
     if value < 0:
         major, value = _NEGATIVE, -1 - value
     if value < _WORD_BOUND:
         return _head(major, value)
     digits = value.to_bytes((value.bit_length() + 7) // 8)
-    return bytes((_TAG << 5 | 2 + major,)) + _head(_BYTES, len(digits)) + digits
+    return _BIGNUM_HEADS[major] + _head(_BYTES, len(digits)) + digits
 
 
 def _read(

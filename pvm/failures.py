@@ -74,11 +74,11 @@ def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
         error: what left the handler, if anything did.
     """
     meter = vm.meter
+    if error is None and meter.halted is None and meter.cycles.cell_contents >= 0:
+        return None
     if isinstance(error, RecursionError | MemoryError):
         is_deep = isinstance(error, RecursionError)
         error = _halted(vm, TooDeepRecursion() if is_deep else OutOfMemory(), error)
-    if error is None and meter.halted is None and meter.cycles.cell_contents >= 0:
-        return None
     line = None if error is None else line_of(error)
     stack = () if error is None else _stack_of(error.__traceback__)
     kind, text = "", ""

@@ -164,6 +164,8 @@ class StorageView:
             self._meter.halt(ReadOnlyViolation())
 
     def _state_key(self, key: object, base: int) -> bytes:
+        if type(key) is str and key.isascii() and len(key) <= STORAGE_KEY_BYTES_MAX:
+            return STORAGE_PREFIX + key.encode()  # as nearly all are
         if type(key) is not str:
             self._refuse(base, f"key must be str, not {type_name(key)}")
         try:

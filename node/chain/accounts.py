@@ -12,7 +12,7 @@ from node.state import keys
 from node.state.journal import Journal
 
 
-class Account(Struct, frozen=True):
+class Account(Struct, frozen=True, gc=False):
     """Balance, counters and, of an actor, its code and deployer."""
 
     balance: Amount = NOTHING

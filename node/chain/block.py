@@ -3,6 +3,9 @@
 What roots commit to is `encode…`d here. Roots over transactions, receipts and events
 use the tree of `primitives.merkle` over eight-byte indexes, so that each entry can be
 proven. A receipt's error text and hint are for people and stay out of its root.
+
+What stays of a block refers to values alone, so that no cycle goes through it: structs
+that are kept are `gc=False`, and the collector does not walk a long chain repeatedly.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +36,7 @@ HEADERS_REMEMBERED_MAX = 64
 """Headers whose bytes and hashes are remembered, the latest: several ask for each."""
 
 
-class Header(Struct, frozen=True):
+class Header(Struct, frozen=True, gc=False):
     """A block's commitment to its content and to the state after it."""
 
     height: Height
@@ -104,7 +107,7 @@ def parse_header(data: bytes) -> Header:
     return Header(*values)  # type: ignore[arg-type]
 
 
-class Block(Struct, frozen=True):
+class Block(Struct, frozen=True, gc=False):
     """A header and the transactions it commits to."""
 
     header: Header
@@ -121,7 +124,7 @@ class ReceiptKind(IntEnum):
     AGENT = 4
 
 
-class Price(Struct, frozen=True):
+class Price(Struct, frozen=True, gc=False):
     """What one unit costs, in base units, by destination (D7, D29)."""
 
     cycle_burn: Amount
@@ -143,20 +146,15 @@ class Price(Struct, frozen=True):
 
     def cost(self, cycles: int, cells: int) -> Amount:
         """Base units for an amount of both."""
-        return Amount(cycles * self.cycle + cells * self.cell)
+        of_cycles = cycles * (self.cycle_burn + self.cycle_tip + self.lane_burn)
+        return Amount(of_cycles + cells * (self.cell_burn + self.cell_tip))
 
     def fields(self) -> list[int]:
         """For encodings, in the order of the fields."""
-        return [
-            self.cycle_burn,
-            self.cycle_tip,
-            self.cell_burn,
-            self.cell_tip,
-            self.lane_burn,
-        ]
+        return list(astuple(self))
 
 
-class Event(Struct, frozen=True):
+class Event(Struct, frozen=True, gc=False):
     """Something that happened, in execution order (D17)."""
 
     emitter: Address | None
@@ -174,7 +172,7 @@ class Event(Struct, frozen=True):
         )
 
 
-class Receipt(Struct, frozen=True):
+class Receipt(Struct, frozen=True, gc=False):
     """What became of one execution and what it cost whom."""
 
     kind: ReceiptKind
@@ -270,7 +268,7 @@ class Receipt(Struct, frozen=True):
         )
 
 
-class Encodings(Struct, frozen=True):
+class Encodings(Struct, frozen=True, gc=False):
     """What the roots over a block's results speak of, and history keeps."""
 
     receipts: tuple[bytes, ...]

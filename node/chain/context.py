@@ -52,7 +52,7 @@ class QueuedFire(Struct):
     is_cancelled: bool = False
 
 
-class LaneUse(Struct, frozen=True):
+class LaneUse(Struct, frozen=True, gc=False):
     """What a block used of its budgets (D8, D43)."""
 
     user_cycles: int

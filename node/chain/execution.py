@@ -96,6 +96,9 @@ def _act(
     handler = ""
     try:
         match instruction:
+            case ExecuteActor():
+                target, handler = instruction.actor, instruction.handler
+                outcome = _call(execution, transaction, instruction, meter)
             case Transfer(to, amount):
                 target = to
                 transfer(execution.block.journal, transaction.sender, to, amount)
@@ -103,9 +106,6 @@ def _act(
             case DeployActor():
                 target, outcome = _deploy(execution, transaction, instruction, meter)
                 handler = DEPLOYMENT_HANDLERS[0]
-            case ExecuteActor(actor, handler, _, _):
-                target = actor
-                outcome = _call(execution, transaction, instruction, meter)
             case Fund() | SetBalance():
                 raise AssertionError("development instructions are executed apart")
             case _:

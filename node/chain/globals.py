@@ -5,7 +5,9 @@ Configurations are absent until governance sets them: the genesis values then ap
 (CIP-5 §6.4).
 """
 
+from collections.abc import Callable
 from functools import lru_cache
+from operator import methodcaller
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -24,7 +26,7 @@ GLOBALS_REMEMBERED_MAX = 16
 """Records whose globals are remembered, the latest: all ask for those of the head."""
 
 
-class Globals(Struct, frozen=True):
+class Globals(Struct, frozen=True, gc=False):
     """What every block changes; prices are those of the next block (D7)."""
 
     height: Height
@@ -143,9 +145,8 @@ def load_governed(reader: Reader, params: ChainParams) -> Governed:
     )
 
 
-def is_governed(key: bytes) -> bool:
-    """Whether what stands under a key is part of `Governed`."""
-    return key.startswith(_GOVERNED_PREFIXES)
+is_governed: Callable[[bytes], bool] = methodcaller("startswith", _GOVERNED_PREFIXES)
+"""Whether what stands under a key is part of `Governed`."""
 
 
 def save_activation(journal: Journal, height: Height, rules: str) -> None:

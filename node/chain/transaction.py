@@ -31,7 +31,7 @@ IMPERSONATION_PREFIX = bytes(45)
 """45 zero bytes ‖ sender20 in place of a signature (D41); no ECDSA r is zero."""
 
 
-class Transfer(Struct, frozen=True):
+class Transfer(Struct, frozen=True, gc=False):
     """1: move base units."""
 
     to: Address
@@ -47,7 +47,7 @@ class DeployActor(Struct, frozen=True):
     value: Amount
 
 
-class ExecuteActor(Struct, frozen=True):
+class ExecuteActor(Struct, frozen=True, gc=False):
     """230: call a handler of an actor."""
 
     actor: Address
@@ -110,10 +110,11 @@ SystemInstruction = (
     | ScheduleActivation
 )
 DevInstruction = Fund | SetBalance
+_DEV = (Fund, SetBalance)
 Instruction = Transfer | DeployActor | ExecuteActor | SystemInstruction | DevInstruction
 
 
-class Body(Struct, frozen=True):
+class Body(Struct, frozen=True, gc=False):
     """What is signed; limits in units, fees in base units a unit."""
 
     chain_id: int
@@ -143,7 +144,7 @@ class Body(Struct, frozen=True):
         )
 
 
-class Transaction(Struct, frozen=True):
+class Transaction(Struct, frozen=True, gc=False):
     """A decoded transaction with its sender recovered."""
 
     body: Body
@@ -177,7 +178,7 @@ class Transaction(Struct, frozen=True):
     @property
     def is_dev(self) -> bool:
         """Whether it is a development instruction: no fee, no lane (D41)."""
-        return isinstance(self.body.instruction, Fund | SetBalance)
+        return isinstance(self.body.instruction, _DEV)
 
 
 NUMBERS: dict[type, int] = {

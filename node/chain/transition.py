@@ -78,7 +78,7 @@ class Caches(Struct):
     """How messages are executed; whatever it watches, it changes nothing."""
 
 
-class Known(Struct, frozen=True):
+class Known(Struct, frozen=True, gc=False):
     """What holds in one state, so that the next block need not look.
 
     It names the state that it speaks of; in any other it is ignored.

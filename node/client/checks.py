@@ -7,7 +7,7 @@ for what was not given where it is the default.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from math import isfinite
 from typing import Concatenate, Final, ParamSpec, TypeVar, get_args
 
@@ -90,7 +90,7 @@ def _looking(
 
 
 def _least(least: int) -> _Check:
-    return lambda name, value: check_count(name, value, least)  # type: ignore[arg-type]
+    return partial(check_count, least=least)
 
 
 def _flag(name: str, value: object) -> None:

@@ -86,7 +86,7 @@ _Row = TypeVar("_Row", bound=Change)
 _OPAQUE = bytes([OPAQUE_TAG])
 
 
-class TreeUpdate(Struct, frozen=True, gc=False):
+class TreeUpdate(Struct, frozen=True):
     """What a batch of changes made of a tree."""
 
     root: Hash32
@@ -289,7 +289,11 @@ class Tree:
 def commit(pairs: Iterable[Leaf]) -> Hash32:
     """Root of the tree of `pairs`: distinct keys of one length, in any order."""
     leaves = sorted(pairs)
-    return Hash32(_build("", leaves, {})) if leaves else EMPTY_ROOT
+    if not leaves:
+        return EMPTY_ROOT
+    if len(leaves) <= BUCKET_LEAVES_MAX:  # no page is kept: there is nothing to build
+        return Hash32(hash_page(encode_bucket(leaves)))
+    return Hash32(_build("", leaves, {}))
 
 
 def position_of(bound: bytes, key_bytes: int) -> int:

@@ -54,11 +54,10 @@ class Journal:
 
     def get(self, key: bytes) -> bytes | None:
         """The value under `key` as it stands, or None."""
-        try:
-            return self._view[key]
-        except KeyError:
+        value = self._view.get(key, _UNREAD)
+        if value is _UNREAD:
             value = self._view[key] = self._snapshot.get(key)
-            return value
+        return value
 
     def put(self, key: bytes, value: bytes) -> None:
         """Set the value under `key`."""

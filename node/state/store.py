@@ -22,7 +22,7 @@ class Snapshot(Protocol):
         ...
 
 
-class WriteSet(Struct, frozen=True):
+class WriteSet(Struct, frozen=True, gc=False):
     """Changes to apply as one: a value to put, or None to delete."""
 
     changes: Mapping[bytes, bytes | None] = field(default_factory=dict)

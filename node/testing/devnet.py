@@ -230,11 +230,12 @@ class Devnet(DevnetKeeper):
 
         # One hop: what is called in there on the worker finds itself there already.
         transaction_id = self._on_worker(submit_and_mine)
-        for transaction, error in self.last.rejected:
+        result = self.last
+        for transaction, error in result.rejected:
             if transaction.id == transaction_id:
                 self._queue = [t for t in self._queue if t.id != transaction_id]
                 raise TransactionRefused(error)
-        receipt = next(r for r in self.last.receipts if r.id == transaction_id)
+        receipt = next(r for r in result.receipts if r.id == transaction_id)
         if not receipt.is_success and not expect_failure:
             raise TransactionFailed(receipt, self._source_of(receipt, instruction))
         assert receipt.is_success != expect_failure, "a failure was expected"
