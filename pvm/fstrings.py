@@ -8,7 +8,9 @@ that ends at the line; a conversion that is one letter; f-strings at most two de
 import re
 
 _STRING = r"(?:(?<!\w)(?P<prefix>[rRbBfFuU]{1,2}))?(?P<quote>\"\"\"|'''|\"|')"
-_OUTSIDE = re.compile(rf"{_STRING}|#[^\n]*")
+# Signs, and words that are no prefix of a string, are passed over in one step.
+_PASSED = r"[^\w\"'#]++|(?![rRbBfFuU]{1,2}[\"'])\w++"
+_OUTSIDE = re.compile(rf"(?:{_PASSED})*+(?:{_STRING}|#[^\n]*|\Z)")
 _IN_FIELD = re.compile(rf"{_STRING}|[!=]=|=(?=\s*[!:}}])|[][(){{}}!:#]")
 _CONVERSION = re.compile(r"![rsa](?=[:}])")
 _OPENING = frozenset("([{")
@@ -34,13 +36,15 @@ def first_unlike(source: str) -> int | None:
     """
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     position = 0
-    while (found := _OUTSIDE.search(text, position)) is not None:
+    while position < len(text):
+        found = _OUTSIDE.match(text, position)
+        assert found is not None, "it parses"
         position = found.end()
         if found["quote"]:
             try:
                 position = _after_string(text, found, 0)
             except _UnlikeError:
-                return text.count("\n", 0, found.start()) + 1
+                return text.count("\n", 0, found.start("quote")) + 1
     return None
 
 

@@ -17,10 +17,15 @@ from pvm.parser import DOES_NOT_PARSE
 # Possessive, and a text may end with the source: nothing is looked at twice.
 _TEXT = (
     r"(?P<prefix>[rRbBfFuU]{1,2})?(?P<quote>\"\"\"|'''|\"|')"
-    r"(?P<body>(?:\\.|(?!(?P=quote)).)*+)(?:(?P=quote))?"
+    r"(?P<body>(?:[^\\\"']++|\\.|(?!(?P=quote)).)*+)(?:(?P=quote))?"
 )
 _WORD = r"(?P<word>[0-9A-Za-z_\x80-\U0010ffff]++)"
-_OUTSIDE = re.compile(rf"#[^\n\r]*+|{_TEXT}|{_WORD}", re.DOTALL)
+# Signs, and words in ASCII that are no prefix of a text: passed over in one step.
+_SIGNS = r"[^0-9A-Za-z_\x80-\U0010ffff\"'#]++"
+_ASCII = r"(?![rRbBfFuU]{1,2}[\"'])[0-9A-Za-z_]++(?![\x80-\U0010ffff])"
+_OUTSIDE = re.compile(
+    rf"(?:{_SIGNS}|{_ASCII})*+(?:#[^\n\r]*+|{_TEXT}|{_WORD}|\Z)", re.DOTALL
+)
 _BEFORE_FIELD = re.compile(r"\{\{|(?P<field>\{)")
 _IN_FIELD = re.compile(rf"{_TEXT}|[{{}}]", re.DOTALL)
 _ASCII_WORD = re.compile(r"[0-9A-Za-z_]++")
@@ -114,7 +119,7 @@ def _foreign_words(text: str, start: int, end: int) -> Iterator[tuple[int, str]]
         word, prefix = found["word"], found["prefix"]
         if word is not None:
             if not word.isascii():
-                yield found.start(), word
+                yield found.start("word"), word
         elif prefix is not None and "f" in prefix.lower():
             for field in _fields(text, *found.span("body")):
                 yield from _foreign_words(text, *field)
