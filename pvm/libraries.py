@@ -49,13 +49,21 @@ def library(name: str) -> Library | None:
 
 def find_module(name: str) -> ModuleNames | None:
     """What a module of the universe offers."""
-    if name in EXPORTS:
-        return ModuleNames(EXPORTS[name], ATTRIBUTES.get(name, frozenset()))
-    if name in language.COMPILER_MODULES:
-        exports = language.COMPILER_MODULES[name]
-        return ModuleNames(exports, enums.ATTRIBUTES if name == "enum" else frozenset())
-    found = library(name)
-    return None if found is None else found.names
+    found = _NAMES.get(name)
+    if found is None:
+        compiled = library(name)
+        found = None if compiled is None else compiled.names
+    return found
+
+
+_NAMES = {
+    name: ModuleNames(exports, enums.ATTRIBUTES if name == "enum" else frozenset())
+    for name, exports in language.COMPILER_MODULES.items()
+} | {
+    name: ModuleNames(exports, ATTRIBUTES.get(name, frozenset()))
+    for name, exports in EXPORTS.items()
+}
+"""Of the modules that are not written in the actor language."""
 
 
 def module(vm: Execution, name: str) -> object:

@@ -19,15 +19,24 @@ from pvm.walking import children, walk
 class PolicyOfExpressions(PolicyWalk):
     """Expressions."""
 
-    def _check_name(  # noqa: PLR0911 - a line for each kind of name
-        self, node: ast.Name, _place: Place
+    def _check_name(self, node: ast.Name, _place: Place) -> None:
+        if node.id in self.plain:
+            return
+        before = len(self.refusals)
+        self._check_first(node)
+        if len(self.refusals) == before and node.id not in self.facts.imports:
+            self.plain.add(node.id)
+
+    def _check_first(  # noqa: PLR0911 - a line for each kind of name
+        self, node: ast.Name
     ) -> None:
+        """A name that was not admitted yet."""
         self.check_identifier(node, node.id)
         if self._is_misplaced(node, node.id):
             return
         if not isinstance(node.ctx, ast.Load) or node.id in self.facts.bound:
             return
-        if node.id in language.FUNCTIONS | language.EXCEPTIONS:
+        if node.id in language.FUNCTIONS or node.id in language.EXCEPTIONS:
             return
         if node.id in self.facts.modules:
             return
@@ -210,7 +219,7 @@ class PolicyOfExpressions(PolicyWalk):
             case ast.Constant(value=None | True | False):
                 return True
             case ast.Name(id=name):
-                is_builtin = name in language.EXCEPTIONS | language.CLASSES
+                is_builtin = name in language.EXCEPTIONS or name in language.CLASSES
                 return name in self.facts.classes or (
                     is_builtin and self.facts.is_universal(name)
                 )

@@ -51,6 +51,8 @@ class PolicyWalk:
         }
         self.admitted: set[str] = set()
         """Identifiers that were looked at and are none to refuse."""
+        self.plain: set[str] = set()
+        """Names that were looked at and may stand anywhere."""
         self.variables: dict[FunctionNode, frozenset[str]] = {}
         self.refusals: list[Refusal] = []
         self.declared: set[tuple[FunctionNode | None, str | None]] = set()
