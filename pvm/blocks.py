@@ -9,8 +9,9 @@ from pvm import syntax
 from pvm.expressions import Expressions
 from pvm.facts import Facts
 from pvm.ledger import PAID, Ledger
+from pvm.places import flatten
 from pvm.pricing import FREE, bytes_of, cycles_of
-from pvm.syntax import assign, call, constant, load, store
+from pvm.syntax import Here
 from pvm.walking import Handled
 
 ENTRY_DEPTH = "_e"
@@ -38,27 +39,48 @@ class Blocks(Expressions):
 
     def charge(self, price: int, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
         """Pay for a block, of which `body` are the statements."""
+        if price == FREE:
+            return []
+        if self.scope.is_hot:
+            paid = self._charge_in_place(cycles_of(price), bytes_of(price))
+        else:
+            paid = self.here.do(self.here.call("_pay", *self.amounts(price)))
+        return [paid, *self._written_down(price, body)]
+
+    def _charge_in_place(self, cycles: int, bytes_: int) -> ast.stmt:
         tests: list[ast.expr] = []
-        cycles, bytes_ = cycles_of(price), bytes_of(price)
         if cycles:
             self.used.add("_cycles")
-            tests.append(_below_zero("_cycles", cycles))
+            tests.append(self._below_zero("_cycles", cycles))
         if bytes_:
             self.used.add("_memory")
-            tests.append(_below_zero("_memory", bytes_))
-        if not tests:
-            return []
-        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
-        paid: ast.stmt = ast.If(test, [ast.Expr(call("_halt"))], [])
+            tests.append(self._below_zero("_memory", bytes_))
+        halt = self.here.do(self.here.call("_halt"))
+        return self.here.when(self.here.disjunction(*tests), halt)
+
+    def _below_zero(self, cell: str, amount: int) -> ast.Compare:
+        here = self.here
+        left = here.binary(here.load(cell), syntax.SUBTRACT, here.constant(amount))
+        return here.compare(here.bind(cell, left), syntax.LESS, here.constant(0))
+
+    def _written_down(self, price: int, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """What says that a block is paid, if a tool asks."""
         if self.ledger is None:
-            return [paid]
+            return []
         number = self.ledger.add(self.pricing, body, price)
-        return [paid, ast.Expr(call(PAID, constant(number)))]
+        return [self.here.do(self.here.call(PAID, self.here.constant(number)))]
 
     def block(self, body: Sequence[ast.stmt], more: int = FREE) -> list[ast.stmt]:
         """A block with its charge; never empty."""
         price = self.pricing.block(body) + more
-        return self.charge(price, body) + self.statements(body) or [ast.Pass()]
+        return self.charge(price, body) + self.statements(body) or [self.nothing()]
+
+    def round(self, body: Sequence[ast.stmt], more: int) -> list[ast.stmt]:
+        """The block that each round of a loop enters."""
+        before, self.scope.is_hot = self.scope.is_hot, True
+        result = self.block(body, more)
+        self.scope.is_hot = before
+        return result
 
     def statements(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
         """Statements that their block has paid for."""
@@ -68,16 +90,21 @@ class Blocks(Expressions):
         """One statement; what comes of it has its position."""
         self.scope.temporaries = 0
         write = self._write_statements[node.__class__]
+        if node.end_lineno != node.lineno:
+            flatten(node)
+        before, self.here = self.here, Here(node.lineno, node.col_offset)
         with self.place(node):
             written = write(node)
-        for statement in written:
-            if not hasattr(statement, "lineno"):
-                statement.lineno, statement.col_offset = node.lineno, node.col_offset
+        self.here = before
         return written
 
     def place(self, node: ast.stmt) -> AbstractContextManager[None]:
-        """What is written inside stands in `node`."""
+        """Blocks that are written inside stand in `node`."""
         return _NOWHERE if self.ledger is None else self.ledger.at(node)
+
+    def nothing(self) -> ast.Pass:
+        """For a block without statements."""
+        return self.here.put(ast.Pass())
 
     def fresh(self, prefix: str) -> str:
         """A name that lives longer than a statement."""
@@ -93,21 +120,27 @@ class Blocks(Expressions):
             return body
         self.used.add("_depth")
         if self.scope.is_module:
-            return [assign("_depth", load(ENTRY_DEPTH)), *body]
-        return [ast.Assign([one_deeper()], load(ENTRY_DEPTH)), *body]
+            return [self.here.assign("_depth", self.here.load(ENTRY_DEPTH)), *body]
+        taken = ast.Assign([self._one_deeper()], self.here.load(ENTRY_DEPTH))
+        return [self.here.put(taken), *body]
 
     def enter(self, price: int, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
         """Pay for a block that counts depth, and take one of it (`pvm.depth`)."""
         self.used.add("_depth")
-        taken = ast.Assign([store(ENTRY_DEPTH), one_deeper()], load("_depth"))
+        if not self.scope.is_hot:
+            entered = self.here.assign(
+                ENTRY_DEPTH, self.here.call("_enter", *self.amounts(price))
+            )
+            return [entered, *self._written_down(price, body)]
+        targets = [self.here.store(ENTRY_DEPTH), self._one_deeper()]
+        taken = self.here.put(ast.Assign(targets, self.here.load("_depth")))
         return [*self.charge(price, body), taken]
 
+    def amounts(self, price: int) -> tuple[ast.Constant, ast.Constant]:
+        """What a helper is told to charge."""
+        constant = self.here.constant
+        return constant(cycles_of(price)), constant(bytes_of(price))
 
-def one_deeper() -> ast.List:
-    """The target that takes the next link of the chain."""
-    return ast.List([store("_depth")], ast.Store())
-
-
-def _below_zero(cell: str, amount: int) -> ast.Compare:
-    paid = ast.BinOp(load(cell), ast.Sub(), constant(amount))
-    return syntax.compare(syntax.bind(cell, paid), ast.Lt(), constant(0))
+    def _one_deeper(self) -> ast.List:
+        """The target that takes the next link of the chain."""
+        return self.here.put(ast.List([self.here.store("_depth")], syntax.STORE))

@@ -24,6 +24,7 @@ from typing import Final
 from msgspec import Struct
 
 from pvm.facts import Facts, is_generator
+from pvm.places import place
 
 SDK: Final = "cowboy_sdk"
 
@@ -205,7 +206,9 @@ def _write_class(
             callers: ast.expr = ast.Constant(None)
             if rule & Rule.LISTED:
                 name = f"{_CALLERS}{part.name}"
-                body.append(_located(_callers(name, marks["callable_by"]), part))
+                callers_of = _callers(name, marks["callable_by"])
+                place(callers_of, part)
+                body.append(callers_of)
                 callers = ast.Attribute(_load(node.name), name, ast.Load())
             if rule:
                 _guard(part, rule, callers)

@@ -9,10 +9,11 @@ import ast
 from pvm import costs, leaves, syntax
 from pvm.blocks import ENTRY_DEPTH
 from pvm.facts import is_generator
+from pvm.places import flatten
 from pvm.pricing import FREE, price
 from pvm.protection import Protection
-from pvm.syntax import assign, call, constant, load
-from pvm.walking import survey
+from pvm.syntax import Here
+from pvm.walking import inner_statements
 from pvm.writer import Scope
 
 
@@ -32,7 +33,7 @@ class Definitions(Protection):
         else:
             body = self._body(node, more)
         self.scope, self.used, self.caught = outer
-        return syntax.function(node.name, parameters, body, decorators)
+        return self.here.put(syntax.function(node.name, parameters, body, decorators))
 
     def _decorator(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Attribute) and node.attr == "setter":
@@ -42,44 +43,51 @@ class Definitions(Protection):
     def _body(self, node: ast.FunctionDef, more: int) -> list[ast.stmt]:
         is_counted = not leaves.is_leaf(self.facts, node)
         subject = _first_parameter(node)
-        self.scope = Scope(has_depth=is_counted, subject=subject)
+        is_hot = self.is_called(node.name)
+        self.scope = Scope(is_hot=is_hot, has_depth=is_counted, subject=subject)
         paid = self.pricing.block(node.body) + more + costs.FUNCTION_ENTRY
         if not is_counted:
             body = self.charge(paid, node.body) + self.statements(node.body)
             return self._declared(body)
         head = self.enter(paid, node.body)
-        body = self.statements(node.body) or [ast.Pass()]
-        restore = assign("_depth", load(ENTRY_DEPTH))
-        return self._declared([*head, ast.Try(body, [], [], [restore])])
+        body = self.statements(node.body) or [self.nothing()]
+        restore = self.here.assign("_depth", self.here.load(ENTRY_DEPTH))
+        return self._declared([*head, self._restoring(body, restore)])
+
+    def _restoring(self, body: list[ast.stmt], restore: ast.stmt) -> ast.Try:
+        return self.here.put(ast.Try(body, [], [], [restore]))
 
     def _generator_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """Pay for the generator, then make it: `_generator(…)` has the body."""
-        self.scope = Scope(has_depth=True)
+        self.scope = Scope(is_hot=self.is_called(node.name), has_depth=True)
         paid = self.pricing.block(node.body) + costs.RESUME
         head = self.enter(paid, node.body)
         body = self.statements(node.body)
-        restore = ast.If(
-            syntax.compare(load(ENTRY_DEPTH), ast.IsNot(), constant(None)),
-            [assign("_depth", load(ENTRY_DEPTH))],
-            [],
+        here = self.here
+        depth = here.load(ENTRY_DEPTH)
+        restore = here.when(
+            here.compare(depth, syntax.IS_NOT, here.constant(None)),
+            here.assign("_depth", depth),
         )
-        inner_body = self._declared([*head, ast.Try(body, [], [], [restore])])
+        inner_body = self._declared([*head, self._restoring(body, restore)])
         names = _parameter_names(node.args)
-        inner = syntax.function("_generator", syntax.parameters(names), inner_body)
+        inner = here.put(
+            syntax.function("_generator", here.parameters(names), inner_body)
+        )
         self.used = set()
         cycles = costs.FUNCTION_ENTRY + costs.DEFINITION + costs.CALL
-        made = call("_generator", *(load(name) for name in names))
+        made = here.call("_generator", *map(here.load, names))
         return self._declared(
             [
                 *self.charge(price(cycles, costs.GENERATOR_BYTES)),
                 inner,
-                ast.Return(made),
+                here.put(ast.Return(made)),
             ]
         )
 
     def _declared(self, body: list[ast.stmt]) -> list[ast.stmt]:
         cells = sorted(self.used)
-        return [ast.Nonlocal(cells), *body] if cells else body
+        return [self.here.put(ast.Nonlocal(cells)), *body] if cells else body
 
     def _write_classdef(self, node: ast.ClassDef) -> list[ast.stmt]:
         pays = any(
@@ -87,21 +95,24 @@ class Definitions(Protection):
             for part in node.body
         )
         instance = _instance_bytes(node) if pays else 0
-        before, self.scope.allows_walrus = self.scope.allows_walrus, False
+        allowed, self.scope.allows_walrus = self.scope.allows_walrus, False
         body: list[ast.stmt] = []
         for part in node.body:
             if isinstance(part, ast.FunctionDef):
                 self.pricing.prepaid_subject = _first_parameter(part) if pays else None
                 more = price(0, instance) if part.name == "__init__" else FREE
+                flatten(part)
+                before, self.here = self.here, Here(part.lineno, part.col_offset)
                 with self.place(part):
-                    written = self._write_function(part, more)
-                body.append(ast.copy_location(written, part))
+                    body.append(self._write_function(part, more))
+                self.here = before
                 self.pricing.prepaid_subject = None
             else:
                 body += self.statement(part)
-        self.scope.allows_walrus = before
+        self.scope.allows_walrus = allowed
         bases = [self.class_name(base) or self.rewrite(base) for base in node.bases]
-        return [syntax.class_(node.name, bases, body or [ast.Pass()])]
+        class_ = syntax.class_(node.name, bases, body or [self.nothing()])
+        return [self.here.put(class_)]
 
     def _write_expr(self, node: ast.Expr) -> list[ast.stmt]:
         if isinstance(node.value, ast.Constant):
@@ -113,26 +124,53 @@ class Definitions(Protection):
 
     def _yield(self, node: ast.Yield) -> list[ast.stmt]:
         """Leave the depth as it was found while suspended; pay on resuming."""
-        value = constant(None) if node.value is None else self.rewrite(node.value)
+        value = (
+            self.here.constant(None) if node.value is None else self.rewrite(node.value)
+        )
         name = self.temporary()
         self.used.update(("_cycles", "_depth"))
         return [
-            assign(name, value),
-            assign("_depth", load(ENTRY_DEPTH)),
-            assign(ENTRY_DEPTH, constant(None)),
-            ast.Expr(ast.Yield(load(name))),
+            self.here.assign(name, value),
+            self.here.assign("_depth", self.here.load(ENTRY_DEPTH)),
+            self.here.assign(ENTRY_DEPTH, self.here.constant(None)),
+            self.here.do(self.here.put(ast.Yield(self.here.load(name)))),
             *self.enter(costs.RESUME),
         ]
 
 
 def _instance_bytes(node: ast.ClassDef) -> int:
     """What an instance takes, with every attribute that its class writes."""
-    attributes = {
-        part.attr
-        for part in survey(node).of(ast.Attribute)
-        if part.ctx.__class__ is ast.Store
-    }
+    attributes: set[str] = set()
+    targets = _targets(node)
+    for target in targets:  # which grows
+        match target:
+            case ast.Attribute(attr=name):
+                attributes.add(name)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                targets += elements
+            case ast.Starred(value=value):
+                targets.append(value)
+            case _:
+                pass
     return costs.INSTANCE_BYTES + costs.ATTRIBUTE_BYTES * len(attributes)
+
+
+def _targets(node: ast.ClassDef) -> list[ast.expr]:
+    """What statements in a class assign to, at any depth: expressions bind names."""
+    found: list[ast.expr] = []
+    statements = list(node.body)
+    for statement in statements:  # which grows
+        match statement:
+            case ast.Assign(targets=targets):
+                found += targets
+            case ast.For(target=target):
+                found.append(target)
+            case ast.With(items=items):
+                found += [one.optional_vars for one in items if one.optional_vars]
+            case _:
+                pass
+        statements += inner_statements(statement)
+    return found
 
 
 def _parameter_names(node: ast.arguments) -> list[str]:

@@ -22,7 +22,7 @@ which no actor may use:
 """
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeVar, cast
 
 from typing_extensions import override
@@ -58,16 +58,26 @@ def _private(name: str) -> str:
     return "private" + name if is_private else name
 
 
-def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
+_Placed = TypeVar("_Placed", bound=ast.expr | ast.stmt | ast.arg)
 
 
-def _store(name: str) -> ast.Name:
-    return ast.Name(name, ast.Store())
+def _put(new: _Placed, node: ast.expr | ast.stmt) -> _Placed:
+    """A new node, put where `node` stands."""
+    new.lineno, new.end_lineno = node.lineno, node.end_lineno
+    new.col_offset, new.end_col_offset = node.col_offset, node.end_col_offset
+    return new
 
 
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(_load(name), list(arguments), [])
+def _load(name: str, node: ast.expr | ast.stmt) -> ast.Name:
+    return _put(ast.Name(name, ast.Load()), node)
+
+
+def _store(name: str, node: ast.expr | ast.stmt) -> ast.Name:
+    return _put(ast.Name(name, ast.Store()), node)
+
+
+def _call(name: str, node: ast.expr | ast.stmt, *arguments: ast.expr) -> ast.Call:
+    return _put(ast.Call(_load(name, node), list(arguments), []), node)
 
 
 _Visit = Callable[..., object]  # type: ignore[explicit-any] # by kind of node
@@ -81,35 +91,47 @@ class _Desugarer(ast.NodeTransformer):
         self.fields = records.all_fields(facts)
         self.temporaries = 0
         self.visits: dict[type[ast.AST], _Visit] = {
-            kind: getattr(self, f"visit_{kind.__name__}")
+            kind: getattr(self, f"visit_{kind.__name__}", self.generic_visit)
             for kind in language.NODES
-            if f"visit_{kind.__name__}" in vars(_Desugarer)
         }
 
     @override
     def visit(self, node: ast.AST) -> object:
         """What stands in the place of a node: a node, several statements or None."""
-        return self.visits.get(node.__class__, self.generic_visit)(node)
+        return self.visits[node.__class__](node)
 
     @override
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """As the base class does it, without asking each field what it holds."""
+        visits = self.visits
         for field in FIELDS[node.__class__]:
             value = getattr(node, field)
-            if value.__class__ is list:
+            kind = value.__class__
+            if kind is list:
                 if value:
-                    value[:] = self._visit_all(value)
-            elif value is not None and value.__class__ is not ast.Constant:
-                setattr(node, field, self.visit(value))
+                    self._visit_all(value)
+            elif value is not None and kind is not ast.Constant:
+                found = visits[kind](value)
+                if found is not value:
+                    setattr(node, field, found)
         return node
 
-    def _visit_all(self, nodes: list[ast.AST | None]) -> Iterator[object]:
+    def _visit_all(self, nodes: list[ast.AST | None]) -> None:
+        visits = self.visits
+        after: list[object] = []
+        is_same = True
         for node in nodes:
-            found = node if node is None else self.visit(node)
+            found = node if node is None else visits[node.__class__](node)
+            if found is node:
+                after.append(found)
+                continue
+            is_same = False
             if found.__class__ is list:
-                yield from cast("list[ast.stmt]", found)
-            elif found is not None or node is None:
-                yield found
+                after += cast("list[ast.stmt]", found)
+            elif found is not None:
+                after.append(found)
+        if not is_same:
+            nodes[:] = cast("list[ast.AST | None]", after)
 
     def temporary(self) -> str:
         self.temporaries += 1
@@ -123,7 +145,8 @@ class _Desugarer(ast.NodeTransformer):
 
     @override
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = _private(node.id)
+        if node.id[0] == "_":
+            node.id = _private(node.id)
         return node
 
     @override
@@ -163,7 +186,7 @@ class _Desugarer(ast.NodeTransformer):
                 if isinstance(subject, ast.Call)
                 else cast("ast.Attribute", subject).value
             )
-            return _call(CLASS_NAME, cast("ast.expr", self.visit(inner)))
+            return _call(CLASS_NAME, node, cast("ast.expr", self.visit(inner)))
         if node.attr.startswith("__"):
             node.attr = DUNDER_PREFIX + node.attr.strip("_")
         node.attr = _private(node.attr)
@@ -174,17 +197,17 @@ class _Desugarer(ast.NodeTransformer):
     @override
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)
-        return _call(SET, ast.List(node.elts, ast.Load()))
+        return _call(SET, node, _put(ast.List(node.elts, ast.Load()), node))
 
     @override
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         self.generic_visit(node)
-        return _call(SET, ast.ListComp(node.elt, node.generators))
+        return _call(SET, node, _put(ast.ListComp(node.elt, node.generators), node))
 
     @override
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         self.generic_visit(node)
-        return ast.ListComp(node.elt, node.generators)
+        return _put(ast.ListComp(node.elt, node.generators), node)
 
     @override
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -192,7 +215,7 @@ class _Desugarer(ast.NodeTransformer):
         is_iterated = bool(node.args) and isinstance(node.args[0], ast.GeneratorExp)
         self.generic_visit(node)
         if is_next and is_iterated:
-            node.args[0] = _call(ITERATOR, node.args[0])
+            node.args[0] = _call(ITERATOR, node, node.args[0])
         match node:
             case ast.Call(
                 func=ast.Name(id="getattr" | "hasattr"),
@@ -209,9 +232,9 @@ class _Desugarer(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         target = cast("ast.expr", self.visit(node.target))
         if node.value is None:
-            return ast.copy_location(ast.Pass(), node)
+            return _put(ast.Pass(), node)
         value = cast("ast.expr", self.visit(node.value))
-        return ast.copy_location(ast.Assign([target], value), node)
+        return _put(ast.Assign([target], value), node)
 
     @override
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
@@ -221,25 +244,25 @@ class _Desugarer(ast.NodeTransformer):
         if isinstance(target, ast.Name):
             return node
         subject, result = self.temporary(), self.temporary()
-        statements: list[ast.stmt] = [ast.Assign([_store(subject)], target.value)]
+        statements: list[ast.stmt] = [ast.Assign([_store(subject, node)], target.value)]
         load: ast.expr
         store: ast.expr
         if isinstance(target, ast.Attribute):
-            load = ast.Attribute(_load(subject), target.attr, ast.Load())
-            store = ast.Attribute(_load(subject), target.attr, ast.Store())
+            load = ast.Attribute(_load(subject, node), target.attr, ast.Load())
+            store = ast.Attribute(_load(subject, node), target.attr, ast.Store())
         else:
             key = target.slice
             if not isinstance(key, ast.Constant):
-                key = _load(self.temporary())
-                statements.append(ast.Assign([_store(key.id)], target.slice))
-            load = ast.Subscript(_load(subject), key, ast.Load())
-            store = ast.Subscript(_load(subject), key, ast.Store())
+                key = _load(self.temporary(), node)
+                statements.append(ast.Assign([_store(key.id, node)], target.slice))
+            load = ast.Subscript(_load(subject, node), key, ast.Load())
+            store = ast.Subscript(_load(subject, node), key, ast.Store())
         statements += [
-            ast.Assign([_store(result)], load),
-            ast.AugAssign(_store(result), node.op, node.value),
-            ast.Assign([store], _load(result)),
+            ast.Assign([_store(result, node)], _put(load, node)),
+            ast.AugAssign(_store(result, node), node.op, node.value),
+            ast.Assign([_put(store, node)], _load(result, node)),
         ]
-        return [_located(statement, node) for statement in statements]
+        return [_put(statement, node) for statement in statements]
 
     @override
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
@@ -247,9 +270,9 @@ class _Desugarer(ast.NodeTransformer):
         if not isinstance(node.value, ast.YieldFrom):
             return node
         item = "hidden_yielded"
-        body = _located(ast.Expr(ast.Yield(_load(item))), node)
-        loop = ast.For(_store(item), node.value.value, [body], [])
-        return _located(loop, node)
+        value = _put(ast.Yield(_load(item, node)), node)
+        body = _put(ast.Expr(value), node)
+        return _put(ast.For(_store(item, node), node.value.value, [body], []), node)
 
     @override
     def visit_Import(self, node: ast.Import) -> ast.stmt | None:
@@ -303,37 +326,29 @@ class _Desugarer(ast.NodeTransformer):
     def _enum(self, node: ast.ClassDef) -> list[ast.stmt]:
         """An Enum, and the call that makes its members."""
         enum_bodies.number(self.facts, node)
-        node.bases = [_load(ENUM)]
+        node.bases = [_load(ENUM, node)]
         node.name = _private(node.name)
         self.generic_visit(node)
-        made = ast.Expr(_call(MEMBERS, _load(node.name)))
-        return [node, _located(made, node)]
+        made = ast.Expr(_call(MEMBERS, node, _load(node.name, node)))
+        return [node, _put(made, node)]
 
 
 def _empty_init(node: ast.ClassDef, *, takes_arguments: bool) -> ast.stmt:
     """An `__init__` that only pays; exceptions keep their arguments by `__new__`."""
     parameters = ast.arguments(
         posonlyargs=[],
-        args=[ast.arg("self")],
-        vararg=ast.arg("hidden_arguments") if takes_arguments else None,
+        args=[_put(ast.arg("self"), node)],
+        vararg=(_put(ast.arg("hidden_arguments"), node) if takes_arguments else None),
         kwonlyargs=[],
         kw_defaults=[],
         kwarg=None,
         defaults=[],
     )
-    nothing = _located(ast.Pass(), node)
+    nothing = _put(ast.Pass(), node)
     function = ast.FunctionDef("__init__", parameters, [nothing], [])
     if "type_params" in ast.FunctionDef._fields:
         vars(function)["type_params"] = []  # 3.12
-    function = _located(function, node)
+    function = _put(function, node)
     # RestrictedPython tells methods from functions by the column.
     function.col_offset = node.col_offset + 4
     return function
-
-
-_Statement = TypeVar("_Statement", bound=ast.stmt)
-
-
-def _located(statement: _Statement, node: ast.stmt) -> _Statement:
-    """`statement` at the position of `node`; what is new below it has none."""
-    return ast.copy_location(statement, node)

@@ -23,7 +23,6 @@ from pvm import (
 from pvm.facts import ENUM
 from pvm.operations import Operations
 from pvm.pricing import bytes_of, cycles_of, price
-from pvm.syntax import again, call, constant, load
 from pvm.writer import Scope
 
 KEY_LENGTH_MAX = 1_024
@@ -53,7 +52,7 @@ class Expressions(Operations):
 
     def _write_name(self, node: ast.Name) -> ast.expr:
         helper = HELPERS.get(node.id)
-        return node if helper is None else load(helper)
+        return node if helper is None else self.here.load(helper)
 
     def subject(self, node: ast.expr) -> ast.expr:
         """What an attribute is read of, or an item: its own value goes nowhere.
@@ -70,42 +69,50 @@ class Expressions(Operations):
         if node.attr.startswith(desugar.DUNDER_PREFIX):
             name = f"__{node.attr.removeprefix(desugar.DUNDER_PREFIX)}__"
             if name in {"__init__", "__class__"}:
-                return ast.Attribute(value, name, ast.Load())
-            return call("_inherited", value, constant(name))
+                return self.here.attribute(value, name)
+            return self.here.call("_inherited", value, self.here.constant(name))
         if node.attr in language.GUARDED_ATTRIBUTES:
-            helper = call("_bind", value, constant(node.attr))
+            helper = self.here.call("_bind", value, self.here.constant(node.attr))
             if not syntax.is_atom(value):
                 return helper
-            plain = ast.Attribute(again(value), node.attr, ast.Load())
-            return _unless_native(value, node.attr, helper, plain)
+            plain = self.here.attribute(value, node.attr)
+            return self._unless_native(value, node.attr, helper, plain)
         node.value = value
         return node
 
     def _write_subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice):
-            return call("_slice", self.rewrite(node.value), *self.bounds(node.slice))
+            return self.here.call(
+                "_slice", self.rewrite(node.value), *self.bounds(node.slice)
+            )
         if is_short_key(node.slice):
             node.value = self.subject(node.value)
             return node
         if not self.inlines():
             value, key = self.subject(node.value), self.rewrite(node.slice)
-            return call("_getitem", value, key)
+            return self.here.call("_getitem", value, key)
         container, name = self.named(self.subject(node.value))
         first, second = self.twice(node.slice)
-        key = syntax.either(
-            _is_no_tuple(first), second, call("_key", load(name), again(second))
+        key = self.here.either(
+            self.is_no_tuple(first),
+            second,
+            self.here.call("_key", self.here.load(name), second),
         )
-        return ast.Subscript(container, key, ast.Load())
+        node.value, node.slice = container, key
+        return node
 
     def bounds(self, node: ast.Slice) -> list[ast.expr]:
         """The three bounds of a slice, None where absent."""
         parts = (node.lower, node.upper, node.step)
-        return [self.rewrite(part) if part else constant(None) for part in parts]
+        return [
+            self.rewrite(part) if part else self.here.constant(None) for part in parts
+        ]
 
     def element(self, node: ast.expr) -> ast.expr:
         """An item of a display or an argument, which may be spread."""
         if isinstance(node, ast.Starred):
-            return ast.Starred(call("_star", self.rewrite(node.value)), ast.Load())
+            node.value = self.here.call("_star", self.rewrite(node.value))
+            return node
         return self.rewrite(node)
 
     def _write_tuple(self, node: ast.Tuple | ast.List) -> ast.expr:
@@ -117,18 +124,19 @@ class Expressions(Operations):
     def _write_dict(self, node: ast.Dict) -> ast.expr:
         keys: list[ast.expr | None] = []
         values: list[ast.expr] = []
-        size = constant(len(node.keys))
+        size = self.here.constant(len(node.keys))
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
                 keys.append(None)
-                values.append(call("_spread_dict", self.rewrite(value)))
+                values.append(self.here.call("_spread_dict", self.rewrite(value)))
                 continue
             written = self.rewrite(key)
             if not is_short_key(key):
-                written = call("_new_key", size, written)
+                written = self.here.call("_new_key", size, written)
             keys.append(written)
             values.append(self.rewrite(value))
-        return ast.Dict(keys, values)
+        node.keys, node.values = keys, values
+        return node
 
     def _write_joinedstr(self, node: ast.JoinedStr) -> ast.expr:
         parts: list[ast.expr] = []
@@ -141,22 +149,22 @@ class Expressions(Operations):
                 specification = policy_values.literal_format(part.format_spec) or ""
             conversion = chr(part.conversion) if part.conversion > 0 else ""
             text = self._field(part.value, conversion, specification)
-            parts.append(ast.FormattedValue(text, -1))
-        return ast.JoinedStr(parts)
+            parts.append(self.here.put(ast.FormattedValue(text, -1)))
+        return self.here.put(ast.JoinedStr(parts))
 
     def _field(self, node: ast.expr, *form: str) -> ast.expr:
         """A field of an f-string: an int of a word or a short text as it is."""
         value = self.rewrite(node)
-        rest = [constant(part) for part in form]
+        rest = [self.here.constant(part) for part in form]
         if any(form) or not self.inlines(value):
-            return call("_format", value, *rest)
+            return self.here.call("_format", value, *rest)
         first, second = self.held(value)
-        is_text = syntax.conjunction(
-            syntax.has_class(again(second), "_str"),
-            syntax.has_short_length(again(second)),
+        is_text = self.here.conjunction(
+            self.here.has_class(second, "_str"),
+            self.here.has_short_length(second),
         )
-        test = ast.BoolOp(ast.Or(), [_is_word(first, second), is_text])
-        return syntax.either(test, second, call("_format", again(second), *rest))
+        test = self.here.disjunction(self._is_word(first, second), is_text)
+        return self.here.either(test, second, self.here.call("_format", second, *rest))
 
     def _write_call(self, node: ast.Call) -> ast.expr:
         if policy_values.is_super(node) and self.facts.is_universal("super"):
@@ -183,11 +191,14 @@ class Expressions(Operations):
         """
         subject = self.scope.subject
         assert subject is not None, "the policy refuses it outside of methods"
-        return ast.Call(load("super"), [load("__class__"), load(subject)], [])
+        load = self.here.load
+        return self.here.call("super", load("__class__"), load(subject))
 
     def _keyword(self, node: ast.keyword) -> ast.keyword:
         value = self.rewrite(node.value)
-        node.value = value if node.arg is not None else call("_keywords", value)
+        node.value = (
+            value if node.arg is not None else self.here.call("_keywords", value)
+        )
         return node
 
     def _call_method(  # noqa: PLR0911 - a line for each form of a call
@@ -199,7 +210,7 @@ class Expressions(Operations):
         name = function.attr
         is_native = name in language.NATIVE_CALLS
         if name not in language.GUARDED_ATTRIBUTES:
-            return ast.Call(self.rewrite(function), arguments, keywords)
+            return self._call(self.rewrite(function), arguments, keywords)
         if name == "get" and arguments and not is_short_key(arguments[0]):
             is_native = isinstance(arguments[0], ast.Name)
             if is_native and not keywords:
@@ -208,13 +219,22 @@ class Expressions(Operations):
         value = self.subject(function.value)
         is_native = is_native or (name in _AFFIXES and is_short_text(arguments))
         if is_native and not keywords:
-            return ast.Call(ast.Attribute(value, name, ast.Load()), arguments, [])
+            return self._call(self.here.attribute(value, name), arguments, [])
         if name == "pop" and not (arguments or keywords) and syntax.is_atom(value):
-            return _pop(value)
+            return self._pop(value)
         if name in self.facts.attributes:
-            function = ast.Attribute(self._receiver(value, name), name, ast.Load())
-            return ast.Call(function, arguments, keywords)
-        return ast.Call(load(f"_m_{name}"), [value, *arguments], keywords)
+            function = self.here.attribute(self._receiver(value, name), name)
+            return self._call(function, arguments, keywords)
+        helper = self.here.load(f"_m_{name}")
+        return self._call(helper, [value, *arguments], keywords)
+
+    def _call(
+        self,
+        function: ast.expr,
+        arguments: list[ast.expr],
+        keywords: list[ast.keyword],
+    ) -> ast.Call:
+        return self.here.put(ast.Call(function, arguments, keywords))
 
     def _receiver(self, value: ast.expr, name: str) -> ast.expr:
         """The object on which a method is called that an actor's class may have.
@@ -223,9 +243,36 @@ class Expressions(Operations):
         between two methods gave.
         """
         if not self.inlines(value):
-            return call("_receiver", value, constant(name))
+            return self.here.call("_receiver", value, self.here.constant(name))
         first, second = self.held(value)
-        return _unless_native(first, name, call("_native", again(second)), second)
+        return self._unless_native(
+            first, name, self.here.call("_native", second), second
+        )
+
+    def _pop(self, value: ast.expr) -> ast.expr:
+        """`value.pop()`: native of a list, else priced by what it is."""
+        return self.here.either(
+            self.here.has_class(value, "_list"),
+            self._call(self.here.attribute(value, "pop"), [], []),
+            self.here.call("_m_pop", value),
+        )
+
+    def _is_word(self, first: ast.expr, second: ast.expr) -> ast.expr:
+        """Whether a value is an int of at most 64 bits."""
+        return self.here.conjunction(
+            self.here.has_class(first, "_int"),
+            self.here.is_short_int(second, _WORD_BITS),
+        )
+
+    def _unless_native(
+        self, value: ast.expr, name: str, native: ast.expr, plain: ast.expr
+    ) -> ast.expr:
+        """`native` if `value` has an attribute by being native, else `plain`."""
+        operator = syntax.IS if len(methods.OWNERS[name]) == 1 else syntax.IN
+        kind = self.here.attribute(value, "__class__")
+        owners = self.here.load(f"_owners_{name}")
+        test = self.here.compare(kind, operator, owners)
+        return self.here.either(test, native, plain)
 
     def _call_get(self, node: ast.expr, arguments: list[ast.expr]) -> ast.expr:
         """`d.get(k)`: native, a tuple as key pays.
@@ -233,14 +280,17 @@ class Expressions(Operations):
         Without the room for that, too, the attribute is looked up before the key.
         """
         if not self.inlines():
-            return ast.Call(call("_getter", self.subject(node)), arguments, [])
+            getter = self.here.call("_getter", self.subject(node))
+            return self._call(getter, arguments, [])
         container, name = self.named(self.subject(node))
         key = arguments[0]
-        guarded = syntax.either(
-            _is_no_tuple(key), again(key), call("_key", load(name), again(key))
+        guarded = self.here.either(
+            self.is_no_tuple(key),
+            key,
+            self.here.call("_key", self.here.load(name), key),
         )
-        function = ast.Attribute(container, "get", ast.Load())
-        return ast.Call(function, [guarded, *arguments[1:]], [])
+        function = self.here.attribute(container, "get")
+        return self._call(function, [guarded, *arguments[1:]], [])
 
     def _call_builtin(
         self,
@@ -250,25 +300,27 @@ class Expressions(Operations):
         keywords: list[ast.keyword],
     ) -> ast.expr:
         if name in {"getattr", "hasattr"}:
-            return ast.Call(load(f"_{name}"), arguments, keywords)
+            return self._call(self.here.load(f"_{name}"), arguments, keywords)
         if name in {"isinstance", "issubclass"}:
             classes = self._classes(node.args[1])
             is_native = classes is not None and name == "isinstance"
             helper = "_isinstance" if is_native else name
-            return ast.Call(load(helper), [arguments[0], classes or arguments[1]], [])
+            return self.here.call(helper, arguments[0], classes or arguments[1])
         if name in language.EXCEPTIONS:
-            return ast.Call(load(f"_{name}"), arguments, keywords)
+            return self._call(self.here.load(f"_{name}"), arguments, keywords)
         if name == "str" and len(arguments) == 1 and not keywords:
             return self._call_str(arguments[0])
-        return ast.Call(load(HELPERS.get(name, name)), arguments, keywords)
+        return self._call(self.here.load(HELPERS.get(name, name)), arguments, keywords)
 
     def _call_str(self, value: ast.expr) -> ast.expr:
         """`str(value)`: native of an int of a word."""
         if isinstance(value, ast.Starred) or not self.inlines(value):
-            return call("str", value)
+            return self.here.call("str", value)
         first, second = self.held(value)
-        return syntax.either(
-            _is_word(first, second), call("_str", second), call("str", again(second))
+        return self.here.either(
+            self._is_word(first, second),
+            self.here.call("_str", second),
+            self.here.call("str", second),
         )
 
     def _classes(self, node: ast.expr) -> ast.expr | None:
@@ -278,7 +330,8 @@ class Expressions(Operations):
             known = [one for one in found if isinstance(one, ast.Name)]
             if len(known) != len(found):
                 return None
-            return ast.Tuple(cast("list[ast.expr]", known), ast.Load())
+            names = cast("list[ast.expr]", known)
+            return self.here.put(ast.Tuple(names, syntax.LOAD))
         return self.class_name(node)
 
     def _write_lambda(self, node: ast.Lambda) -> ast.expr:
@@ -289,12 +342,13 @@ class Expressions(Operations):
         self.scope = Scope(allows_walrus=outer.allows_walrus)
         body = self.rewrite(node.body)
         self.scope = outer
-        paid = [constant(cycles_of(cost)), constant(bytes_of(cost))]
+        paid = [self.here.constant(cycles_of(cost)), self.here.constant(bytes_of(cost))]
         if is_leaf:
-            body = ast.BoolOp(ast.Or(), [call("_pay", *paid), body])
+            body = self.here.disjunction(self.here.call("_pay", *paid), body)
         else:
-            body = call("_leave", call("_enter", *paid), body)
-        return ast.Lambda(parameters, body)
+            body = self.here.call("_leave", self.here.call("_enter", *paid), body)
+        node.args, node.body = parameters, body
+        return node
 
     def parameters(self, node: ast.arguments) -> ast.arguments:
         """Parameters with their defaults rewritten."""
@@ -325,14 +379,17 @@ class Expressions(Operations):
         generators = self._generators(
             node.generators, elements, costs.MAPPING_BYTES_PER_ITEM
         )
-        pair = ast.Tuple(self._elements(elements), ast.Load())
-        return call("_dict_of", ast.ListComp(pair, generators))
+        pair = self.here.put(ast.Tuple(self._elements(elements), syntax.LOAD))
+        pairs = self.here.put(ast.ListComp(pair, generators))
+        return self.here.call("_dict_of", pairs)
 
     def _elements(self, nodes: Sequence[ast.expr]) -> list[ast.expr]:
         """Expressions inside a comprehension: their temporaries are their own."""
-        before, self.scope.prefix = self.scope.prefix, "_c"
+        scope = self.scope
+        before = scope.prefix, scope.is_hot
+        scope.prefix, scope.is_hot = "_c", True
         result = self.rewrite_all(nodes)
-        self.scope.prefix = before
+        scope.prefix, scope.is_hot = before
         return result
 
     def _generators(
@@ -352,11 +409,14 @@ class Expressions(Operations):
             else:
                 cost += self.pricing.expressions(elements) + price(0, bytes_per_item)
             source = self.rewrite_without_walrus(node.iter)
-            paid = [constant(cycles_of(cost)), constant(bytes_of(cost))]
+            paid = [
+                self.here.constant(cycles_of(cost)),
+                self.here.constant(bytes_of(cost)),
+            ]
             result.append(
                 ast.comprehension(
                     self.target(node.target),
-                    call("_pre", source, *paid),
+                    self.here.call("_pre", source, *paid),
                     self._elements(node.ifs),
                     0,
                 )
@@ -369,10 +429,11 @@ class Expressions(Operations):
             case ast.Name():
                 return node
             case ast.Starred(value=value):
-                return ast.Starred(self.target(value), ast.Store())
+                node.value = self.target(value)
+                return node
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 targets = [self.target(element) for element in elements]
-                return ast.Tuple(targets, ast.Store())
+                return self.here.put(ast.Tuple(targets, syntax.STORE))
             case ast.Attribute(value=value):
                 node.value = self.subject(value)
                 return node
@@ -388,26 +449,21 @@ class Expressions(Operations):
             return node
         container, name = self.named(self.subject(node.value))
         if not self.inlines():
-            key: ast.expr = call("_new_key", load(name), self.rewrite(node.slice))
-            return ast.Subscript(container, key, ast.Store())
+            key: ast.expr = self.here.call(
+                "_new_key", self.here.load(name), self.rewrite(node.slice)
+            )
+            node.value, node.slice = container, key
+            return node
         first, second = self.twice(node.slice)
-        length = syntax.compare(
-            call("_len", second), ast.Lt(), constant(KEY_LENGTH_MAX + 1)
+        test = self.here.conjunction(
+            self.here.has_class(first, "_str"),
+            self.here.has_short_length(second, KEY_LENGTH_MAX),
         )
-        test = syntax.conjunction(syntax.has_class(first, "_str"), length)
-        key = syntax.either(
-            test, again(second), call("_new_key", load(name), again(second))
+        key = self.here.either(
+            test, second, self.here.call("_new_key", self.here.load(name), second)
         )
-        return ast.Subscript(container, key, ast.Store())
-
-
-def _pop(value: ast.expr) -> ast.expr:
-    """`value.pop()`: native of a list, else priced by what it is."""
-    return syntax.either(
-        syntax.has_class(value, "_list"),
-        ast.Call(ast.Attribute(again(value), "pop", ast.Load()), [], []),
-        call("_m_pop", again(value)),
-    )
+        node.value, node.slice = container, key
+        return node
 
 
 _AFFIXES = frozenset({"startswith", "endswith"})
@@ -433,28 +489,3 @@ def is_short_key(node: ast.expr) -> bool:
             return True
         case _:
             return False
-
-
-def _is_word(first: ast.expr, second: ast.expr) -> ast.expr:
-    """Whether a value is an int of at most 64 bits."""
-    bits = ast.Call(ast.Attribute(again(second), "bit_length", ast.Load()), [], [])
-    return syntax.conjunction(
-        syntax.has_class(first, "_int"),
-        syntax.compare(bits, ast.Lt(), constant(_WORD_BITS + 1)),
-    )
-
-
-def _unless_native(
-    value: ast.expr, name: str, native: ast.expr, plain: ast.expr
-) -> ast.expr:
-    """`native` if `value` has an attribute by being native, else `plain`."""
-    owners = methods.OWNERS[name]
-    kind = ast.Attribute(value, "__class__", ast.Load())
-    operator = ast.Is() if len(owners) == 1 else ast.In()
-    test = syntax.compare(kind, operator, load(f"_owners_{name}"))
-    return syntax.either(test, native, plain)
-
-
-def _is_no_tuple(node: ast.expr) -> ast.Compare:
-    attribute = ast.Attribute(node, "__class__", ast.Load())
-    return syntax.compare(attribute, ast.IsNot(), load("_tuple"))

@@ -40,6 +40,8 @@ class Facts(Struct, frozen=True):
     """Local name → module, for imports whose name nothing else binds."""
     attributes: frozenset[str]
     """Attribute names the module itself defines."""
+    read: frozenset[str]
+    """Names and attribute names that the module reads anywhere."""
     is_simple: bool
     """No dunder method but `__init__` and no decorator: operators and attribute
     access run nothing of the actor's."""
@@ -81,11 +83,10 @@ def gather(
     """
     found = found or survey(tree)
     bindings = _bindings(found)
-    attributes = {
-        node.attr
-        for node in found.of(ast.Attribute)
-        if node.ctx.__class__ is not ast.Load
-    }
+    attributes: set[str] = set()
+    read = {node.id for node in found.of(ast.Name) if node.ctx.__class__ is ast.Load}
+    for node in found.of(ast.Attribute):
+        (read if node.ctx.__class__ is ast.Load else attributes).add(node.attr)
     is_simple = can_negate = True
     for class_ in found.of(ast.ClassDef):
         attributes.update(_class_attributes(class_))
@@ -118,6 +119,7 @@ def gather(
         frozenset(_inert_names(tree)),
         modules,
         frozenset(attributes),
+        frozenset(read),
         is_simple,
         can_negate,
         any(found.of(kind) for kind in _YIELDING),

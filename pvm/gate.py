@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from pvm import language
 from pvm.errors import CompileError, Refusal
-from pvm.walking import Survey, children, survey, walk
+from pvm.walking import Survey, survey, walk
 
 if TYPE_CHECKING:
     from RestrictedPython._types import T_pos_ast
@@ -139,16 +139,17 @@ class ActorTransformer(RestrictingNodeTransformer):
     def check(self, node: ast.AST) -> bool:
         """Check one node, then put it back as it was; says if it was admitted."""
         refused = len(self.errors)
-        before = [(field, _copied(value)) for field, value in ast.iter_fields(node)]
+        fields = vars(node)
+        before = fields.copy()
+        lists = [
+            (value, value[:]) for value in before.values() if value.__class__ is list
+        ]
         if isinstance(node, ast.Attribute | ast.Subscript):
             node.value = _LEAF  # not checked; what is written around it is walked
-        for part in (node, *children(node)):
-            is_own = part is node or not isinstance(part, ast.stmt)
-            if is_own and not hasattr(part, "lineno"):
-                ast.copy_location(part, _LEAF)  # desugaring wrote it, and no place
         self.visit(node)
-        for field, value in before:
-            setattr(node, field, value)
+        fields.update(before)
+        for value, items in lists:
+            value[:] = items
         return len(self.errors) == refused
 
     @override
@@ -164,6 +165,14 @@ class ActorTransformer(RestrictingNodeTransformer):
         return node
 
     @override
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Checked as it is there; a class stays without a metaclass."""
+        self.check_name(node, node.name)
+        if any(keyword.arg == "metaclass" for keyword in node.keywords):
+            self.error(node, 'The keyword argument "metaclass" is not allowed.')
+        return node
+
+    @override
     def check_name(
         self,
         node: "T_pos_ast",
@@ -175,7 +184,3 @@ class ActorTransformer(RestrictingNodeTransformer):
         if is_dunder and node.col_offset != 0:
             return
         super().check_name(node, name, allow_magic_methods)
-
-
-def _copied(value: object) -> object:
-    return list(value) if isinstance(value, list) else value

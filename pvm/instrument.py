@@ -15,9 +15,7 @@ from pvm.blocks import ENTRY_DEPTH
 from pvm.definitions import Definitions
 from pvm.facts import Facts
 from pvm.ledger import Ledger
-from pvm.parser import flatten_positions
 from pvm.pricing import FREE, price
-from pvm.syntax import assign, call, constant, load, store
 from pvm.walking import children, handled
 from pvm.writer import Scope
 
@@ -35,17 +33,21 @@ _IN_PLACE: Mapping[type[ast.operator], str] = {
 
 
 def instrument(
-    tree: ast.Module, facts: Facts, ledger: Ledger | None = None
+    tree: ast.Module,
+    facts: Facts,
+    ledger: Ledger | None = None,
+    *,
+    is_library: bool = False,
 ) -> ast.Module:
     """The instrumented module of a tree that passed the gate; `facts` are of it.
 
-    With a ledger its blocks are written down, and each says when it is paid.
+    With a ledger its blocks are written down, and each says when it is paid. The
+    functions of a library are called in the loops of other modules.
     """
     writer = _Statements(facts, _WRITTEN)
     writer.ledger = ledger
-    module = writer.module(tree)
-    flatten_positions(module)
-    return module
+    writer.is_library = is_library
+    return writer.module(tree)
 
 
 def module_names(body: Iterable[ast.stmt]) -> list[str]:
@@ -76,18 +78,22 @@ class _Statements(Definitions):
     """Rewrites the statements of one module."""
 
     def module(self, tree: ast.Module) -> ast.Module:
-        self.scope = Scope(is_module=True, has_depth=True)
+        self.scope = Scope(is_module=True, is_hot=self.is_library, has_depth=True)
+        names = module_names(tree.body)
         body = self.charge(self.pricing.block(tree.body), tree.body)
         body += self.statements(tree.body)
-        names = module_names(tree.body)
-        head: list[ast.stmt] = [ast.Nonlocal(list(CELLS))]
+        here = self.here
+        head: list[ast.stmt] = [here.put(ast.Nonlocal(list(CELLS)))]
         if names:
-            head.append(ast.Global(names))
-        head += [assign(ENTRY_DEPTH, load("_depth")), *_touch_cells()]
-        module = syntax.function(MODULE_FUNCTION, syntax.parameters(), [*head, *body])
-        cells = ast.Assign([store(cell) for cell in CELLS], constant(0))
-        outer = syntax.function("_outer", syntax.parameters(), [cells, module])
-        return ast.Module([outer], [])
+            head.append(here.put(ast.Global(names)))
+        head.append(here.assign(ENTRY_DEPTH, here.load("_depth")))
+        # Each cell is a free variable of the module, used there or not.
+        head += [here.do(here.load(cell)) for cell in CELLS]
+        module = syntax.function(MODULE_FUNCTION, here.parameters(), [*head, *body])
+        cells = ast.Assign([here.store(cell) for cell in CELLS], here.constant(0))
+        inner: list[ast.stmt] = [here.put(cells), here.put(module)]
+        outer = syntax.function("_outer", here.parameters(), inner)
+        return ast.Module([here.put(outer)], [])
 
     def _write_pass(self, _node: ast.stmt) -> list[ast.stmt]:
         return []
@@ -108,25 +114,29 @@ class _Statements(Definitions):
 
     def _write_assign(self, node: ast.Assign) -> list[ast.stmt]:
         if isinstance(node.value, ast.Yield):
-            nothing = ast.Assign(list(map(self.target, node.targets)), constant(None))
-            return [*self._yield(node.value), nothing]
+            resumed = self._yield(node.value)
+            node.targets = list(map(self.target, node.targets))
+            node.value = self.here.constant(None)
+            return [*resumed, node]
         first = node.targets[0]
         if (
             len(node.targets) == 1
             and isinstance(first, ast.Subscript)
             and isinstance(first.slice, ast.Slice)
         ):
-            return [ast.Expr(self._set_slice(first, node.value))]
+            return [self.here.do(self._set_slice(first, node.value))]
         value = self.rewrite(node.value)
         if any(_has_star(target) for target in node.targets):
-            value = call("_star", value)
+            value = self.here.call("_star", value)
         node.targets, node.value = list(map(self.target, node.targets)), value
         return [node]
 
     def _set_slice(self, target: ast.Subscript, value: ast.expr) -> ast.expr:
         bounds = self.bounds(cast("ast.Slice", target.slice))
         written = self.rewrite(value)
-        return call("_set_slice", written, self.rewrite(target.value), *bounds)
+        return self.here.call(
+            "_set_slice", written, self.rewrite(target.value), *bounds
+        )
 
     def _write_augassign(self, node: ast.AugAssign) -> list[ast.stmt]:
         """`x += v` on a name; a list is changed in place."""
@@ -134,29 +144,48 @@ class _Statements(Definitions):
         name = target.id
         value = self.rewrite(node.value)
         before: list[ast.stmt] = []
-        left: ast.expr = load(name)
+        left: ast.expr = self.here.load(name)
         if not syntax.is_atom(value):
             held, result = self.temporary(), self.temporary()
-            before = [assign(held, left), assign(result, value)]
-            left, value = load(held), load(result)
+            before = [self.here.assign(held, left), self.here.assign(result, value)]
+            left, value = self.here.load(held), self.here.load(result)
         if isinstance(node.op, ast.BitOr | ast.BitXor | ast.BitAnd | ast.Sub):
-            return [*before, assign(name, _in_place(left, node.op, value))]
+            return [
+                *before,
+                self.here.assign(name, self._in_place(left, node.op, value)),
+            ]
         if not isinstance(node.op, ast.Add | ast.Mult):
             number = node.value if isinstance(node.value, ast.Constant) else value
-            operation = ast.BinOp(left, node.op, number)
-            return [*before, assign(name, self.rewrite(operation))]
+            operation = self.here.binary(left, node.op, number)
+            return [*before, self.here.assign(name, self.rewrite(operation))]
         helper = "_iadd" if isinstance(node.op, ast.Add) else "_imul"
-        in_place: ast.expr = call(helper, syntax.again(left), syntax.again(value))
+        in_place: ast.expr = self.here.call(helper, left, value)
         if isinstance(node.op, ast.Add) and self.inlines():
-            total = syntax.bind(
+            total = self.here.bind(
                 self.temporary(),
-                ast.BinOp(syntax.again(left), ast.Add(), syntax.again(value)),
+                self.here.binary(left, node.op, value),
             )
-            test = syntax.conjunction(
-                syntax.has_class(left, "_int"), syntax.is_short_int(total)
+            test = self.here.conjunction(
+                self.here.has_class(left, "_int"), self.here.is_short_int(total)
             )
-            in_place = syntax.either(test, syntax.again(total.target), in_place)
-        return [*before, assign(name, in_place)]
+            in_place = self.here.either(test, self.here.load(total.target.id), in_place)
+        return [*before, self.here.assign(name, in_place)]
+
+    def _in_place(
+        self, left: ast.expr, operator: ast.operator, right: ast.expr
+    ) -> ast.expr:
+        """An operation between atoms that changes a set where it is."""
+        name = self.here.constant(_IN_PLACE[type(operator)])
+        helper = self.here.call("_in_place", name, left, right)
+        if not isinstance(operator, ast.Sub):
+            return helper
+        result = syntax.TEMPORARY + "0"
+        plain = self.here.binary(left, operator, right)
+        test = self.here.conjunction(
+            self.here.has_class(left, "_int"),
+            self.here.is_short_int(self.here.bind(result, plain)),
+        )
+        return self.here.either(test, self.here.load(result), helper)
 
     def _write_delete(self, node: ast.Delete) -> list[ast.stmt]:
         return [
@@ -166,48 +195,61 @@ class _Statements(Definitions):
     def _delete_one(self, node: ast.expr) -> list[ast.stmt]:
         match node:
             case ast.Name():
-                return [ast.Delete([node])]
-            case ast.Attribute(value=value, attr=name):
-                target = ast.Attribute(self.rewrite(value), name, ast.Del())
-                return [ast.Delete([target])]
+                return [self._delete_target(node)]
+            case ast.Attribute(value=value):
+                node.value = self.rewrite(value)
+                return [self._delete_target(node)]
             case ast.Subscript(value=value, slice=ast.Slice() as bounds):
                 parts = [self.rewrite(value), *self.bounds(bounds)]
-                return [ast.Expr(call("_delete_slice", *parts))]
+                return [self.here.do(self.here.call("_delete_slice", *parts))]
             case ast.Subscript(value=value, slice=key):
                 pair = self.rewrite(value), self.rewrite(key)
-                return [ast.Expr(call("_delete", *pair))]
+                return [self.here.do(self.here.call("_delete", *pair))]
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 return [one for part in elements for one in self._delete_one(part)]
             case _:
                 raise AssertionError(f"{type(node).__name__} cannot be deleted")
 
+    def _delete_target(self, node: ast.expr) -> ast.stmt:
+        return self.here.put(ast.Delete([node]))
+
     def _write_raise(self, node: ast.Raise) -> list[ast.stmt]:
         if node.exc is None:
-            return [ast.Raise(call("_again", load(self.caught[-1])))]
+            caught = self.here.load(self.caught[-1])
+            node.exc = self.here.call("_again", caught)
+            return [node]
         exception = self.class_name(node.exc) or self.rewrite(node.exc)
         arguments = [exception]
         if node.cause is not None:
             arguments.append(self.rewrite(node.cause))
         helper = "_made" if self.pricing.makes_exception(node) else "_said"
-        return [ast.Raise(call(helper, *arguments))]
+        node.exc, node.cause = self.here.call(helper, *arguments), None
+        return [node]
 
     def _write_assert(self, node: ast.Assert) -> list[ast.stmt]:
         message = [] if node.msg is None else [self.rewrite(node.msg)]
-        test = ast.UnaryOp(ast.Not(), self.rewrite(node.test))
-        failed = ast.Raise(call("_failed", *message))
-        return [ast.If(test, [failed], [])]
+        test = self.here.negation(self.rewrite(node.test))
+        failed = ast.Raise(self.here.call("_failed", *message))
+        return [self.here.when(test, self.here.put(failed))]
 
     def _write_import(self, node: ast.Import) -> list[ast.stmt]:
         return [
-            assign(alias.asname or alias.name, call("_import", constant(alias.name)))
+            self.here.assign(
+                alias.asname or alias.name,
+                self.here.call("_import", self.here.constant(alias.name)),
+            )
             for alias in node.names
         ]
 
     def _write_importfrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
         return [
-            assign(
+            self.here.assign(
                 alias.asname or alias.name,
-                call("_import_from", constant(node.module), constant(alias.name)),
+                self.here.call(
+                    "_import_from",
+                    self.here.constant(node.module),
+                    self.here.constant(alias.name),
+                ),
             )
             for alias in node.names
         ]
@@ -215,7 +257,7 @@ class _Statements(Definitions):
     def _write_if(self, node: ast.If) -> list[ast.stmt]:
         node.test = self.rewrite(node.test)
         if self.pricing.is_lumped(node):
-            body = self.statements(node.body) or [ast.Pass()]
+            body = self.statements(node.body) or [self.nothing()]
             orelse = self.statements(node.orelse)
         else:
             body = self.block(node.body)
@@ -225,18 +267,20 @@ class _Statements(Definitions):
 
     def _write_while(self, node: ast.While) -> list[ast.stmt]:
         paid = costs.WHILE_ROUND + self.pricing.expression(node.test)
-        test = self.rewrite(node.test)
-        body = self.block(node.body, paid)
-        orelse = self.block(node.orelse) if node.orelse else []
-        return [ast.While(test, body, orelse)]
+        before, self.scope.is_hot = self.scope.is_hot, True
+        node.test = self.rewrite(node.test)
+        self.scope.is_hot = before
+        node.body = self.round(node.body, paid)
+        node.orelse = self.block(node.orelse) if node.orelse else []
+        return [node]
 
     def _write_for(self, node: ast.For) -> list[ast.stmt]:
-        source, paid = self._source(node)
-        target = self.target(node.target)
-        paid += costs.FOR_ROUND + self.pricing.expression(node.target)
-        body = self.block(node.body, paid)
-        orelse = self.block(node.orelse) if node.orelse else []
-        return [ast.For(target, source, body, orelse)]
+        round_ = costs.FOR_ROUND + self.pricing.expression(node.target)
+        node.iter, more = self._source(node)
+        node.target = self.target(node.target)
+        node.body = self.round(node.body, round_ + more)
+        node.orelse = self.block(node.orelse) if node.orelse else []
+        return [node]
 
     def _source(self, node: ast.For) -> tuple[ast.expr, int]:
         """What a loop runs over; `enumerate`, `zip` and `reversed` stay lazy."""
@@ -253,33 +297,13 @@ class _Statements(Definitions):
                 is_unpacked = isinstance(node.target, ast.Tuple | ast.List)
                 held = 0 if is_unpacked or name == "reversed" else 8 * (size + 1)
                 bytes_ = held and held + costs.SEQUENCE_BYTES
-                source = ast.Call(load(f"_{name}"), self.rewrite_all(arguments), [])
+                source = self.here.call(f"_{name}", *self.rewrite_all(arguments))
                 return source, price(size, bytes_)
             case source:
                 return self.rewrite(source), FREE
 
 
 _WRITTEN = handled(_Statements, "_write_")
-
-
-def _touch_cells() -> list[ast.stmt]:
-    """Make each cell a free variable of the module, used there or not."""
-    return [ast.Expr(load(cell)) for cell in CELLS]
-
-
-def _in_place(left: ast.expr, operator: ast.operator, right: ast.expr) -> ast.expr:
-    """An operation between atoms that changes a set where it is."""
-    name = constant(_IN_PLACE[type(operator)])
-    helper = call("_in_place", name, syntax.again(left), syntax.again(right))
-    if not isinstance(operator, ast.Sub):
-        return helper
-    result = syntax.TEMPORARY + "0"
-    plain = ast.BinOp(syntax.again(left), operator, syntax.again(right))
-    test = syntax.conjunction(
-        syntax.has_class(left, "_int"),
-        syntax.is_short_int(syntax.bind(result, plain)),
-    )
-    return syntax.either(test, load(result), helper)
 
 
 def _has_star(target: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from typing import cast
 
 from pvm import costs, syntax
 from pvm.errors import CompileError, Refusal
-from pvm.syntax import again, bind, call, constant, is_atom, load
+from pvm.syntax import is_atom
 from pvm.writer import Writer
 
 _INLINE_LITERAL_BITS = 63
@@ -48,13 +48,20 @@ class Operations(Writer):
             node.operand = operand
             return node
         if not self.inlines():
-            return call("_added", ast.UnaryOp(node.op, operand))
+            node.operand = operand
+            return self.here.call("_added", node)
         result = self.temporary()
-        bound = bind(result, ast.UnaryOp(node.op, operand))
-        test = syntax.conjunction(
-            syntax.has_class(bound, "_int"), syntax.is_short_int(load(result))
+        node.operand = operand
+        bound = self.here.bind(result, node)
+        test = self.here.conjunction(
+            self.here.has_class(bound, "_int"),
+            self.here.is_short_int(self.here.load(result)),
         )
-        return syntax.either(test, load(result), call("_added", load(result)))
+        return self.here.either(
+            test,
+            self.here.load(result),
+            self.here.call("_added", self.here.load(result)),
+        )
 
     def _write_boolop(self, node: ast.BoolOp) -> ast.expr:
         node.values = self.rewrite_all(node.values)
@@ -79,77 +86,96 @@ class Operations(Writer):
         inline = _INLINE.get(kind)
         if inline is None or not self.inlines():
             name = "_" + _ARITHMETIC[kind]
-            return call(name, self.rewrite(node.left), self.rewrite(node.right))
+            return self.here.call(
+                name, self.rewrite(node.left), self.rewrite(node.right)
+            )
         return inline(self, node)
 
     def _step_down(self, node: ast.BinOp) -> ast.expr:
         """`x - literal`: a view of a dict would subtract, unpaid; it does not add."""
         if self.facts.can_negate:
-            step = constant(-cast("int", syntax.literal_int(node.right)))
-            return ast.BinOp(self.rewrite(node.left), ast.Add(), step)
+            step = self.here.constant(-cast("int", syntax.literal_int(node.right)))
+            return self.here.binary(self.rewrite(node.left), syntax.ADD, step)
         if not self.inlines():
-            return call("_sub", self.rewrite(node.left), node.right)
+            return self.here.call("_sub", self.rewrite(node.left), node.right)
         first, second = self.twice(node.left)
-        is_int = syntax.has_class(first, "_int")
-        plain = ast.BinOp(second, node.op, node.right)
-        return syntax.either(is_int, plain, call("_sub", again(second), node.right))
+        is_int = self.here.has_class(first, "_int")
+        plain = self.here.binary(second, node.op, node.right)
+        return self.here.either(
+            is_int, plain, self.here.call("_sub", second, node.right)
+        )
 
     def inline_add(self, node: ast.BinOp) -> ast.expr:
         """`a + b`, of ints and short texts in place."""
-        plain = ast.BinOp(self.rewrite(node.left), node.op, self.rewrite(node.right))
+        is_text_left = isinstance(node.left, ast.Constant) and isinstance(
+            node.left.value, str
+        )
+        node.left, node.right = self.rewrite(node.left), self.rewrite(node.right)
         name = self.temporary()
-        bound = bind(name, plain)
-        if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
-            test: ast.expr = syntax.has_short_length(bound)
+        bound = self.here.bind(name, node)
+        if is_text_left:
+            test: ast.expr = self.here.has_short_length(bound)
         else:
-            is_int = syntax.has_class(bound, "_int")
-            is_text = syntax.conjunction(
-                syntax.has_class(load(name), "_str"),
-                syntax.has_short_length(load(name)),
+            is_int = self.here.has_class(bound, "_int")
+            is_text = self.here.conjunction(
+                self.here.has_class(self.here.load(name), "_str"),
+                self.here.has_short_length(self.here.load(name)),
             )
-            short = syntax.conjunction(is_int, syntax.is_short_int(load(name)))
-            test = ast.BoolOp(ast.Or(), [short, is_text])
-        return syntax.either(test, load(name), call("_added", load(name)))
+            short = self.here.conjunction(
+                is_int, self.here.is_short_int(self.here.load(name))
+            )
+            test = self.here.disjunction(short, is_text)
+        return self.here.either(
+            test, self.here.load(name), self.here.call("_added", self.here.load(name))
+        )
 
     def inline_sub(self, node: ast.BinOp) -> ast.expr:
         """`a - b`, of ints in place."""
         left, right, left_again, right_again = self.operands(node.left, node.right)
         name = self.temporary()
-        difference = bind(name, ast.BinOp(left_again, node.op, right_again))
-        test = syntax.conjunction(
-            _are_ints(left, right), syntax.is_short_int(difference)
+        difference = self.here.bind(
+            name, self.here.binary(left_again, node.op, right_again)
         )
-        helper = call("_sub", again(left_again), again(right_again))
-        return syntax.either(test, load(name), helper)
+        test = self.here.conjunction(
+            self._are_ints(left, right), self.here.is_short_int(difference)
+        )
+        helper = self.here.call("_sub", left_again, right_again)
+        return self.here.either(test, self.here.load(name), helper)
 
     def inline_mul(self, node: ast.BinOp) -> ast.expr:
         """`a * b` of names and literals, of ints in place."""
         sides = (node.left, node.right)
         if not all(isinstance(side, ast.Name) or _is_int(side) for side in sides):
-            return call("_mul", self.rewrite(node.left), self.rewrite(node.right))
+            return self.here.call(
+                "_mul", self.rewrite(node.left), self.rewrite(node.right)
+            )
         left, right = self.rewrite(node.left), self.rewrite(node.right)
         name = self.temporary()
-        product = bind(name, ast.BinOp(again(left), node.op, again(right)))
+        product = self.here.bind(name, self.here.binary(left, node.op, right))
         tests = [
-            syntax.has_class(side, "_int")
+            self.here.has_class(side, "_int")
             for side in (left, right)
             if not isinstance(side, ast.Constant)
         ]
-        test = syntax.conjunction(*tests, syntax.is_short_int(product))
-        return syntax.either(test, load(name), call("_mul", again(left), again(right)))
+        test = self.here.conjunction(*tests, self.here.is_short_int(product))
+        return self.here.either(
+            test, self.here.load(name), self.here.call("_mul", left, right)
+        )
 
     def inline_division(self, node: ast.BinOp) -> ast.expr:
         """`a // b` and `a % b`, of an int in place."""
         name = "_" + _ARITHMETIC[type(node.op)]
         left, right, left_again, right_again = self.operands(node.left, node.right)
         if not is_atom(right):
-            return call(name, left, right)  # bound operands would be read too early
-        test = syntax.conjunction(
-            syntax.has_class(left, "_int"), syntax.is_short_int(left_again)
+            return self.here.call(
+                name, left, right
+            )  # bound operands would be read too early
+        test = self.here.conjunction(
+            self.here.has_class(left, "_int"), self.here.is_short_int(left_again)
         )
-        plain = ast.BinOp(again(left_again), node.op, right)
-        helper = call(name, again(left_again), right_again)
-        return syntax.either(test, plain, helper)
+        plain = self.here.binary(left_again, node.op, right)
+        helper = self.here.call(name, left_again, right_again)
+        return self.here.either(test, plain, helper)
 
     def _write_compare(self, node: ast.Compare) -> ast.expr:
         if len(node.ops) == 1:
@@ -162,67 +188,84 @@ class Operations(Writer):
                 if not self.scope.allows_walrus:
                     raise _refused_chain(node)
                 name = self.temporary()
-                right, following = bind(name, right), load(name)
+                right, following = self.here.bind(name, right), self.here.load(name)
             parts.append(self._compare_two(left, operator, right))
             left = following
-        return syntax.conjunction(*parts)
+        return self.here.conjunction(*parts)
 
     def _compare_two(
         self, left: ast.expr, operator: ast.cmpop, right: ast.expr
     ) -> ast.expr:
         if isinstance(operator, ast.Is | ast.IsNot):
-            return syntax.compare(self.rewrite(left), operator, self.rewrite(right))
+            return self.here.compare(self.rewrite(left), operator, self.rewrite(right))
         if isinstance(operator, ast.In | ast.NotIn):
             return self._membership(left, operator, right)
         if syntax.is_short_scalar(left) or syntax.is_short_scalar(right):
-            return syntax.compare(self.rewrite(left), operator, self.rewrite(right))
+            return self.here.compare(self.rewrite(left), operator, self.rewrite(right))
         name = _COMPARISONS[type(operator)]
         if not self.inlines():
-            return call(name, self.rewrite(left), self.rewrite(right))
+            return self.here.call(name, self.rewrite(left), self.rewrite(right))
         first, second, first_again, second_again = self.operands(left, right)
-        test = _are_ints(first, second)
-        plain = syntax.compare(first_again, operator, second_again)
-        helper = call(name, again(first_again), again(second_again))
-        return syntax.either(test, plain, helper)
+        test = self._are_ints(first, second)
+        plain = self.here.compare(first_again, operator, second_again)
+        helper = self.here.call(name, first_again, second_again)
+        return self.here.either(test, plain, helper)
 
     def _membership(
         self, left: ast.expr, operator: ast.cmpop, right: ast.expr
     ) -> ast.expr:
         if _is_literal_display(right):
-            return syntax.compare(self.rewrite(left), operator, right)
+            return self.here.compare(self.rewrite(left), operator, right)
         found = self._found(left, right)
         if isinstance(operator, ast.NotIn):
-            return ast.UnaryOp(ast.Not(), found)
+            return self.here.negation(found)
         return found
 
     def _found(self, left: ast.expr, right: ast.expr) -> ast.expr:
         """`left in right`: native in a dict, but for a tuple."""
         if not self.inlines():
-            return call("_in", self.rewrite(left), self.rewrite(right))
+            return self.here.call("_in", self.rewrite(left), self.rewrite(right))
         first, second, first_again, second_again = self.operands(left, right)
-        no_tuple = ast.Compare(
-            ast.Attribute(first, "__class__", ast.Load()),
-            [ast.IsNot()],
-            [load("_tuple")],
-        )
+        no_tuple = self.is_no_tuple(first)
         if not (is_atom(first) and is_atom(second)):
-            return call("_in", first, second)
-        test = syntax.conjunction(no_tuple, syntax.has_class(second, "_dict"))
-        plain = syntax.compare(first_again, ast.In(), second_again)
-        return syntax.either(test, plain, call("_in", again(first), again(second)))
+            return self.here.call("_in", first, second)
+        test = self.here.conjunction(no_tuple, self.here.has_class(second, "_dict"))
+        plain = self.here.compare(first_again, syntax.IN, second_again)
+        return self.here.either(test, plain, self.here.call("_in", first, second))
+
+    def is_no_tuple(self, node: ast.expr) -> ast.Compare:
+        """A test that a value is no tuple."""
+        kind = self.here.attribute(node, "__class__")
+        return self.here.compare(kind, syntax.IS_NOT, self.here.load("_tuple"))
+
+    def _are_ints(self, left: ast.expr, right: ast.expr) -> ast.expr:
+        """A test that evaluates both operands, in order, and is true of two ints.
+
+        Between atoms the left one decides: nothing of an actor's runs for an int there.
+        """
+        if is_atom(left) and is_atom(right):
+            return self.here.has_class(left, "_int")
+        one, other = (self.here.attribute(side, "__class__") for side in (left, right))
+        operators: list[ast.cmpop] = [syntax.IS, syntax.IS]
+        both: list[ast.expr] = [other, self.here.load("_int")]
+        return self.here.put(ast.Compare(one, operators, both))
 
     def inline_bits(self, node: ast.BinOp) -> ast.expr:
         """`>> | ^ &`, of ints in place."""
         name = "_" + _ARITHMETIC[type(node.op)]
         left, right, left_again, right_again = self.operands(node.left, node.right)
         if not (is_atom(left) and is_atom(right)):
-            return call(name, left, right)
+            return self.here.call(name, left, right)
         result = self.temporary()
-        plain = bind(result, ast.BinOp(left_again, node.op, right_again))
-        test = syntax.conjunction(
-            syntax.has_class(left, "_int"), syntax.is_short_int(plain)
+        plain = self.here.bind(
+            result, self.here.binary(left_again, node.op, right_again)
         )
-        return syntax.either(test, load(result), call(name, again(left), again(right)))
+        test = self.here.conjunction(
+            self.here.has_class(left, "_int"), self.here.is_short_int(plain)
+        )
+        return self.here.either(
+            test, self.here.load(result), self.here.call(name, left, right)
+        )
 
 
 _INLINE: Mapping[type[ast.operator], Callable[[Operations, ast.BinOp], ast.expr]] = {
@@ -249,17 +292,6 @@ def _refused_chain(node: ast.Compare) -> CompileError:
             ),
         )
     )
-
-
-def _are_ints(left: ast.expr, right: ast.expr) -> ast.expr:
-    """A test that evaluates both operands, in order, and is true of two ints.
-
-    Between atoms the left one decides: nothing of an actor's runs for an int there.
-    """
-    if is_atom(left) and is_atom(right):
-        return syntax.has_class(left, "_int")
-    classes = [ast.Attribute(side, "__class__", ast.Load()) for side in (left, right)]
-    return ast.Compare(classes[0], [ast.Is(), ast.Is()], [classes[1], load("_int")])
 
 
 def _is_int(node: ast.expr) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from pvm import language
 from pvm.errors import CompileError, Refusal
 from pvm.fstrings import first_unlike
-from pvm.walking import FIELDS, PARTS, Survey, survey, walk
+from pvm.places import place
+from pvm.walking import Survey, survey
 
 DOES_NOT_PARSE = "the source does not parse"
 
@@ -128,65 +129,4 @@ def _flatten_f_strings(f_strings: Iterable[ast.JoinedStr]) -> None:
     The parsers of 3.11 and 3.12 place those parts differently.
     """
     for node in f_strings:
-        for part in walk(node):
-            if isinstance(part, ast.expr | ast.keyword | ast.arg):
-                _place(part, node.lineno, node.col_offset)
-
-
-_BLOCKS = frozenset({"body", "finalbody", "handlers", "orelse"})
-_LEAVES = frozenset({ast.Constant, ast.Name})
-_PLACELESS = frozenset({ast.Module, ast.arguments, ast.comprehension, ast.withitem})
-
-
-def flatten_positions(tree: ast.Module) -> None:
-    """Give every expression the position of its statement.
-
-    A failure names the line of a statement then, whatever an interpreter thinks of
-    the lines inside it.
-    """
-    statements: list[ast.AST] = [tree]
-    for statement in statements:  # which grows
-        statements += _place_statement(statement)
-
-
-def _place_statement(statement: ast.AST) -> list[ast.stmt]:
-    """Place what is a statement's own; the statements that stand in it."""
-    line: int = getattr(statement, "lineno", 1)
-    column: int = getattr(statement, "col_offset", 0)
-    inside: list[ast.stmt] = []
-    nodes = [statement]
-    for node in nodes:  # which grows
-        kind = node.__class__
-        if kind not in _PLACELESS:
-            node.lineno = node.end_lineno = line  # type: ignore[attr-defined]
-            node.col_offset = node.end_col_offset = column  # type: ignore[attr-defined]
-        if kind in _LEAVES:  # most are
-            continue
-        if kind in PARTS:
-            nodes += PARTS[kind](node)
-        else:
-            _sort_parts(node, nodes, inside)
-    for inner in inside:
-        if not hasattr(inner, "lineno"):  # it was inserted
-            inner.lineno, inner.col_offset = line, column
-    return inside
-
-
-def _sort_parts(node: ast.AST, nodes: list[ast.AST], inside: list[ast.stmt]) -> None:
-    """Add what is below a node to the nodes of its statement or to those inside."""
-    for field in FIELDS[node.__class__]:
-        value = getattr(node, field)
-        if value.__class__ is not list:
-            if value is not None:
-                nodes.append(value)
-        elif field in _BLOCKS:
-            inside += value
-        else:
-            nodes += filter(None, value)
-
-
-def _place(
-    node: ast.expr | ast.keyword | ast.arg | ast.alias, line: int, column: int
-) -> None:
-    node.lineno = node.end_lineno = line
-    node.col_offset = node.end_col_offset = column
+        place(node, node)

@@ -78,7 +78,9 @@ def compile_module(
         tree = restrict(tree, found)
         facts = gather(tree, find, found)
         is_fixed = is_unchanging(tree, facts, found)
-        code = _module_code(_compile(instrument(tree, facts, ledger), file))
+        is_library = file != language.ACTOR_FILE
+        module = instrument(tree, facts, ledger, is_library=is_library)
+        code = _module_code(_compile(module, file))
     return Compiled(code, tree, facts, marks, found.size, is_fixed)
 
 

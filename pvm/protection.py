@@ -4,9 +4,8 @@ import ast
 from collections.abc import Sequence
 from typing import cast
 
-from pvm import costs
+from pvm import costs, syntax
 from pvm.blocks import Blocks
-from pvm.syntax import assign, call, constant, load
 from pvm.walking import walk
 
 _FATAL = ("_RecursionError", "_MemoryError")
@@ -16,15 +15,17 @@ class Protection(Blocks):
     """Statements that handle exceptions."""
 
     def _write_try(self, node: ast.Try) -> list[ast.stmt]:
-        body = self.statements(node.body) or [ast.Pass()]
+        body = self.statements(node.body) or [self.nothing()]
         handlers = [self._handler(handler) for handler in node.handlers]
         if handlers:
-            handlers.insert(0, _fatal_handler())
+            handlers.insert(0, self._fatal_handler())
         orelse = self.block(node.orelse) if node.orelse else []
         final: list[ast.stmt] = []
         if node.finalbody:
             final = self.restored(self.block(node.finalbody, costs.FINALLY))
-        return [ast.Try(body, handlers, orelse, final)]
+        node.body, node.handlers = body, handlers
+        node.orelse, node.finalbody = orelse, final
+        return [node]
 
     def _handler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         assert node.type is not None, "the policy refuses a bare except"
@@ -39,19 +40,23 @@ class Protection(Blocks):
         head = self.restored(self.charge(price, node.body))
         held = ""
         if name is not None:
-            head.append(assign(name, call("_caught", load(name))))
+            head.append(
+                self.here.assign(name, self.here.call("_caught", self.here.load(name)))
+            )
         if is_again:
             held = self.fresh("_h")
-            head.append(assign(held, load(cast("str", name))))
+            head.append(self.here.assign(held, self.here.load(cast("str", name))))
         self.caught.append(held)
         body = self.statements(node.body)
         self.caught.pop()
-        return ast.ExceptHandler(self._caught_classes(node.type), name, head + body)
+        node.type, node.name = self._caught_classes(node.type), name
+        node.body = head + body
+        return self.here.put(node)
 
     def _caught_classes(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Tuple):
             names = [self._caught_classes(element) for element in node.elts]
-            return ast.Tuple(names, ast.Load())
+            return self.here.put(ast.Tuple(names, syntax.LOAD))
         return self.class_name(node) or self.rewrite(node)
 
     def _write_with(self, node: ast.With) -> list[ast.stmt]:
@@ -63,47 +68,40 @@ class Protection(Blocks):
         """`__exit__` sees our values: no traceback, and is called once."""
         if not items:
             return self.statements(body)
-        item = items[0]
+        here, item = self.here, items[0]
         manager, entered = self.fresh("_w"), self.fresh("_w")
         pending, error = self.fresh("_w"), self.fresh("_x")
         head = [
-            assign(manager, self.rewrite(item.context_expr)),
-            assign(entered, call("_enter_context", load(manager))),
-            assign(pending, constant(True)),  # noqa: FBT003 - a literal of the tree
+            here.assign(manager, self.rewrite(item.context_expr)),
+            here.assign(entered, here.call("_enter_context", here.load(manager))),
+            here.assign(pending, here.constant(True)),  # noqa: FBT003 - of the tree
         ]
         inner: list[ast.stmt] = []
         if item.optional_vars is not None:
             target = self.target(item.optional_vars)
-            inner.append(ast.Assign([target], load(entered)))
+            inner.append(here.put(ast.Assign([target], here.load(entered))))
         inner += self._with_items(items[1:], body)
-        left = call("_exit_context", load(manager), load(error))
-        handler = ast.ExceptHandler(
-            load("_Exception"),
-            error,
-            [
-                *self.restored(self.charge(costs.HANDLER)),
-                assign(pending, constant(False)),  # noqa: FBT003
-                assign(error, call("_caught", load(error))),
-                ast.If(
-                    ast.UnaryOp(ast.Not(), left),
-                    [ast.Raise(call("_again", load(error)))],
-                    [],
-                ),
-            ],
-        )
-        protected = ast.Try(inner or [ast.Pass()], [_fatal_handler(), handler], [], [])
+        left = here.call("_exit_context", here.load(manager), here.load(error))
+        again = ast.Raise(here.call("_again", here.load(error)))
+        handled = [
+            *self.restored(self.charge(costs.HANDLER)),
+            here.assign(pending, here.constant(False)),  # noqa: FBT003 - of the tree
+            here.assign(error, here.call("_caught", here.load(error))),
+            here.when(here.negation(left), here.put(again)),
+        ]
+        handler = ast.ExceptHandler(here.load("_Exception"), error, handled)
+        handlers = [self._fatal_handler(), here.put(handler)]
+        protected = ast.Try(inner or [self.nothing()], handlers, [], [])
+        ended = here.call("_exit_context", here.load(manager), here.constant(None))
         final = [
             *self.restored(self.charge(costs.FINALLY)),
-            ast.If(
-                load(pending),
-                [ast.Expr(call("_exit_context", load(manager), constant(None)))],
-                [],
-            ),
+            here.when(here.load(pending), here.do(ended)),
         ]
-        return [*head, ast.Try([protected], [], [], final)]
+        return [*head, here.put(ast.Try([here.put(protected)], [], [], final))]
 
-
-def _fatal_handler() -> ast.ExceptHandler:
-    """The interpreter's own limits must never decide (sandbox.md §5)."""
-    classes = ast.Tuple([load(name) for name in _FATAL], ast.Load())
-    return ast.ExceptHandler(classes, None, [ast.Expr(call("_fatal"))])
+    def _fatal_handler(self) -> ast.ExceptHandler:
+        """The interpreter's own limits must never decide (sandbox.md §5)."""
+        names: list[ast.expr] = [self.here.load(name) for name in _FATAL]
+        classes = self.here.put(ast.Tuple(names, syntax.LOAD))
+        fatal = self.here.do(self.here.call("_fatal"))
+        return self.here.put(ast.ExceptHandler(classes, None, [fatal]))

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from typing_extensions import override
 
 from pvm.facts import Facts
+from pvm.places import place
 
 MISSING = "hidden_missing"
 """Stands for an argument that was not given."""
@@ -229,8 +230,7 @@ def _model_fields(fields: Sequence[Field], node: ast.ClassDef) -> ast.stmt:
     """`model_fields`: name, kind and whether it must be given, of each field."""
     rows = tuple((one.name, one.kind, not one.is_optional) for one in fields)
     statement = ast.parse(f"model_fields = {rows!r}").body[0]
-    for part in ast.walk(statement):
-        ast.copy_location(part, node)
+    place(statement, node)
     return statement
 
 
@@ -269,28 +269,25 @@ def _defaults(fields: Sequence[Field]) -> dict[str, ast.expr]:
 
 
 class _Filler(ast.NodeTransformer):
-    """Puts expressions where their hidden names stand, all at one place."""
+    """Puts expressions where their hidden names stand."""
 
-    def __init__(self, values: Mapping[str, ast.expr], node: ast.ClassDef) -> None:
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self.values = values
-        self.node = node
 
     @override
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.Name) and node.id in self.values:
             return copy.deepcopy(self.values[node.id])
-        self.generic_visit(node)
-        if hasattr(node, "lineno"):
-            ast.copy_location(node, self.node)
-        return node
+        return self.generic_visit(node)
 
 
 def _parsed(
     source: str, values: Mapping[str, ast.expr], node: ast.ClassDef
 ) -> Iterator[ast.FunctionDef]:
     for method in ast.parse(source).body:
-        filled = _Filler(values, node).visit(method)
+        filled = _Filler(values).visit(method)
         assert isinstance(filled, ast.FunctionDef)
+        place(filled, node)
         # RestrictedPython tells methods from functions by the column.
         filled.col_offset = node.col_offset + 4
         yield filled

@@ -5,6 +5,7 @@ Inserted names begin with one underscore, which no actor's name can after the ga
 
 import ast
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from pvm import costs
 
@@ -15,71 +16,122 @@ TEMPORARY = "_t"
 """Prefix of values bound inside one expression."""
 
 
-_LOAD = ast.Load()
-_STORE = ast.Store()
+LOAD = ast.Load()
+STORE = ast.Store()
+ADD, SUBTRACT = ast.Add(), ast.Sub()
+AND, OR, NOT = ast.And(), ast.Or(), ast.Not()
+IN, IS, IS_NOT, LESS = ast.In(), ast.Is(), ast.IsNot(), ast.Lt()
+
+_Node = TypeVar("_Node", bound=ast.expr | ast.stmt | ast.arg | ast.ExceptHandler)
 
 
-def load(name: str) -> ast.Name:
-    """Read a variable."""
-    return ast.Name(name, _LOAD)
+class Here:
+    """Makes nodes that stand at one place.
 
+    What only reads a variable is made once for a place: nothing changes it later.
+    """
 
-def store(name: str) -> ast.Name:
-    """Write a variable."""
-    return ast.Name(name, _STORE)
+    __slots__ = ("_loads", "column", "line")
 
+    def __init__(self, line: int, column: int) -> None:
+        self.line = line
+        self.column = column
+        self._loads: dict[str, ast.Name] = {}
 
-def call(name: str, *arguments: ast.expr) -> ast.Call:
-    """Call a helper."""
-    return ast.Call(load(name), list(arguments), [])
+    def put(self, node: _Node) -> _Node:
+        """A new node, put here."""
+        node.lineno = self.line
+        node.col_offset = self.column
+        return node
 
+    def load(self, name: str) -> ast.Name:
+        """Read a variable."""
+        found = self._loads.get(name)
+        if found is None:
+            found = self._loads[name] = ast.Name(name, LOAD)
+            found.lineno = self.line
+            found.col_offset = self.column
+        return found
 
-def constant(value: str | int | None) -> ast.Constant:
-    """A literal."""
-    return ast.Constant(value)
+    def store(self, name: str) -> ast.Name:
+        """Write a variable."""
+        return self.put(ast.Name(name, STORE))
 
+    def call(self, name: str, *arguments: ast.expr) -> ast.Call:
+        """Call a helper."""
+        return self.put(ast.Call(self.load(name), list(arguments), []))
 
-def assign(name: str, value: ast.expr) -> ast.Assign:
-    """`name = value`."""
-    return ast.Assign([store(name)], value)
+    def constant(self, value: str | int | None) -> ast.Constant:
+        """A literal."""
+        return self.put(ast.Constant(value))
 
+    def assign(self, name: str, value: ast.expr) -> ast.Assign:
+        """`name = value`."""
+        return self.put(ast.Assign([self.store(name)], value))
 
-def bind(name: str, value: ast.expr) -> ast.NamedExpr:
-    """`(name := value)`."""
-    return ast.NamedExpr(store(name), value)
+    def bind(self, name: str, value: ast.expr) -> ast.NamedExpr:
+        """`(name := value)`."""
+        return self.put(ast.NamedExpr(self.store(name), value))
 
+    def attribute(self, value: ast.expr, name: str) -> ast.Attribute:
+        """`value.name`."""
+        return self.put(ast.Attribute(value, name, LOAD))
 
-def compare(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> ast.Compare:
-    """`left operator right`."""
-    return ast.Compare(left, [operator], [right])
+    def binary(
+        self, left: ast.expr, operator: ast.operator, right: ast.expr
+    ) -> ast.BinOp:
+        """`left operator right`."""
+        return self.put(ast.BinOp(left, operator, right))
 
+    def compare(
+        self, left: ast.expr, operator: ast.cmpop, right: ast.expr
+    ) -> ast.Compare:
+        """`left operator right`."""
+        return self.put(ast.Compare(left, [operator], [right]))
 
-def has_class(value: ast.expr, name: str) -> ast.Compare:
-    """`value.__class__ is name`."""
-    return compare(ast.Attribute(value, "__class__", _LOAD), ast.Is(), load(name))
+    def has_class(self, value: ast.expr, name: str) -> ast.Compare:
+        """`value.__class__ is name`."""
+        return self.compare(self.attribute(value, "__class__"), IS, self.load(name))
 
+    def is_short_int(self, value: ast.expr, bits: int = 256) -> ast.Compare:
+        """`value.bit_length() < 257`: what syntax alone has paid for."""
+        length = self.put(ast.Call(self.attribute(value, "bit_length"), [], []))
+        return self.compare(length, LESS, self.constant(bits + 1))
 
-def is_short_int(value: ast.expr) -> ast.Compare:
-    """`value.bit_length() < 257`: what syntax alone has paid for."""
-    method = ast.Attribute(value, "bit_length", _LOAD)
-    return compare(ast.Call(method, [], []), ast.Lt(), constant(257))
+    def has_short_length(
+        self, value: ast.expr, length: int = costs.TEXT_FREE
+    ) -> ast.Compare:
+        """`len(value) < 65`: of a text, what syntax alone has paid for."""
+        return self.compare(self.call("_len", value), LESS, self.constant(length + 1))
 
+    def conjunction(self, *values: ast.expr) -> ast.expr:
+        """`a and b and …`."""
+        return values[0] if len(values) == 1 else self.put(ast.BoolOp(AND, [*values]))
 
-def has_short_length(value: ast.expr) -> ast.Compare:
-    """`len(value) < 65`: of a text, what syntax alone has paid for."""
-    return compare(call("_len", value), ast.Lt(), constant(costs.TEXT_FREE + 1))
+    def disjunction(self, *values: ast.expr) -> ast.expr:
+        """`a or b or …`."""
+        return values[0] if len(values) == 1 else self.put(ast.BoolOp(OR, [*values]))
 
+    def negation(self, value: ast.expr) -> ast.UnaryOp:
+        """`not value`."""
+        return self.put(ast.UnaryOp(NOT, value))
 
-def conjunction(*values: ast.expr) -> ast.expr:
-    """`a and b and …`."""
-    if len(values) == 1:
-        return values[0]
-    return ast.BoolOp(ast.And(), list(values))
+    def either(self, test: ast.expr, body: ast.expr, orelse: ast.expr) -> ast.IfExp:
+        """`body if test else orelse`."""
+        return self.put(ast.IfExp(test, body, orelse))
 
+    def when(self, test: ast.expr, *body: ast.stmt) -> ast.If:
+        """`if test: body`."""
+        return self.put(ast.If(test, [*body], []))
 
-def either(test: ast.expr, body: ast.expr, orelse: ast.expr) -> ast.IfExp:
-    """`body if test else orelse`."""
-    return ast.IfExp(test, body, orelse)
+    def do(self, value: ast.expr) -> ast.Expr:
+        """A statement that is an expression."""
+        return self.put(ast.Expr(value))
+
+    def parameters(self, names: Sequence[str] = ()) -> ast.arguments:
+        """Plain positional parameters."""
+        every = [self.put(ast.arg(name)) for name in names]
+        return ast.arguments([], every, None, [], [], None, [])
 
 
 def function(
@@ -105,11 +157,6 @@ def class_(
     return node
 
 
-def parameters(names: Sequence[str] = ()) -> ast.arguments:
-    """Plain positional parameters."""
-    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
-
-
 def is_atom(node: ast.expr) -> bool:
     """Whether evaluating `node` again gives the same, runs nothing and costs nothing.
 
@@ -119,14 +166,6 @@ def is_atom(node: ast.expr) -> bool:
 
 
 _ATOMS = frozenset({ast.Constant, ast.Name})
-
-
-def again(node: ast.expr) -> ast.expr:
-    """A second copy of an atom."""
-    if isinstance(node, ast.Name):
-        return load(node.id)
-    assert isinstance(node, ast.Constant)
-    return ast.Constant(node.value)
 
 
 def literal_int(node: ast.expr) -> int | None:

@@ -64,6 +64,28 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+_BLOCKS: Mapping[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(
+        field
+        for field in fields
+        if field in {"body", "finalbody", "handlers", "orelse"}
+        and issubclass(kind, ast.stmt | ast.ExceptHandler)
+    )
+    for kind, fields in FIELDS.items()
+}
+
+
+def inner_statements(node: ast.stmt) -> list[ast.stmt]:
+    """Statements that stand in a statement, of all its blocks."""
+    found: list[ast.stmt] = []
+    for field in _BLOCKS[node.__class__]:
+        value = getattr(node, field)
+        if field == "handlers":
+            value = [statement for handler in value for statement in handler.body]
+        found += value
+    return found
+
+
 _Node = TypeVar("_Node", bound=ast.AST)
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from pvm import language, syntax
 from pvm.facts import Facts
 from pvm.pricing import Pricing
-from pvm.syntax import again, bind, is_atom, load
+from pvm.syntax import Here, is_atom
 from pvm.walking import Handled
 
 
@@ -17,6 +17,8 @@ class Scope(Struct):
 
     allows_walrus: bool = True
     """False in class bodies, defaults and the sources of comprehensions."""
+    is_hot: bool = True
+    """False where code runs at most once for each call from outside of the module."""
     has_depth: bool = False
     is_module: bool = False
     prefix: str = syntax.TEMPORARY
@@ -40,6 +42,9 @@ class Writer:
         self.facts = facts
         self.pricing = Pricing(facts)
         self.scope = Scope()
+        self.here = Here(1, 0)
+        """Of the statement that is being written."""
+        self.is_library = False
         self.guards = 0
         """Of the whole module."""
         self._writes: dict[type[ast.AST], syntax.Rewriting] = {
@@ -68,12 +73,19 @@ class Writer:
     def inlines(self, value: ast.expr | None = None) -> bool:
         """Whether one more guard is written where its operands stand.
 
-        Of a single value that is an atom also where a walrus may not stand.
+        Of a single value that is an atom also where a walrus may not stand. What runs
+        once takes longer to compile than a helper to call.
         """
+        if not self.scope.is_hot:
+            return False
         self.guards += 1
         if self.guards > INLINE_MAX:
             return False
         return self.scope.allows_walrus or (value is not None and is_atom(value))
+
+    def is_called(self, name: str) -> bool:
+        """Whether a function may run more often than the module is called."""
+        return self.is_library or name.startswith("__") or name in self.facts.read
 
     def temporary(self) -> str:
         """A fresh name, free again in the next statement."""
@@ -85,7 +97,7 @@ class Writer:
         if isinstance(value, ast.Name):
             return value, value.id
         name = self.temporary()
-        return bind(name, value), name
+        return self.here.bind(name, value), name
 
     def twice(self, node: ast.expr) -> tuple[ast.expr, ast.expr]:
         """An expression for the first use of a value and one for the next."""
@@ -94,9 +106,9 @@ class Writer:
     def held(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
         """As `twice`, of what is rewritten already."""
         if is_atom(value):
-            return value, again(value)
+            return value, value
         name = self.temporary()
-        return bind(name, value), load(name)
+        return self.here.bind(name, value), self.here.load(name)
 
     def operands(
         self, left: ast.expr, right: ast.expr
@@ -104,25 +116,26 @@ class Writer:
         """Both operands for a first use, and atoms for the next."""
         first, second = self.rewrite(left), self.rewrite(right)
         if is_atom(second) and is_atom(first):
-            return first, second, again(first), again(second)
+            return first, second, first, second
         if not isinstance(first, ast.Constant):
-            first = bind(self.temporary(), first)
+            first = self.here.bind(self.temporary(), first)
         if not is_atom(second):
-            second = bind(self.temporary(), second)
-        return first, second, _bound(first), _bound(second)
+            second = self.here.bind(self.temporary(), second)
+        return first, second, self._bound(first), self._bound(second)
+
+    def _bound(self, node: ast.expr) -> ast.expr:
+        """What reads again what `node`, an atom or a walrus, has left."""
+        return (
+            self.here.load(node.target.id) if isinstance(node, ast.NamedExpr) else node
+        )
 
     def class_name(self, node: ast.expr) -> ast.Name | None:
         """A name bound to the native class or to a class of the module."""
         if not isinstance(node, ast.Name):
             return None
         if node.id in self.facts.classes:
-            return load(node.id)
+            return self.here.load(node.id)
         known = language.CLASSES | language.CLASSES_NEVER | language.EXCEPTIONS
         if node.id in known and self.facts.is_universal(node.id):
-            return load(f"_{node.id}")
+            return self.here.load(f"_{node.id}")
         return None
-
-
-def _bound(node: ast.expr) -> ast.expr:
-    """What reads again what `node`, an atom or a walrus, has left."""
-    return again(node.target if isinstance(node, ast.NamedExpr) else node)
