@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -31,8 +32,10 @@ _MARK = (
 )
 _SECTION = "devnet"
 _PROFILE = "cowboy_devnet_profile"
-_CHAINS = ("devnet", "devnet_client")
-_TOLD_OF = ("height", "block", "timers", "explain", "export_bundle")
+_USED: "pytest.StashKey[dict[str, Chain]]" = pytest.StashKey()
+"""Of a test: chains of our fixtures, however it came to them."""
+_MEMBERS = ("__enter__", "height", "block", "timers", "explain", "export_bundle")
+"""What makes a fixture a chain; an asynchronous client is none."""
 _NAME_LENGTH = 120
 """Of a file: the end of a test's name, where its parameters are."""
 
@@ -100,12 +103,14 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
             Devnet(*mark.args, **mark.kwargs) as chain,
             _profiled(request.config, chain),
         ):
+            _note(request, "devnet", chain)
             yield chain
             _refuse_threads(threads)
         return
     base: Devnet = request.getfixturevalue("devnet_base")
     threads.update(threading.enumerate())  # the chain's own
     with base.snapshot(), _profiled(request.config, base):
+        _note(request, "devnet", base)
         yield base
         _refuse_threads(threads)
         if base.is_closed:
@@ -122,6 +127,11 @@ def _profiled(config: pytest.Config, chain: "Devnet") -> AbstractContextManager[
     if plugin is None:
         return nullcontext()
     return cast("RunProfile", plugin).watching(chain)
+
+
+def _note(request: pytest.FixtureRequest, name: str, chain: "Chain") -> None:
+    """For the report, should the test fail."""
+    request.node.stash.setdefault(_USED, {})[name] = chain
 
 
 def _refuse_threads(before: set[threading.Thread]) -> None:
@@ -193,9 +203,12 @@ def devnet_node(
 
 
 @pytest.fixture
-def devnet_client(devnet_node: "NodeProcess | RunningNode") -> "Iterator[Client]":
+def devnet_client(
+    request: pytest.FixtureRequest, devnet_node: "NodeProcess | RunningNode"
+) -> "Iterator[Client]":
     """A client of `devnet_node`; does what `devnet` does, over gRPC."""
     with devnet_node.client() as client:
+        _note(request, "devnet_client", client)
         yield client
 
 
@@ -204,31 +217,60 @@ def devnet_client(devnet_node: "NodeProcess | RunningNode") -> "Iterator[Client]
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,
+    item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what happened on its chains to the report of a failed test."""
+    if call.excinfo is not None and not item.config.getoption(
+        "fulltrace", default=False
+    ):
+        _leave_out_our_frames(call.excinfo.value)
     report = yield
     if report.when == "call" and report.failed and isinstance(item, pytest.Function):
-        for name in _CHAINS:
-            chain = item.funcargs.get(name)
-            if _is_chain(chain):
-                from node.testing.telling import tell_chain  # noqa: PLC0415
+        for name, chain in _chains_of(item).items():
+            from node.testing.telling import tell_chain  # noqa: PLC0415
 
-                told = tell_chain(cast("Chain", chain))
-                report.sections.append((f"{_SECTION}: {name}", told))
-                folder = item.config.getoption("--devnet-bundle")
-                if folder is not None:
-                    told = _write_bundle(cast("Chain", chain), folder, item, name)
-                    report.sections.append((f"{_SECTION} bundle: {name}", told))
+            report.sections.append((f"{_SECTION}: {name}", tell_chain(chain)))
+            folder = item.config.getoption("--devnet-bundle")
+            if folder is not None:
+                told = _write_bundle(chain, folder, item, name)
+                report.sections.append((f"{_SECTION} bundle: {name}", told))
     return report
 
 
-def _is_chain(value: object) -> bool:
-    """Whether a fixture is one of ours, not a project's own of the same name.
+def _leave_out_our_frames(error: BaseException) -> None:
+    """End the traceback of what a chain refuses where it was asked: the test's line.
 
-    Its type is asked: members of a client would ask the node.
+    What is below is ours, and of no interest but with `--full-trace`.
     """
-    return all(hasattr(type(value), name) for name in _TOLD_OF)
+    before, entry = None, error.__traceback__
+    while entry is not None and _is_of(type(error).__module__, "node"):
+        if _is_of(entry.tb_frame.f_globals.get("__name__", ""), "node"):
+            if before is not None and not _is_pytests(before):
+                before.tb_next = None
+            return
+        before, entry = entry, entry.tb_next
+
+
+def _is_pytests(entry: TracebackType) -> bool:
+    return _is_of(entry.tb_frame.f_globals.get("__name__", ""), "_pytest", "pluggy")
+
+
+def _is_of(module: str, *packages: str) -> bool:
+    return module.partition(".")[0] in packages
+
+
+def _chains_of(item: pytest.Function) -> "dict[str, Chain]":
+    """The chains that a test used, each once, by the names of their fixtures.
+
+    Ours, whoever asked for them, and all others that the test was given. Their types
+    are asked what they are: members of a client would ask the node.
+    """
+    found = item.stash.get(_USED, dict[str, "Chain"]()).copy()
+    for name, value in item.funcargs.items():
+        is_chain = all(hasattr(type(value), member) for member in _MEMBERS)
+        if is_chain and all(value is not known for known in found.values()):
+            found[name] = cast("Chain", value)
+    return found
 
 
 def _write_bundle(chain: "Chain", folder: str, item: pytest.Item, name: str) -> str:

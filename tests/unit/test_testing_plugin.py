@@ -16,7 +16,7 @@ pytest_plugins = ["pytester"]
 HEARTBEAT = (genesis_folder() / "actors" / "heartbeat.py").read_text()
 SUITE = f"""
 import pytest
-from node.testing import assert_event, assert_fires_at
+from node.testing import Devnet, assert_event, assert_fires_at
 
 SOURCE = {HEARTBEAT!r}
 """
@@ -102,6 +102,67 @@ def test_without_a_chain():
 """)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.no_fnmatch_line("*the last blocks*")
+
+
+def test_chains_are_told_whatever_the_fixture_that_brought_them(run, pytester):
+    """A project has one chain in the process and one over gRPC, say, in turns."""
+    result = run(
+        """
+@pytest.fixture
+def chain(request):
+    return request.getfixturevalue("devnet")
+
+@pytest.fixture
+def of_its_own():
+    with Devnet(chain_id=7) as chain:
+        yield chain
+
+def test_that_fails(chain, of_its_own):
+    chain.mine(3)
+    assert of_its_own.height == 1
+""",
+        "--devnet-bundle",
+        "kept",
+        conftest="",
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- devnet: devnet -*",
+            "<devnet 'devnet' at height 3>, the last blocks:",
+            "*- devnet: of_its_own -*",
+            "<devnet 'devnet' at height 0>, the last blocks:",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*- devnet: chain -*")
+    assert len(list((pytester.path / "kept").iterdir())) == 2
+
+
+def test_a_refusal_is_shown_at_the_line_that_asked(run):
+    """Not in the depths of this package, unless they are asked for."""
+    suite = """
+def ask(chain):
+    chain.deploy("def f(payload):\\n    return 1 // 0\\n").call("f")
+
+def test_that_fails(devnet):
+    ask(devnet)
+
+def test_that_refuses(devnet):
+    devnet.timer(b"nothing")
+"""
+    result = run(suite)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*chain.deploy*",
+            "E   *TransactionFailed: ZeroDivisionError*",
+            "E    *return 1 // 0",
+            "E   *UnknownId: timer_id: *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*def execute(*")
+    result.stdout.no_fnmatch_line("*_require_known*")
+    run(suite, "--full-trace").stdout.fnmatch_lines(["*_require_known*"])
 
 
 def test_a_fixture_of_the_same_name_that_is_no_chain_is_left_alone(run):
