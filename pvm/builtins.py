@@ -8,6 +8,7 @@ import builtins
 from collections.abc import Mapping
 
 from pvm import conversions, iteration, language, operators
+from pvm.classes import CLASS_OF
 from pvm.execution import Helper
 
 NATIVE: Mapping[str, object] = {
@@ -62,3 +63,8 @@ PRICED: Mapping[str, Helper] = {
     "HostError": conversions.not_constructible,
     "RevertError": conversions.not_constructible,
 }
+
+CLASSES: Mapping[Helper, type] = {
+    PRICED[name]: CLASS_OF[name] for name in reversed([*CLASS_OF]) if name in PRICED
+}
+"""Native classes by the helper that stands for each as a value."""

@@ -14,6 +14,9 @@ from pvm.execution import ACTOR_MODULE, Execution, SealedModule
 from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
 
+_find = type.__getattribute__
+"""Of a class itself: what its metaclass has to say costs time."""
+
 ORIGIN = "_origin"
 """Attribute of a library's classes: the module that defines them."""
 
@@ -81,7 +84,7 @@ def origin_of(class_: type) -> str:
 
 def is_actor_class(class_: type) -> bool:
     """Whether an actor's source defined the class."""
-    return class_.__module__ == ACTOR_MODULE
+    return bool(_find(class_, "__module__") == ACTOR_MODULE)
 
 
 def class_value(vm: Execution, class_: type) -> object:
@@ -102,9 +105,7 @@ def native_class(vm: Execution, value: object) -> type | None:
     if isinstance(value, type):
         return value
     if isinstance(value, MethodType) and value.__self__ is vm:
-        for name, class_ in CLASS_OF.items():
-            if vm.universe.get(name) is value.__func__:
-                return class_
+        return vm.classes.get(value.__func__)
     return None
 
 
@@ -114,7 +115,7 @@ def name_of_class(class_: type) -> str:
     if name is not None:
         return name
     if is_actor_class(class_):
-        return desugar.public_name(class_.__name__)
+        return desugar.public_name(_find(class_, "__name__"))
     return "object"
 
 

@@ -62,6 +62,12 @@ def equal(  # noqa: C901, PLR0911, PLR0912 - one loop over the kinds, unrolled
     return True
 
 
+def is_sought(vm: Execution, item: object, one: object) -> bool:
+    """Whether a search for an object or container ends here."""
+    vm.charge(costs.SEARCHED_ITEM)
+    return equal(vm, item, one)
+
+
 def _same_keys(
     vm: Execution, one: dict[object, object], other: dict[object, object]
 ) -> list[tuple[object, object]] | None:
@@ -162,7 +168,10 @@ def _first_difference(
 ) -> tuple[object, object] | None:
     for one, other in zip(left, right, strict=False):  # type: ignore[call-overload]
         vm.charge(costs.WALK_ITEM)
-        if not equal(vm, one, other):
+        if type(one) in SCALARS and type(other) in SCALARS:
+            if not _scalars_equal(vm, one, other):
+                return one, other
+        elif not equal(vm, one, other):
             return one, other
     return None
 

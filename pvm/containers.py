@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable
 
 from pvm import costs, language
-from pvm.comparison import equal
+from pvm.comparison import is_sought
 from pvm.exceptions import refused
 from pvm.execution import Execution
 from pvm.keys import charge_keys, dict_from_keys, key, new_key, note_deletion
@@ -256,7 +256,10 @@ def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:
     size = size_of(container)
     vm.charge(size)
     kind = type(item)
-    if kind is int or kind is bool or item is None:
+    if kind is int:
+        vm.charge(size * (item.bit_length() // costs.SEARCHED_BITS_PER))  # type: ignore[attr-defined]
+        return item in container
+    if kind is bool or item is None:
         return item in container
     if kind is str or kind is bytes:
         length = len(item)  # type: ignore[arg-type] # text
@@ -264,4 +267,4 @@ def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:
             size * (length // costs.COMPARED_PER) if length > costs.TEXT_FREE else 0
         )
         return item in container
-    return any(equal(vm, item, one) for one in list(container))
+    return any(is_sought(vm, item, one) for one in list(container))

@@ -204,7 +204,7 @@ def issubclass_(vm: Execution, class_: object, classes: object) -> bool:
 
 def _flat_classes(vm: Execution, classes: object) -> tuple[type, ...]:
     parts = classes if type(classes) is tuple else (classes,)
-    vm.charge(len(parts))
+    vm.charge(costs.CLASS_AS_VALUE * len(parts))
     found = [native_class(vm, part) for part in parts]
     known = [class_ for class_ in found if class_ is not None]
     if len(known) != len(parts):

@@ -44,11 +44,13 @@ class Execution:
     """
 
     __slots__ = (
-        "_homes", "cells", "context", "cycles", "depth", "holes", "imported", "memory",
-        "meter", "modules", "names", "namespaces", "universe", "view",
+        "_homes", "cells", "classes", "context", "cycles", "depth", "holes", "imported",
+        "memory", "meter", "modules", "names", "namespaces", "universe", "view",
     )  # fmt: skip
 
-    def __init__(self, universe: Mapping[str, Helper]) -> None:
+    def __init__(
+        self, universe: Mapping[str, Helper], classes: Mapping[Helper, type]
+    ) -> None:
         self.cycles = CellType(0)
         self.depth = CellType(END)
         self.memory = CellType(0)
@@ -57,6 +59,8 @@ class Execution:
         self.context = ModuleContext()
         """The execution that is running, as native modules see it."""
         self.universe = universe
+        self.classes = classes
+        """Native classes by the helpers of the universe that stand for them."""
         self.modules: dict[str, object] = {}
         """Modules that were made, for the executions to come as well."""
         self.namespaces: dict[int, Namespace] = {}

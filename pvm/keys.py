@@ -49,19 +49,23 @@ def new_key(vm: Execution, container: object, wanted: object) -> object:
     if kind is tuple:
         charge_tuple(vm, wanted, _length(container))
         _check_items(vm, wanted)
-    elif kind is not bool and wanted is not None and not _is_plain(kind):
-        raise refused(
-            TypeError("a key that is no str, bytes, int, bool, None or tuple")
-        )
+    elif kind is not bool and wanted is not None:
+        vm.charge(costs.OBJECT_KEY)
+        if not _is_plain(kind):
+            reason = "a key that is no str, bytes, int, bool, None or tuple"
+            raise refused(TypeError(reason))
     return wanted
+
+
+_find = type.__getattribute__
 
 
 def _is_plain(kind: type) -> bool:
     """A class of the actor's whose objects are equal to themselves only."""
-    if not kind.__flags__ & HEAP_TYPE:
-        return False
-    return all(
-        getattr(kind, name) is getattr(object, name) for name in ("__eq__", "__hash__")
+    return bool(
+        _find(kind, "__flags__") & HEAP_TYPE
+        and _find(kind, "__eq__") is object.__eq__
+        and _find(kind, "__hash__") is object.__hash__
     )
 
 

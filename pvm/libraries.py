@@ -131,7 +131,7 @@ def _make(vm: Execution, name: str) -> SealedModule:
     assert found is not None, "the policy refuses modules that are not there"
     names = {
         **vm.names,
-        "__build_class__": build_class,
+        "__build_class__": vm.bind(build_class),
         "_import": vm.bind(module),
         "_import_from": vm.bind(_import_from),
     }

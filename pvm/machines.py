@@ -9,7 +9,7 @@ from types import MethodType
 from typing import Final
 
 from pvm import language
-from pvm.builtins import NATIVE, PRICED
+from pvm.builtins import CLASSES, NATIVE, PRICED
 from pvm.execution import Execution
 from pvm.guards import HELPERS, NATIVES
 from pvm.libraries import module
@@ -35,7 +35,7 @@ def give_back(vm: Execution) -> None:
 
 def new() -> Execution:
     """A fresh `Execution` that shares nothing that could change with any other."""
-    vm = Execution(PRICED)
+    vm = Execution(PRICED, CLASSES)
     vm.names.update({**NATIVES, **NATIVE})
     for name, helper in {**HELPERS, **PRICED}.items():
         vm.names[name] = MethodType(helper, vm)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from pvm import costs
-from pvm.comparison import SCALARS, equal
+from pvm.comparison import SCALARS, is_sought
 from pvm.containers import any_equal, snapshot
 from pvm.conversions import update
 from pvm.exceptions import refused
@@ -69,7 +69,7 @@ def pop_list(vm: Execution, self: _List, index: object = -1) -> object:
 def _positions(vm: Execution, self: _Sequence, item: object) -> Iterator[int]:
     """Where an equal item stands, from the front."""
     for index, one in enumerate(list(self)):
-        if equal(vm, item, one):
+        if is_sought(vm, item, one):
             yield index
 
 

@@ -12,9 +12,10 @@ from types import FunctionType
 
 from typing_extensions import override
 
+from pvm import costs
 from pvm.classes import ORIGIN
 from pvm.errors import Sealed
-from pvm.execution import SealedModule
+from pvm.execution import Execution, SealedModule
 from pvm.sets import FrozenOrderedSet
 
 _SCALARS = (int, str, bytes, type(None))
@@ -43,18 +44,26 @@ ACTOR_FUNCTIONS = (FunctionType, SealedFunction)
 """What a function of an actor's class, or of a library's, is as an attribute."""
 
 
+_VM = "_pvm_vm"
+_find = type.__getattribute__
+
+
 class SealedClass(Sealed):
     """Metaclass of the classes of libraries, and of what actors derive from them."""
 
     @override
     def __getattribute__(cls, name: str) -> object:  # noqa: N805 - of a class
-        """As of any class; a method, not bound to an object, comes sealed."""
-        value: object = super().__getattribute__(name)
+        """As of any class, but paid; a method, not bound to an object, comes sealed."""
+        if name[0] != "_":  # else it is asked for by helpers or by the interpreter
+            _find(cls, _VM).charge(costs.CLASS_ATTRIBUTE)
+        value: object = _find(cls, name)
         return SealedFunction(value) if type(value) is FunctionType else value
 
 
-def build_class(body: FunctionType, name: str, *bases: type, **_named: object) -> type:
-    """What a `class` statement of a library calls."""
+def build_class(
+    vm: Execution, body: FunctionType, name: str, /, *bases: type, **_named: object
+) -> type:
+    """What a `class` statement of a library calls; the class is that of one `vm`."""
     made: type = builtins.__build_class__(body, name, *bases, metaclass=SealedClass)
     type.__setattr__(made, ORIGIN, body.__code__.co_filename.strip("<>"))
     for key, value in list(vars(made).items()):
@@ -68,6 +77,7 @@ def build_class(body: FunctionType, name: str, *bases: type, **_named: object) -
             _check(value.__func__)
         elif not isinstance(value, property):
             _check(value)
+    type.__setattr__(made, _VM, vm)
     return made
 
 

@@ -124,10 +124,11 @@ def _scalar(  # noqa: C901, PLR0911 - a line for each kind, the frequent first
     if kind in _FIXED:
         return _FIXED[kind]
     if isinstance(value, type):
+        vm.charge(costs.WALK_CONTAINER)
         return f"<class {name_of_class(value)}>"
     if _is_container(value) or isinstance(value, Exception):
         return None
-    vm.charge(costs.WALK_CONTAINER)
+    vm.charge(costs.WALK_CONTAINER + costs.WALK_ITEM)
     method = _actor_method(kind, "__repr__")
     if method is not None:
         return _text_result(method(value))  # type: ignore[operator] # a function

@@ -101,7 +101,7 @@ def source(program: str) -> str:
     """An actor that runs the statement of a program for ever."""
     separator = "\n" if "\n" in program else "| "
     setup, _, statement = program.partition(separator)
-    names = {name: f"import {name}" for name in (*EXPORTS, "cowboy_sdk")}
+    names = {name: f"import {name}" for name in (*EXPORTS, "collections", "cowboy_sdk")}
     names["runtime"] = "import cowboy_sdk.runtime as runtime"
     imports = [line for name, line in names.items() if f"{name}." in program]
     return _PRELUDE.format(

@@ -55,6 +55,32 @@ def run():
         for k in s:
             break
 """,
+    "an object is sought in a list": """
+class O:
+    pass
+def run():
+    o, x = O(), [O()] * 9000
+    while True:
+        o in x
+""",
+    "a long integer is sought in a list": """
+def run():
+    n, x = (1 << 4095) + 1, [1 << 4095] * 9000
+    while True:
+        x.count(n)
+""",
+    "classes as values, far down in the table": """
+def run():
+    x = (UnicodeDecodeError,) * 9000
+    while True:
+        isinstance(5, x)
+""",
+    "methods of a library's class, not called": """
+from collections import Counter
+def run():
+    while True:
+        Counter.update
+""",
     "a long literal is compared again and again": f"""
 def run():
     t = "a" * 60000

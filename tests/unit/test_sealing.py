@@ -1,7 +1,10 @@
 """`pvm.sealing`: library objects that all executions share."""
 
+import functools
+
 import pytest
 
+from pvm import costs
 from pvm.sealing import SealedClass, SealedFunction, build_class, seal
 
 
@@ -19,14 +22,28 @@ def test_a_sealed_function_is_called_as_it_is_and_shows_nothing():
         del sealed.func
 
 
-def test_a_class_gives_its_functions_sealed():
-    class Box(metaclass=SealedClass):
-        size = 1
-        method = sample
+class Payer:
+    """What a class asks of the execution that made it."""
 
+    paid = 0
+
+    def charge(self, cycles):
+        self.paid += cycles
+
+
+def test_a_class_gives_its_functions_sealed_and_what_it_gives_is_paid():
+    payer = Payer()
+
+    def body():
+        pass
+
+    Box = build_class(payer, body, "Box")  # noqa: N806 - a class
+    for name, value in {"size": 1, "method": sample}.items():
+        type.__setattr__(Box, name, value)
     assert type(Box.method) is SealedFunction
     assert Box.size == 1
     assert Box().method()[1:] == (2, 3)
+    assert payer.paid == 2 * costs.CLASS_ATTRIBUTE, "of an object it is not"
     with pytest.raises(AttributeError):
         Box.size = 2
 
@@ -59,7 +76,8 @@ def test_every_kind_of_method_of_a_library_class_is_sealed():
         "        return 1\n    @classmethod\n    def made(cls):\n        return cls()\n"
         "    @property\n    def size(self):\n        return 2\n",
         {"__builtins__": {
-            "__build_class__": build_class, "staticmethod": staticmethod,
+            "__build_class__": functools.partial(build_class, Payer()),
+            "staticmethod": staticmethod,
             "classmethod": classmethod, "property": property,
         }, "__name__": "actor"},
         namespace,
