@@ -191,6 +191,7 @@ async def _serve(
                 helpers = [
                     tasks.create_task(_stop_when(stop, engine), name="stop"),
                     tasks.create_task(late, name="late"),
+                    tasks.create_task(server.keep(partial(_tell, log)), name="server"),
                 ]
                 await server.announce()
                 announce(ready)
@@ -318,6 +319,10 @@ async def _load(server: RpcServer, worker: Worker) -> None:
     """Import what the first call of a service, or the first actor, would wait for."""
     await server.load()
     await on_worker(worker, lambda: (pvm.execute, pvm.compile_actor))
+
+
+def _tell(log: NodeLog, error: BaseException) -> None:
+    log.warning("grpc_restarted", error=repr(error))
 
 
 async def _stop_when(stop: asyncio.Event, engine: Engine) -> None:

@@ -169,12 +169,16 @@ def place_of_block(message: streams_pb2.StreamBlocksResponse) -> types_pb2.Block
     return types_pb2.BlockRef(height=header.height, hash=header.hash)
 
 
+_BROKEN = ("UNAVAILABLE", "CANCELLED")
+"""CANCELLED by the node's side: who cancels a call of his own is told otherwise."""
+
+
 def is_broken(error: Exception) -> bool:
     """Whether a stream that failed so can be resumed."""
     if isinstance(error, NodeUnreachable):
         return True
     return isinstance(error, NodeError) and (
-        error.code == "UNAVAILABLE" or error.reason == "READER_TOO_SLOW"
+        error.code in _BROKEN or error.reason == "READER_TOO_SLOW"
     )
 
 

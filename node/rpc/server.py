@@ -3,8 +3,12 @@
 Rules: a message over the limit is refused before it is decoded. `DevService` is not
 registered on a chain without `dev`, so its methods answer UNIMPLEMENTED. Health is
 NOT_SERVING for every service until `announce`, and again from `stop` on; it alone is
-open to callers without the token.
+open to callers without the token. A server that gave up by itself is replaced: gRPC's
+ends, with its port, when a caller names a method that is not UTF-8 (grpcio 1.85).
 """
+
+import asyncio
+from collections.abc import Callable
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -16,6 +20,12 @@ from node.rpc.services import late_reflection, late_services, load_all
 from node.runtime.types import Backend, CannotListen
 
 __all__ = ["RpcServer"]
+
+_LOOK_SECONDS = 0.1
+"""Between two looks at whether the server still serves; a call waits no longer."""
+
+_TRIES_MAX = 50
+"""To listen on the port again: five seconds."""
 
 
 class RpcServer:
@@ -35,24 +45,29 @@ class RpcServer:
         self._guard = Guard(
             self._access.token, self._limits.call_ms_max, watch or CallWatch()
         )
-        self._server = grpc.aio.server(
-            options=self._limits.options(),
-            maximum_concurrent_rpcs=self._limits.calls_max,
-        )
         self.is_announced = False
         """Whether the services serve."""
         self._health = health.aio.HealthServicer()
         self._services = late_services(backend, self._limits, is_dev=is_dev)
-        self._register()
+        self._handlers = self._behind_guard()
+        self._address = ""
+        self._server = self._make()
 
-    def _register(self) -> None:
+    def _behind_guard(self) -> tuple[grpc.GenericRpcHandler, ...]:
         guard = self._guard
-        # A probe has no token, and learns nothing but whether the node serves.
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = [*(service.name for service in self._services), health.SERVICE_NAME]
         services = [guard.watched(service) for service in self._services]
-        reflection = guard.admitted(late_reflection(names))
-        self._server.add_generic_rpc_handlers((*services, reflection))
+        return (*services, guard.admitted(late_reflection(names)))
+
+    def _make(self) -> grpc.aio.Server:
+        server = grpc.aio.server(
+            options=self._limits.options(),
+            maximum_concurrent_rpcs=self._limits.calls_max,
+        )
+        # A probe has no token, and learns nothing but whether the node serves.
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        server.add_generic_rpc_handlers(self._handlers)
+        return server
 
     async def load(self) -> None:
         """Import what no call has asked for yet."""
@@ -68,12 +83,39 @@ class RpcServer:
         try:
             port = self._add_port(address)
         except RuntimeError as error:
-            raise CannotListen(
-                f"cannot listen on {address}: stop what listens there, or give "
-                "another address or port 0"
-            ) from error
+            raise _cannot_listen(address) from error
         await self._server.start()
+        self._address = f"{address.rpartition(':')[0]}:{port}"
         return port
+
+    async def keep(self, tell: Callable[[BaseException], None]) -> None:
+        """Serve until `stop`, or cancelled; `tell` is called with what ended it.
+
+        Raises:
+            CannotListen: Something else listens on the port meanwhile.
+        """
+        is_serving = True
+        while is_serving:
+            try:
+                is_serving = await self._server.wait_for_termination(_LOOK_SECONDS)
+            except Exception as error:  # noqa: BLE001 - whatever made the library end
+                tell(error)
+                await self._replace()
+
+    async def _replace(self) -> None:
+        """End what is left of the old one, and listen where callers look for it."""
+        await self._server.stop(None)
+        self._server, tries = self._make(), 0
+        while True:
+            try:
+                self._add_port(self._address)
+                break
+            except RuntimeError as error:
+                tries += 1
+                if tries == _TRIES_MAX:
+                    raise _cannot_listen(self._address) from error
+                await asyncio.sleep(_LOOK_SECONDS)
+        await self._server.start()
 
     def _add_port(self, address: str) -> int:
         certificate = self._access.certificate
@@ -100,3 +142,10 @@ class RpcServer:
     ) -> None:
         for name in ("", *(service.name for service in self._services)):
             await self._health.set(name, status)
+
+
+def _cannot_listen(address: str) -> CannotListen:
+    return CannotListen(
+        f"cannot listen on {address}: stop what listens there, or give another address "
+        "or port 0"
+    )

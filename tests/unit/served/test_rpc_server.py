@@ -8,7 +8,14 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from node.chain.transaction import DeployActor, ExecuteActor
-from node.client import AsyncApi, InvalidArgument, NodeError, NodeUnreachable, Wallet
+from node.client import (
+    AsyncApi,
+    AsyncClient,
+    InvalidArgument,
+    NodeError,
+    NodeUnreachable,
+    Wallet,
+)
 from node.rpc.limits import RpcLimits
 from node.rpc.server import RpcServer
 from node.rpc.v1 import dev_pb2, queries_pb2
@@ -19,6 +26,7 @@ SERVICES = {
     for name in ("Transaction", "Query", "Timer", "Stream", "Dev")
 }
 SERVING = health_pb2.HealthCheckResponse.SERVING
+DEADLINE_SECONDS = 30
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
@@ -99,6 +107,57 @@ def test_an_address_that_is_taken_is_refused(run_node):
             with pytest.raises(CannotListen, match="port 0"):
                 await second.start(node.url)
             await second.stop()
+
+    asyncio.run(scenario())
+
+
+def frame(kind, flags, stream, payload):
+    """Of HTTP/2."""
+    head = len(payload).to_bytes(3, "big") + bytes((kind, flags))
+    return head + stream.to_bytes(4, "big") + payload
+
+
+def call_of(path):
+    """A whole call of a method, with an empty request."""
+    names = (b":method", b":scheme", b":authority", b":path", b"content-type", b"te")
+    values = (b"POST", b"http", b"node", path, b"application/grpc", b"trailers")
+    headers = b"".join(
+        bytes((0, len(name))) + name + bytes((len(value),)) + value
+        for name, value in zip(names, values, strict=True)
+    )
+    greeting = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"")
+    return greeting + frame(1, 4, 1, headers) + frame(0, 1, 1, bytes(5))
+
+
+def test_a_call_that_ends_the_library_s_server_does_not_end_the_node_s(run_node):
+    """Its own, in gRPC, ends with its port at a method's name that is not UTF-8."""
+
+    async def scenario():
+        async with (
+            asyncio.timeout(DEADLINE_SECONDS),
+            run_node() as node,
+            AsyncClient(node.url) as client,
+        ):
+            told = []
+            keeping = asyncio.create_task(node.server.keep(told.append))
+            first = asyncio.create_task(anext(client.stream_blocks()))
+            await node.until_readers(1)
+            for times in (1, 2):
+                host, port = node.url.split(":")
+                reader, writer = await asyncio.open_connection(host, int(port))
+                writer.write(call_of(b"/\xbb"))
+                while await reader.read(1_000):
+                    pass  # until the server has closed the connection
+                writer.close()
+                assert len(told) == times
+                async with grpc.aio.insecure_channel(node.url) as channel:
+                    await channel.channel_ready()
+                    assert await health_of(channel, "") == SERVING
+            await node.until_readers(1)
+            await node.engine.mine(1)
+            assert (await first).block.header.height == 1, "streams go on by themselves"
+            keeping.cancel()
+            assert all(isinstance(error, UnicodeDecodeError) for error in told)
 
     asyncio.run(scenario())
 
