@@ -111,6 +111,14 @@ class AsyncChain(Protocol):
         """Why a timer did what it did, and what awaits it; printing it tells it."""
         ...
 
+    async def explain_block(self, height: int) -> object:
+        """What a block decided about timers; printing it tells it."""
+        ...
+
+    async def simulate(self, blocks: int) -> object:
+        """What the next blocks would bring, nothing is kept; printing it tells it."""
+        ...
+
     async def standing(self, timer_id: bytes) -> Place | None:
         """Where a live timer stands under `auction`: effective priority, rank."""
         ...

@@ -244,14 +244,21 @@ class ApiReader:
 
     def explain_block(self, height: int) -> Iterator[timers_pb2.BlockTimer]:
         """Decisions about timers in a block, those it looked at first, in order."""
+        for page in self.explain_block_pages(height):
+            for timer in page.timers:
+                yield timer
+
+    def explain_block_pages(
+        self, height: int
+    ) -> Iterator[timers_pb2.ExplainBlockResponse]:
+        """The same page by page, with its sentences and what the lane held."""
         token = None
         while token != "":
             request = timers_pb2.ExplainBlockRequest(
                 height=height, page_size=_PAGE_ENTRIES, page_token=token or ""
             )
             page = self._call(self._timers.ExplainBlock, request)
-            for timer in page.timers:
-                yield timer
+            yield page
             token = page.next_page_token
 
     def quote_timer(

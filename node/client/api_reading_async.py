@@ -251,14 +251,21 @@ class AsyncApiReader:
 
     async def explain_block(self, height: int) -> AsyncIterator[timers_pb2.BlockTimer]:
         """Decisions about timers in a block, those it looked at first, in order."""
+        async for page in self.explain_block_pages(height):
+            for timer in page.timers:
+                yield timer
+
+    async def explain_block_pages(
+        self, height: int
+    ) -> AsyncIterator[timers_pb2.ExplainBlockResponse]:
+        """The same page by page, with its sentences and what the lane held."""
         token = None
         while token != "":
             request = timers_pb2.ExplainBlockRequest(
                 height=height, page_size=_PAGE_ENTRIES, page_token=token or ""
             )
             page = await self._call(self._timers.ExplainBlock, request)
-            for timer in page.timers:
-                yield timer
+            yield page
             token = page.next_page_token
 
     async def quote_timer(

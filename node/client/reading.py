@@ -32,6 +32,7 @@ from node.client.results import (
     read_header,
     read_place,
     read_timer,
+    told_as_refusal,
     unknown_told,
 )
 from node.client.values import (
@@ -160,6 +161,29 @@ class Reader:
         with unknown_told("timer_id", timer_id):
             answer = self.api.explain_timer(check_id("timer_id", timer_id))
         return answer.text
+
+    def explain_block(self, height: int) -> str:
+        """What a block decided about timers, in the order of looking, in sentences.
+
+        Raises:
+            UnknownId: the chain is not there yet.
+        """
+        check_count("height", height, 0)
+        with unknown_told("height", height):
+            pages = [page.text for page in self.api.explain_block_pages(height)]
+        return "\n".join(pages)
+
+    def simulate(self, blocks: int) -> str:
+        """What the next blocks would bring if nobody sent anything, in sentences.
+
+        Raises:
+            AdvanceRefused: there are not so many heights.
+        """
+        try:
+            answer = self.api.simulate_blocks(check_count("blocks", blocks))
+        except NodeError as error:
+            raise told_as_refusal(error) from None
+        return answer.outlook.text
 
     def standing(self, timer_id: bytes) -> Place | None:
         """Where a live timer stands under `auction`: effective priority, rank.

@@ -31,6 +31,7 @@ from node.client.results import (
     read_header,
     read_place,
     read_timer,
+    told_as_refusal,
     unknown_told,
 )
 from node.client.values import (
@@ -159,6 +160,29 @@ class AsyncReader:
         with unknown_told("timer_id", timer_id):
             answer = await self.api.explain_timer(check_id("timer_id", timer_id))
         return answer.text
+
+    async def explain_block(self, height: int) -> str:
+        """What a block decided about timers, in the order of looking, in sentences.
+
+        Raises:
+            UnknownId: the chain is not there yet.
+        """
+        check_count("height", height, 0)
+        with unknown_told("height", height):
+            pages = [page.text async for page in self.api.explain_block_pages(height)]
+        return "\n".join(pages)
+
+    async def simulate(self, blocks: int) -> str:
+        """What the next blocks would bring if nobody sent anything, in sentences.
+
+        Raises:
+            AdvanceRefused: there are not so many heights.
+        """
+        try:
+            answer = await self.api.simulate_blocks(check_count("blocks", blocks))
+        except NodeError as error:
+            raise told_as_refusal(error) from None
+        return answer.outlook.text
 
     async def standing(self, timer_id: bytes) -> Place | None:
         """Where a live timer stands under `auction`: effective priority, rank.

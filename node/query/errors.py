@@ -1,6 +1,8 @@
 """What a question about the chain is refused with, typed, with what was compared."""
 
+from collections.abc import Mapping
 from enum import Enum
+from typing import Final
 
 from node.primitives.types import Height
 
@@ -36,11 +38,19 @@ class Missing(Enum):
     TIMER = "TIMER_NOT_FOUND"
 
 
+_NOUNS: Final[Mapping[Missing, str]] = {
+    Missing.ACTOR: "actor",
+    Missing.STORAGE_KEY: "entry of storage",
+    Missing.BLOCK: "block",
+    Missing.TIMER: "timer",
+}
+
+
 class NotFound(Exception):  # noqa: N818
     """Nothing is there under an id, hash or address."""
 
     def __init__(self, missing: Missing, sought: bytes) -> None:
-        super().__init__(f"nothing is known under 0x{sought.hex()}")
+        super().__init__(f"no {_NOUNS[missing]} is known under 0x{sought.hex()}")
         self.missing = missing
         self.sought = sought
 

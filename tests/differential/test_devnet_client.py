@@ -371,6 +371,20 @@ def test_a_profile_tells_where_the_cycles_of_all_blocks_inside_went(chain, alice
     assert str(profile).startswith("7 executions: ")
 
 
+def test_blocks_to_come_and_blocks_past_are_explained(chain, alice):
+    clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    height = chain.height
+    told = f"{chain.simulate(25)}"
+    assert f"0x{clock.address.hex()}" in told
+    assert chain.height == height, "nothing is kept"
+    chain.advance(next_timer=True)
+    told = f"{chain.explain_block(chain.height)}"
+    assert told.startswith("Block 11 looked at 1 due timer.\n1. 0x")
+    assert f"{chain.explain_block(5)}" == "Block 5 looked at 0 due timers."
+    with pytest.raises(AdvanceRefused):
+        chain.simulate(2**64 - 1)
+
+
 def test_the_same_acts_have_the_same_receipts_on_both(client):
     """The chain of a node and the one in this process are the same core."""
 
@@ -400,6 +414,9 @@ def test_the_same_acts_have_the_same_receipts_on_both(client):
         assert fires == theirs.receipts(ReceiptKind.FIRE)
         assert len(fires) == 3
         assert ours.events() == theirs.events()
+        for height in (11, 12, 21):
+            assert f"{ours.explain_block(height)}" == theirs.explain_block(height)
+        assert f"{ours.simulate(100)}" == theirs.simulate(100)
         assert ours.timers() == theirs.timers()
         assert clock.storage == remote.storage
         assert ours.height == theirs.height
@@ -442,10 +459,10 @@ UNKNOWN = {
     "standing": ("timer_id", NO_ID, lambda chain: chain.standing(NO_ID)),
     "explain": ("timer_id", NO_ID, lambda chain: chain.explain(NO_ID)),
     "block": ("height", 9, lambda chain: chain.block(9)),
+    "explain_block": ("height", 9, lambda chain: chain.explain_block(9)),
 }
 OF_ONE = {
     "decisions": ("timer_id", NO_ID, lambda chain: chain.decisions(NO_ID)),
-    "explain_block": ("height", 9, lambda chain: chain.explain_block(9)),
     "result_at": ("height", 9, lambda chain: chain.result_at(9)),
     "wait_for": ("transaction_id", NO_ID, lambda chain: chain.wait_for(NO_ID)),
 }
@@ -579,6 +596,10 @@ BAD = {
     "read actor": ("actor", ADDRESSES, lambda chain, bad: chain.read(bad, "h")),
     "read handler": ("handler", TEXTS, lambda chain, bad: chain.read(TO, bad)),
     "read payload": ("payload", BYTES, lambda chain, bad: chain.read(TO, "h", bad)),
+    "explain_block": (
+        "height", (-1, 1.5, "1", True, None), lambda c, bad: c.explain_block(bad),
+    ),
+    "simulate": ("blocks", COUNTS, lambda chain, bad: chain.simulate(bad)),
     "mine": ("blocks", COUNTS, lambda chain, bad: chain.mine(bad)),
     "advance": ("advance", (None, 1.5, "1"), lambda c, bad: c.advance(blocks=bad)),
     "transfer to": ("to", ADDRESSES, lambda chain, bad: chain.transfer(bad, 1)),

@@ -38,4 +38,6 @@ class StandingOrder:
     @property
     def payments(self) -> int:
         """How many were made."""
-        return self.actor.storage["payments"]
+        payments = self.actor.storage["payments"]
+        assert isinstance(payments, int)
+        return payments
