@@ -80,7 +80,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def devnet_base() -> "Iterator[Devnet]":
     """The chain that tests begin with; override it to deploy once what all need.
 
-    One for a session, and so for each worker of xdist.
+    One for a session, and so for each worker of xdist: let an override make a `Devnet`
+    of its own, else suites that run together have each other's actors.
     """
     from node.testing.devnet import Devnet  # noqa: PLC0415 - costs nothing unused
 

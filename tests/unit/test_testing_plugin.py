@@ -70,6 +70,32 @@ def devnet_base(devnet_base):
     result.assert_outcomes(passed=4)
 
 
+def test_suites_that_run_together_have_bases_of_their_own(run, pytester):
+    """As docs/ci.md writes them."""
+    for name in ("one", "two"):
+        folder = pytester.mkdir(name)
+        (folder / "conftest.py").write_text(f"""
+import pytest
+from node.testing import Devnet
+
+@pytest.fixture(scope="session")
+def devnet_base():
+    with Devnet() as chain:
+        chain.name = {name!r}
+        chain.deploy({HEARTBEAT!r}, value="5 CBY")
+        yield chain
+""")
+        (folder / f"test_{name}.py").write_text(f"""
+def test_first(devnet):
+    assert (devnet.name, devnet.height) == ({name!r}, 1)
+    devnet.advance(blocks=50)
+
+def test_second(devnet):
+    assert (devnet.name, devnet.height) == ({name!r}, 1)
+""")
+    run("").assert_outcomes(passed=4)
+
+
 def test_a_failed_test_shows_blocks_events_and_why_timers_did_what(run):
     result = run("""
 def test_that_fails(devnet):
