@@ -164,13 +164,15 @@ def _write(
             length = len(value)
             head = _BYTES_HEADS[length] if length < 1 << 8 else _head(_BYTES, length)
             append(head + value)
-        elif value is None:
-            append(_NULL)
         elif type(value) is str:
             text = value.encode()
             length = len(text)
             head = _TEXT_HEADS[length] if length < 1 << 8 else _head(_TEXT, length)
             append(head + text)
+        elif type(value) is list and depth_left > 0:
+            length = len(value)
+            append(_ARRAY_HEADS[length] if length < 1 << 8 else _head(_ARRAY, length))
+            _write(value, append, depth_left - 1)
         else:
             _write_other(value, append, depth_left)
 
@@ -178,11 +180,12 @@ def _write(
 def _write_other(
     value: object, append: Callable[[bytes], None], depth_left: int
 ) -> None:
-    if type(value) is list or type(value) is tuple:
+    if value is None:
+        append(_NULL)
+    elif type(value) is list or type(value) is tuple:
         if depth_left <= 0:
             raise UnencodableValue("nested too deeply")
-        length = len(value)
-        append(_ARRAY_HEADS[length] if length < 1 << 8 else _head(_ARRAY, length))
+        append(_head(_ARRAY, len(value)))
         _write(value, append, depth_left - 1)
     elif type(value) is bool:
         append(_TRUE if value else _FALSE)

@@ -51,6 +51,8 @@ INT_BITS_MAX: Final = 4_096
 KEY_LENGTH_MAX: Final = 1_024
 """Characters of a str that is a key of a dict (sandbox.md §5)."""
 
+_WORD = 1 << 64
+
 _SCALARS: Final = frozenset({int, bool, str, bytes, type(None)})
 
 _Container: TypeAlias = "list[object] | tuple[object, ...] | dict[object, object]"
@@ -239,6 +241,8 @@ def _refuse_long(length: int) -> None:
 
 def _require_actor_value(value: Value) -> None:
     """Refuse what an actor could not have made; paid by the charge of the decoding."""
+    if type(value) is int and -_WORD < value < _WORD:
+        return
     stack: list[Value] = [value]
     while stack:
         item = stack.pop()

@@ -60,21 +60,18 @@ class Header(Struct, frozen=True, gc=False):
 
     def encode(self) -> bytes:
         """The bytes that are hashed: the fields as one array, in order."""
-        return _encode_header(self)
+        return _header_bytes(self)[0]
 
     def hash(self) -> Hash32:
         """blake2b-256 of the encoding (D38)."""
-        return _hash_header(self)
+        return _header_bytes(self)[1]
 
 
 @lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
-def _encode_header(header: Header) -> bytes:
-    return codec.encode(list(astuple(header)))
-
-
-@lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
-def _hash_header(header: Header) -> Hash32:
-    return blake2b256(_encode_header(header))
+def _header_bytes(header: Header) -> tuple[bytes, Hash32]:
+    """The encoding and its hash: who wants one mostly wants the other."""
+    encoded = codec.encode(list(astuple(header)))
+    return encoded, blake2b256(encoded)
 
 
 def decode_header(data: bytes) -> Header:

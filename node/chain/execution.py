@@ -7,7 +7,7 @@ trace but its receipt (D6). What a committed one did to timers and messages is i
 
 from msgspec.structs import replace
 
-from node.chain.accounts import load_account, save_account, transfer
+from node.chain.accounts import Account, load_account, save_account, transfer
 from node.chain.block import Price, Receipt, ReceiptKind
 from node.chain.context import BlockContext, Execution
 from node.chain.fees import settle, transaction_price
@@ -39,7 +39,7 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
     Raises:
         InvalidTransaction: it cannot be included; nothing was changed.
     """
-    validate_inclusion(block, transaction)
+    sender = validate_inclusion(block, transaction)
     if isinstance(transaction.instruction, Fund | SetBalance):
         _execute_dev(block, transaction, transaction.instruction)
         return
@@ -56,7 +56,7 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
         signer=transaction.sender,
         nonce=body.nonce,
     )
-    _pre_charge(block, transaction, price)
+    _pre_charge(block, transaction, sender, price)
     meter = Meter(body.cycles_limit, body.cells_limit)
     cycles, cells = intrinsic_cost(body, transaction.body_bytes)
     meter.charge_cycles(cycles)
@@ -73,10 +73,11 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
     )
 
 
-def _pre_charge(block: BlockContext, transaction: Transaction, price: Price) -> None:
+def _pre_charge(
+    block: BlockContext, transaction: Transaction, sender: Account, price: Price
+) -> None:
     """Debit limit times price and count the nonce (D5)."""
     body = transaction.body
-    sender = load_account(block.journal, transaction.sender)
     charge = price.cost(body.cycles_limit, body.cells_limit)
     assert sender.balance >= charge, "validation lets in who can pay the maximum"
     save_account(

@@ -80,7 +80,7 @@ def process_message(
     code = load_actor(block, account)
     mark = execution.mark()
     host = ActorHost(execution, call.actor, meter, call_actor, depth)
-    if depth == 0:
+    if depth == 0 and len(call.handlers) > 1:  # of one name it is known which
         execution.handler = pvm.find_handler(code, message) or ""
     outcome = block.execute(code, message, host, meter)
     if block.defect is not None:

@@ -285,12 +285,14 @@ def decode_body(data: bytes) -> Body:
 
 def _require_numbers(values: Sequence[object]) -> list[int]:
     """The numbers of a body, in order, each within its bounds."""
-    numbers: list[int] = []
-    for value, maximum, name in zip(values, _MAXIMA, _NAMES, strict=True):
-        if type(value) is not int or not 0 <= value <= maximum:
-            raise _no_uint(maximum, name)
-        numbers.append(value)
-    return numbers
+    numbers = [value for value in values if type(value) is int]
+    is_whole = len(numbers) == len(_NAMES) and min(numbers) >= 0
+    if is_whole and max(numbers) <= U64_MAX:  # which is within every bound
+        return numbers
+    return [
+        _uint(value, maximum, name)
+        for value, maximum, name in zip(values, _MAXIMA, _NAMES, strict=True)
+    ]
 
 
 _NAMES = (
@@ -325,7 +327,9 @@ def _u64(value: object, name: str) -> int:
 
 
 def _amount(value: object, name: str) -> Amount:
-    return Amount(_uint(value, U128_MAX, name))
+    if type(value) is not int or not 0 <= value <= U128_MAX:
+        raise _no_uint(U128_MAX, name)
+    return Amount(value)
 
 
 def _bytes(value: object, name: str) -> bytes:
@@ -335,10 +339,9 @@ def _bytes(value: object, name: str) -> bytes:
 
 
 def _address(value: object, name: str) -> Address:
-    data = _bytes(value, name)
-    if len(data) != ADDRESS_BYTES:
+    if type(value) is not bytes or len(value) != ADDRESS_BYTES:
         raise _malformed(f"{name} is an address of 20 bytes")
-    return Address(data)
+    return Address(value)
 
 
 def _salt(value: object, name: str) -> bytes:

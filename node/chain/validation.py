@@ -141,8 +141,10 @@ def validate_admission(
         _refuse_unaffordable(account, max_cost(transaction) + queued_cost)
 
 
-def validate_inclusion(block: BlockContext, transaction: Transaction) -> None:
+def validate_inclusion(block: BlockContext, transaction: Transaction) -> Account:
     """Whether this block takes it now, gates in the order lane, funds, cells (D8).
+
+    Returns the sender's account.
 
     Raises:
         InvalidTransaction: also NONCE_GAP, MAX_FEE_BELOW_BASEFEE and BLOCK_FULL,
@@ -161,13 +163,14 @@ def validate_inclusion(block: BlockContext, transaction: Transaction) -> None:
     if block.writes >= WRITES_BEFORE_TRANSACTIONS_STOP:
         raise _block_full("state keys", block.writes, WRITES_BEFORE_TRANSACTIONS_STOP)
     if transaction.is_dev:
-        return
+        return account
     _refuse_low_fee(block, body)
     if block.user_cycles + body.cycles_limit > block.params.lane_user_cycles:
         raise _block_full("cycles", block.user_cycles, block.params.lane_user_cycles)
     _refuse_unaffordable(account, max_cost(transaction))
     if block.cells + body.cells_limit > block.params.transaction_cells_max:
         raise _block_full("cells", block.cells, block.params.transaction_cells_max)
+    return account
 
 
 def _refuse_used_nonce(account: Account, nonce: int) -> None:

@@ -82,13 +82,14 @@ class Journal:
         self._write(key, None)
 
     def _write(self, key: bytes, value: bytes | None) -> None:
-        before = self._view.get(key, _UNREAD)
+        view = self._view
+        before = view.get(key, _UNREAD)
         is_first = key not in self._before
         if is_first:
             self._before[key] = before
             self._order.add(key)
         self._undo.append((key, before, is_first))
-        self._view[key] = value
+        view[key] = value
 
     def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop, ascending, as they stand at the call.

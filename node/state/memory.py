@@ -9,7 +9,7 @@ with the state, and nothing is kept for snapshots that nobody holds any more.
 Rules: one thread. Snapshots stay right after any number of later commits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from node.state.errors import StoreClosed
 from node.state.ordering import SortedKeys, merge
@@ -37,17 +37,22 @@ class _Data:
         # Families that are never ranged over, as the trees' pages, are never sorted.
         self.shelves: dict[bytes, SortedKeys] = {}
 
-    def write(self, key: bytes, value: bytes | None) -> bytes | None:
-        """Put or delete; what was there before."""
-        before = self.values.get(key)
-        if value is not None:
-            self.values[key] = value
-            if before is None:
-                self.shelf(key).add(key)
-        elif before is not None:
-            del self.values[key]
-            self.shelf(key).remove(key)
-        return before
+    def write(
+        self,
+        changes: Mapping[bytes, bytes | None],
+        replaced: dict[bytes, bytes | None],
+    ) -> None:
+        """Put or delete each; what was there before is noted in `replaced`."""
+        values = self.values
+        for key, value in changes.items():
+            before = replaced[key] = values.get(key)
+            if value is not None:
+                values[key] = value
+                if before is None:
+                    self.shelf(key).add(key)
+            elif before is not None:
+                del values[key]
+                self.shelf(key).remove(key)
 
     def shelf(self, key: bytes) -> SortedKeys:
         """The shelf on which a key stands."""
@@ -153,9 +158,7 @@ class MemoryStore:
         del sync
         data = self._opened()
         version, self._version = self._version, _Version()
-        version.replaced = {
-            key: data.write(key, value) for key, value in writes.changes.items()
-        }
+        data.write(writes.changes, version.replaced)
         version.next = self._version
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from pvm.exceptions import refused
 from pvm.meter import Meter
 from pvm.modules.arguments import require_bool, require_int, require_str
 from pvm.modules.base64 import charge_text
-from pvm.values import INT_BITS_MAX, is_key, nested_in
+from pvm.values import INT_BITS_MAX, KEY_LENGTH_MAX, is_key, nested_in
 
 EXPORTS: Final = frozenset({"dumps", "loads"})
 
@@ -170,7 +170,7 @@ def _require_actor_value(value: _JsonValue) -> None:
         if type(item) is list:
             stack.extend(item)
         elif type(item) is dict:
-            if not all(map(is_key, item)):
+            if item and max(map(len, item)) > KEY_LENGTH_MAX:  # keys are texts
                 raise refused(ValueError("a key of more than 1,024 characters"))
             stack.extend(item.values())
         elif type(item) is int and item.bit_length() > INT_BITS_MAX:
@@ -211,7 +211,9 @@ class _Walk:
         """Characters of the text of `value`; everything is charged when it returns."""
         size = self._size_of_item(value)
         self._meter.charge_cycles(size)
-        self._waiting.append(nested_in([value]))
+        if size:
+            return size  # of a scalar: there is nothing in it
+        self._waiting.append(iter((value,)))
         while self._waiting:
             item = next(self._waiting[-1], None)
             if item is None:
@@ -237,12 +239,17 @@ class _Walk:
                 size += 1 + layout.indent * (depth - 1)
         if type(container) is dict:
             size += count * len(layout.key)
-            size += sum(map(self._size_of_key, container))
+            for key in container:
+                size += self._size_of_key(key)
             container = tuple(container.values())
+        is_flat = True
         for item in container:
-            size += self._size_of_item(item)
+            item_size = self._size_of_item(item)
+            size += item_size
+            is_flat = is_flat and item_size > 0
         self._meter.charge_cycles(size)
-        self._waiting.append(nested_in(container))
+        if not is_flat:
+            self._waiting.append(nested_in(container))
         return size
 
     def _charge_items(self, count: int, *, is_dict: bool) -> None:
@@ -267,13 +274,18 @@ class _Walk:
         raise refused(TypeError("a value of this type has no form in JSON"))
 
     def _size_of_key(self, key: object) -> int:
+        if type(key) is str and len(key) <= KEY_LENGTH_MAX:
+            return self._size_of_text(key)
         if not is_key(key):
             raise refused(TypeError("a key must be str or int"))
-        if type(key) is str:
-            return self._size_of_text(key)
         return self._size_of_item(key) + 2
 
     def _size_of_text(self, text: str) -> int:
+        if len(text) <= costs.TEXT_FREE:  # no work to speak of: written at once
+            size = len(encode_basestring_ascii(text))
+            if size > len(text) + 2:
+                self._meter.charge_cycles(len(text))
+            return size
         if text.isascii() and text.isprintable() and not ('"' in text or "\\" in text):
             return len(text) + 2
         # Escapes: the only way to know is to write them, one text at a time.
