@@ -20,6 +20,7 @@ from node.chain.transaction import Transaction
 from node.primitives import codec
 from node.primitives.crypto import blake2b256
 from node.primitives.merkle import commit
+from node.primitives.shown import show_struct
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 from pvm import Failure
 
@@ -38,6 +39,8 @@ HEADERS_REMEMBERED_MAX = 64
 
 class Header(Struct, frozen=True, gc=False):
     """A block's commitment to its content and to the state after it."""
+
+    __repr__ = show_struct
 
     height: Height
     parent_hash: Hash32
@@ -154,6 +157,8 @@ class Price(Struct, frozen=True, gc=False):
 class Event(Struct, frozen=True, gc=False):
     """Something that happened, in execution order (D17)."""
 
+    __repr__ = show_struct
+
     emitter: Address | None
     """The actor, or None for the system."""
     topic: str
@@ -171,6 +176,8 @@ class Event(Struct, frozen=True, gc=False):
 
 class Receipt(Struct, frozen=True, gc=False):
     """What became of one execution and what it cost whom."""
+
+    __repr__ = show_struct
 
     kind: ReceiptKind
     index: int
@@ -263,6 +270,18 @@ class Receipt(Struct, frozen=True, gc=False):
                 list(self.scheduled),
             ]
         )
+
+
+def show_block(
+    header: Header, receipts: Sequence[Receipt], events: Sequence[Event]
+) -> str:
+    """A block in a few words, for whoever prints what became of one."""
+    if header.span > 1:
+        return f"<blocks {header.height - header.span + 1} to {header.height}, empty>"
+    return (
+        f"<block at height {header.height}: {len(receipts)} receipts, "
+        f"{len(events)} events>"
+    )
 
 
 class Encodings(Struct, frozen=True, gc=False):

@@ -23,6 +23,7 @@ from node.chain.params import (
 )
 from node.primitives import codec
 from node.primitives.crypto import BadSignature, keccak256, recover
+from node.primitives.shown import show_struct
 from node.primitives.types import Address, Amount, Hash32, Height
 
 SIGNATURE_BYTES = 65
@@ -34,12 +35,16 @@ IMPERSONATION_PREFIX = bytes(45)
 class Transfer(Struct, frozen=True, gc=False):
     """1: move base units."""
 
+    __repr__ = show_struct
+
     to: Address
     amount: Amount
 
 
 class DeployActor(Struct, frozen=True):
     """51: create an actor and run its `deploy` or `init`."""
+
+    __repr__ = show_struct
 
     salt: bytes
     code: bytes
@@ -50,6 +55,8 @@ class DeployActor(Struct, frozen=True):
 class ExecuteActor(Struct, frozen=True, gc=False):
     """230: call a handler of an actor."""
 
+    __repr__ = show_struct
+
     actor: Address
     handler: str
     payload: bytes
@@ -59,11 +66,15 @@ class ExecuteActor(Struct, frozen=True, gc=False):
 class CancelTimer(Struct, frozen=True):
     """48: emergency cancel by a system deployer (CIP-5 §5.4)."""
 
+    __repr__ = show_struct
+
     timer_id: bytes
 
 
 class ExtendTimer(Struct, frozen=True):
     """50: emergency TTL extension by a system deployer (CIP-5 §5.4)."""
+
+    __repr__ = show_struct
 
     timer_id: bytes
     new_expires_at: Height
@@ -91,12 +102,16 @@ class ScheduleActivation(Struct, frozen=True):
 class Fund(Struct, frozen=True):
     """241, dev: mint to an account (D41)."""
 
+    __repr__ = show_struct
+
     to: Address
     amount: Amount
 
 
 class SetBalance(Struct, frozen=True):
     """242, dev: mint or take what is missing to a balance (D41)."""
+
+    __repr__ = show_struct
 
     address: Address
     amount: Amount

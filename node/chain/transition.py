@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from msgspec import Struct, field
+from typing_extensions import override
 
 from node.chain.accounts import decode_account
 from node.chain.block import (
@@ -32,6 +33,7 @@ from node.chain.block import (
     ReceiptKind,
     encode_results,
     list_root,
+    show_block,
 )
 from node.chain.context import BlockContext, Execute, LaneUse, execute
 from node.chain.deferred import run_part
@@ -128,6 +130,10 @@ class BlockResult(Struct, frozen=True):
     """Of `receipts` and `events`."""
     basefee_config: BasefeeConfig
     """In force in this block."""
+
+    @override
+    def __repr__(self) -> str:
+        return show_block(self.header, self.receipts, self.events)
 
     @property
     def header(self) -> Header:

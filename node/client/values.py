@@ -15,7 +15,7 @@ from typing import Protocol
 from msgspec import Struct, field
 from typing_extensions import override
 
-from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.block import Event, Header, Receipt, ReceiptKind, show_block
 from node.chain.params import ADDRESS_BYTES, U64_MAX, U128_MAX
 from node.chain.passage import Target, target_of
 from node.chain.transaction import SALT_BYTES
@@ -107,6 +107,10 @@ class Mined(Struct, frozen=True):
     header: Header
     receipts: tuple[Receipt, ...]
     events: tuple[Event, ...]
+
+    @override
+    def __repr__(self) -> str:
+        return show_block(self.header, self.receipts, self.events)
 
 
 class Terms(Struct, frozen=True):

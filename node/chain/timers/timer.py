@@ -16,11 +16,14 @@ from msgspec import Struct
 from node.chain.params import HANDLER_BYTES_MAX
 from node.primitives import codec
 from node.primitives.crypto import keccak256
+from node.primitives.shown import show_struct
 from node.primitives.types import ZERO_HASH, Address, Amount, Hash32, Height, TimerId
 
 
 class Timer(Struct, frozen=True):
     """A live timer (CIP-5 §3.1 and what CIP-1 §6 adds)."""
+
+    __repr__ = show_struct
 
     height: Height
     """The first height at which it is due."""
@@ -167,6 +170,8 @@ class Decision(StrEnum):
 
 class TimerDecision(Struct, frozen=True):
     """One decision about one timer, with the numbers that were compared (D17)."""
+
+    __repr__ = show_struct
 
     timer_id: TimerId
     actor: Address
