@@ -103,7 +103,7 @@ def set_slice(
     if type(container) is not list:
         raise refused(TypeError("only a list can be assigned to by slices"))
     vm.charge(costs.OPERATION)
-    items = star(vm, value)
+    items = listed(vm, value)
     vm.charge(len(container) + len(items))
     operator.setitem(container, slice(start, stop, step), items)  # type: ignore[arg-type] # checked by it
     vm.allocate(8 * len(items))
@@ -120,7 +120,13 @@ def delete_slice(
 
 
 def star(vm: Execution, items: object) -> list[object] | tuple[object, ...]:
-    """What `*items` spreads: paid, and no longer changing."""
+    """What `*items` spreads."""
+    vm.charge(costs.SPREAD)
+    return listed(vm, items)
+
+
+def listed(vm: Execution, items: object) -> list[object] | tuple[object, ...]:
+    """What an iterable gives: paid, and no longer changing."""
     if type(items) is tuple:
         vm.sequence(len(items))
         return items

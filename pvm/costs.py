@@ -39,9 +39,9 @@ SUBSCRIPT = 3
 CALL = 10
 HELPER_CALL = 24  # of a builtin, and of a method that a native type has
 CALL_OF_BUILTIN = {  # by name, instead
-    "abs": 10, "bool": 10, "bytes": 10, "callable": 10, "chr": 10, "dict": 30,
+    "abs": 10, "bool": 10, "bytes": 24, "callable": 10, "chr": 10, "dict": 30,
     "enumerate": 30, "frozenset": 30, "int": 10, "isinstance": 10, "len": 5,
-    "map": 30, "ord": 10, "range": 10, "set": 30, "sorted": 30, "str": 10,
+    "map": 60, "ord": 10, "range": 10, "set": 30, "sorted": 40, "str": 10,
     "type": 10, "zip": 48,
 }  # fmt: skip
 CALL_OF_METHOD = {  # by name, instead; `pop` without arguments only
@@ -71,6 +71,7 @@ CLASS_PER_ANCESTOR = 30  # of the classes it derives from, and those they do
 CLASS_AS_VALUE = 6  # each class that isinstance or issubclass gets as a value
 CLASS_ATTRIBUTE = 20  # one of a library's class, or of one that derives from it, more
 ENUM_MEMBER = 60  # a constant of an Enum, made a member
+HASHED_BITS_PER = 256  # bits of the ints of a tuple that an Enum is asked for
 ENUM_QUESTION = 20  # E(value), E["NAME"], len, in, for, its truth, more
 COMPREHENSION = 20
 COMPREHENSION_ROUND = 2
@@ -141,6 +142,9 @@ CODEC = 50  # canonical CBOR: + 1 a byte, after the walk of the value
 JSON = 100  # likewise; a value that is written is walked, too
 ITERATED = 4  # an item that an iterator gives, or a pair of which a dict is made
 PER_KEY = 6  # an item of a dict or set that is built, copied, updated or combined
+SHIFTED_BITS_PER = 256  # bits of the number of places that `>>` shifts by
+SPREAD = 16  # what stands after `*`, more
+IN_PLACE = 8  # `|=`, `&=`, `^=`, `-=` and `*=` of what syntax does not say, more
 OBJECT_KEY = 12  # an object that is written as a key, more
 KEYED = 6  # an item of a display, comprehension or set method, looked up as key
 DECODED_BYTES_PER_BYTE = 20  # of memory, for what is decoded from JSON or CBOR

@@ -142,7 +142,8 @@ def _is_method(value: object) -> bool:
 def _pay_search(vm: Execution, value: object, members: int) -> None:
     """Tuples and long ints can be made to collide with every member's value."""
     if type(value) is tuple:
-        vm.charge(len(value) + 2 * members)
+        bits = sum(one.bit_length() for one in value if type(one) is int)
+        vm.charge(len(value) + bits // costs.HASHED_BITS_PER + 2 * members)
     elif type(value) is int and value.bit_length() > _BITS_APART:
         vm.charge(2 * members)
 

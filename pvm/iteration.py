@@ -64,7 +64,7 @@ def sort(
 ) -> list[object]:
     """A sorted copy of `items`, which the caller has paid for."""
     count = len(items)
-    keys = items if key is None else [key(item) for item in items]
+    keys = _keys_of(vm, items, key)
     if keys and all(_has_order(one) for one in keys):
         return [items[index] for index in _merged(vm, keys, is_reverse=bool(reverse))]
     vm.charge(costs.SORT + count * count.bit_length() * sort_factor(vm, keys))
@@ -73,6 +73,14 @@ def sort(
         return sorted(items, reverse=bool(reverse))  # type: ignore[type-var]
     order = sorted(range(count), key=keys.__getitem__, reverse=bool(reverse))  # type: ignore[arg-type]
     return [items[index] for index in order]
+
+
+def _keys_of(vm: Execution, items: list[object], key: _Key) -> list[object]:
+    """By what items are ordered: each call of a key function is paid."""
+    if key is None:
+        return items
+    vm.charge(costs.CALL * len(items))
+    return [key(item) for item in items]
 
 
 def _has_order(value: object) -> bool:
@@ -168,7 +176,7 @@ def _extreme(
         if default is _MISSING:
             raise refused(ValueError("nothing to choose from"))
         return default
-    keys = values if key is None else [key(value) for value in values]
+    keys = _keys_of(vm, values, key)
     vm.charge(len(values) * sort_factor(vm, keys))
     if key is None:
         return choose(values)

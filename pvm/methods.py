@@ -58,6 +58,7 @@ def find(vm: Execution, value: object, name: str) -> Helper | None:
             return partial(CLASS_METHODS[class_, name], vm)
     if table is None and is_open(value):
         return None
+    vm.charge(costs.OPERATION)
     raise refused(AttributeError(f"no attribute {name!r}"))
 
 
@@ -170,6 +171,7 @@ def get_attribute(
             return bind(vm, value, name)
         result: object = getattr(value, name)
     except AttributeError:
+        vm.charge(costs.OPERATION)
         if default is _MISSING:
             raise
         return default

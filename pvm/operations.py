@@ -43,16 +43,17 @@ class Operations(Writer):
     """Arithmetic, comparisons and what decides between expressions."""
 
     def _write_unaryop(self, node: ast.UnaryOp) -> ast.expr:
-        operand = self.rewrite(node.operand)
+        operand = node.operand = self.rewrite(node.operand)
+        plain: ast.expr = node
+        if node.op.__class__ is ast.Invert:
+            # `~True` warns on 3.12, and whoever runs a node may make that an error.
+            plain = self.here.binary(self.here.constant(-1), ast.Sub(), operand)
         if node.op.__class__ is ast.Not or operand.__class__ is ast.Constant:
-            node.operand = operand
-            return node
+            return plain
         if not self.inlines():
-            node.operand = operand
-            return self.here.call("_added", node)
+            return self.here.call("_added", plain)
         result = self.temporary()
-        node.operand = operand
-        bound = self.here.bind(result, node)
+        bound = self.here.bind(result, plain)
         test = self.here.conjunction(
             self.here.has_class(bound, "_int"),
             self.here.is_short_int(self.here.load(result)),

@@ -8,7 +8,7 @@ import operator
 from types import UnionType
 
 from pvm import costs, language
-from pvm.containers import pay_for_built, star
+from pvm.containers import listed, pay_for_built
 from pvm.exceptions import refused
 from pvm.execution import Execution
 from pvm.keys import charge_keys, dict_from_keys, key
@@ -55,8 +55,11 @@ def add(vm: Execution, left: object, right: object) -> object:
 
 
 def sub(vm: Execution, left: object, right: object) -> object:
-    """`left - right`; views and sets never subtract by themselves."""
-    if isinstance(left, _NOT_BY_ITSELF):
+    """`left - right`; views and sets never subtract by themselves.
+
+    Nor from the right: a list minus a view would be a set of CPython's.
+    """
+    if isinstance(left, _NOT_BY_ITSELF) or isinstance(right, _NOT_BY_ITSELF):
         return _combine(vm, left, right, "sub")
     result: object = operator.sub(left, right)
     return checked(vm, result) if type(result) is int else result
@@ -138,6 +141,8 @@ def lshift(vm: Execution, left: object, right: object) -> object:
 
 def rshift(vm: Execution, left: object, right: object) -> object:
     """`left >> right`."""
+    if isinstance(right, int):
+        vm.charge(right.bit_length() // costs.SHIFTED_BITS_PER)
     result: object = operator.rshift(left, right)
     return checked(vm, result) if type(result) is int else result
 
@@ -194,6 +199,7 @@ def _combine(vm: Execution, left: object, right: object, operation: str) -> Orde
 
 def in_place(vm: Execution, name: str, left: object, right: object) -> object:
     """`left |= right` and its like: a set or a dict changes in place."""
+    vm.charge(costs.IN_PLACE)
     result = _IN_PLACE[name](vm, left, right)
     if type(left) is OrderedSet and isinstance(result, OrderedSet):
         left._items = result._items  # noqa: SLF001 - helpers change our sets
@@ -211,7 +217,7 @@ def iadd(vm: Execution, left: object, right: object) -> object:
     """`left += right`: a list grows in place."""
     if type(left) is list:
         vm.charge(costs.OPERATION)
-        items = star(vm, right)
+        items = listed(vm, right)
         vm.charge(len(items))
         vm.allocate(8 * len(items))
         left.extend(items)
@@ -224,6 +230,7 @@ def iadd(vm: Execution, left: object, right: object) -> object:
 
 def imul(vm: Execution, left: object, right: object) -> object:
     """`left *= right`: a list grows in place."""
+    vm.charge(costs.IN_PLACE)
     if type(left) is list and isinstance(right, _INTS):
         _charge_repetition(vm, left, right)
         left *= right

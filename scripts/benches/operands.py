@@ -68,6 +68,7 @@ TRIED_WITH: Mapping[str, str] = {
     "HASH_UPDATE": "hashlib.sha256",
     "HASH_DIGEST": "hashlib.sha256",
     "NUMBER_WORK": "math.gcd",
+    "HASHED_BITS_PER": "ENUM_QUESTION",
 }
 """Constant → the row whose programs try it."""
 
@@ -395,6 +396,18 @@ BUILTINS: Mapping[str, tuple[str, ...]] = {
         "c = collections.deque | c.extend",
         "c = collections.Counter | hasattr(c, 'absent')",
     ),
+    "SPREAD": (
+        "x = set([1, 2]) | (*x,)",
+        "x = '' | [*x]",
+        "x = {1: 2}.keys() | q, *w = x",
+    ),
+    "IN_PLACE": (
+        "a = 5; b = 3 | c = a; c |= b",
+        "a = (1 << 255) + 5 | c = a; c ^= a",
+        "a = True | c = a; c *= 2",
+        "a = set([1]) | c = a; c &= a",
+    ),
+    "SHIFTED_BITS_PER": ("a = (1 << 255) + 5; b = (1 << 4095) + 7 | c = a >> b",),
     "OBJECT_KEY": (
         "o = O(); d = {} | d[o] = 1",
         "o = O(); x = [o] * 64 | set(x)",

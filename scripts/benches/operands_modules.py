@@ -86,6 +86,7 @@ QUESTIONS: tuple[str, ...] = (
     "\nif E: pass",
     "\ntry: E(99)\nexcept ValueError: pass",
     "\ntry: E['x']\nexcept KeyError: pass",
+    "x = ((1 << 4095), (1 << 4094)) * 20\ntry: E(x)\nexcept ValueError: pass",
     "| E.A1 == E.A2",
     "| E.A1",
     "e = E.A1 | e.value",

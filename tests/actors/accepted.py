@@ -104,7 +104,8 @@ def operate(a, b):
     a |= 1
     a &= 255
     a ^= 5
-    return [values, a, a ^ b, ~a, +a, -a, not a, a == b, a != b, a < b, a <= b, a >= b]
+    unary = [~a, +a, -a, not a, ~(a == a), -(a == b), +(a != b)]
+    return [values, a, a ^ b, unary, a == b, a != b, a < b, a <= b, a >= b]
 
 
 def run():

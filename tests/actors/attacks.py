@@ -1057,3 +1057,22 @@ def run():
 # expect: TypeError
 def run():
     return {1: 2}.items() & {1: 2}.items()
+---
+# expect: TypeError
+def run():
+    return [q for q in ["a", "b", "c", "d"] - {}.items()]
+---
+# expect: TypeError
+def run():
+    x = ("a", "b", "c", "d")
+    x -= {}.keys()
+    return x
+---
+# expect: TypeError
+def run():
+    return "abcd" - {1: 2}.keys()
+---
+# expect: returns -2
+def run():
+    yes = 1 == 1
+    return ~yes

@@ -13,8 +13,9 @@ OTHER = ROOT / ".venv-3.12" / "bin" / "python"
 
 
 def fingerprint(python, seed, *which):
+    """What the script prints, where every warning of Python's would be an error."""
     done = subprocess.run(
-        [python, str(SCRIPT), *which],
+        [python, "-W", "error", str(SCRIPT), *which],
         env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
