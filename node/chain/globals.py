@@ -107,14 +107,6 @@ def save_basefee_config(journal: Journal, config: BasefeeConfig) -> None:
     journal.put(keys.BASEFEE_CONFIG, encode_config(config))
 
 
-def load_rules(reader: Reader, height: int) -> str:
-    """Name of the rules in force at a height: the latest activation's (D1)."""
-    rules = RULES_AT_GENESIS
-    for _, value in reader.range(keys.activation(0), keys.activation(height + 1)):
-        rules = value.decode()
-    return rules
-
-
 class Governed(Struct, frozen=True):
     """What governance decided, read once a block at most (D3)."""
 

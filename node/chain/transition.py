@@ -220,7 +220,7 @@ def examined_at(state: State, timer: Timer) -> Height:
 def prospect(state: State) -> tuple[Prospect, RuleSet]:
     """What is known of the heights above the head, and the rules in force there."""
     known, head = _known_of(state), state.head.height
-    governed = _governed_of(state)
+    governed = head_governed(state)
     names = governed.rules_at(head), governed.rules_at(head + 1)
     view = Prospect(
         state.snapshot,
@@ -239,7 +239,8 @@ def head_globals(state: State) -> Globals:
     return _known_of(state).globals
 
 
-def _governed_of(state: State) -> Governed:
+def head_governed(state: State) -> Governed:
+    """What governance decided, whenever it comes into force."""
     known = _known_of(state)
     return known.governed or load_governed(state.snapshot, state.params)
 
@@ -247,7 +248,7 @@ def _governed_of(state: State) -> Governed:
 def is_fee_at_rest(state: State) -> bool:
     """Whether empty blocks no longer change what a transaction costs (D7)."""
     globals_ = head_globals(state)
-    config = _governed_of(state).basefee_config
+    config = head_governed(state).basefee_config
     return all(
         next_basefee(fee, 0, config.target_cycles, config) == fee
         for fee in (globals_.basefee_cycle, globals_.basefee_cell)
@@ -343,7 +344,7 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
     journal, params = Journal(state.snapshot), state.params
     known = _known_of(state)
     before = known.globals
-    governed = _governed_of(state)
+    governed = head_governed(state)
     height = Height(before.height + span)
     environment = Environment(
         chain_id=params.chain_id,

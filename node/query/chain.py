@@ -11,13 +11,11 @@ from node.chain.globals import (
     Globals,
     Governed,
     load_globals,
-    load_governed,
-    load_rules,
 )
 from node.chain.mailbox import pending_count, pending_messages
 from node.chain.timers.calendar import count_of
 from node.chain.timers.rules.auction import tier_priorities
-from node.chain.transition import State, begin_block
+from node.chain.transition import State, begin_block, head_governed
 from node.history import load_header
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query.errors import Missing, NotFound, SupplyTooLarge
@@ -51,7 +49,7 @@ def chain_status(state: State) -> ChainStatus:
         state.head.hash(),
         genesis.hash(),
         load_globals(state.snapshot),
-        load_rules(state.snapshot, state.head.height + 1),
+        head_governed(state).rules_at(state.head.height + 1),
     )
 
 
@@ -85,7 +83,7 @@ def next_fees(state: State) -> NextFees:
 
 def governed(state: State) -> Governed:
     """Configurations and activations as they stand."""
-    return load_governed(state.snapshot, state.params)
+    return head_governed(state)
 
 
 class Supply(Struct, frozen=True):

@@ -10,12 +10,11 @@ from node.chain.block import Header
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import Genesis
 from node.chain.transaction import Transaction, decode_transaction
-from node.chain.transition import Caches, State, open_state
+from node.chain.transition import State
 from node.primitives.types import Hash32
 from node.runtime import ledger
 from node.runtime.chainstore import ChainStore
-from node.runtime.startup import reset_chain
-from node.state.commitment import TreeCaches
+from node.runtime.startup import reset_chain, resume_state
 from node.state.store import Store
 
 __all__ = ["Rewound", "reset", "revert"]
@@ -55,8 +54,7 @@ def revert(chain: ChainStore, before: State, name: str) -> Rewound:
     assert head is not None, "a snapshot stands on a block"
     assert head.hash() == named.block_hash, "a block below a snapshot never changes"
     # What was held in memory spoke of the blocks that are gone.
-    caches = Caches(trees=TreeCaches())
-    state = open_state(before.params, head, snapshot, caches)
+    state = resume_state(before.params, head, snapshot)
     return Rewound(state, chain, undone, _decode_all(waiting))
 
 

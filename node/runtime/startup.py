@@ -20,7 +20,15 @@ from node.chain.genesis import (
     differing_fields,
     parse_genesis,
 )
-from node.chain.transition import Caches, State, open_state
+from node.chain.params import ChainParams
+from node.chain.transition import (
+    Caches,
+    Known,
+    State,
+    head_globals,
+    head_governed,
+    open_state,
+)
 from node.primitives import codec
 from node.primitives.pages import BrokenTree
 from node.primitives.types import Hash32
@@ -38,6 +46,7 @@ __all__ = [
     "load_genesis",
     "open_chain",
     "reset_chain",
+    "resume_state",
 ]
 
 _FINISHED: Final[Mapping[bytes, bytes | None]] = {keys.UNFINISHED: None}
@@ -124,8 +133,22 @@ def _begin(
     return _open(genesis, result.block.header, store.snapshot())
 
 
+def resume_state(params: ChainParams, head: Header, snapshot: Snapshot) -> State:
+    """The state of a chain that goes on; what governs it is looked for once.
+
+    On disk it lies before the timers, so whoever looks steps over all that were
+    removed lately: a hundred milliseconds after some hundred thousand.
+    """
+    caches = Caches(trees=TreeCaches())
+    state = open_state(params, head, snapshot, caches)
+    globals_, governed = head_globals(state), head_governed(state)
+    floor = keys.TIMER_PREFIX
+    caches.known = Known(params, head.state_root, globals_, floor, 0, governed)
+    return state
+
+
 def _open(genesis: Genesis, head: Header, snapshot: Snapshot) -> State:
-    return open_state(genesis.params, head, snapshot, Caches(trees=TreeCaches()))
+    return resume_state(genesis.params, head, snapshot)
 
 
 def load_genesis(snapshot: Snapshot) -> Genesis | None:

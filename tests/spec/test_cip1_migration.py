@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from node.chain.globals import load_globals, load_rules
+from node.chain.globals import load_globals, load_governed
 from node.chain.timers import due_index, fairness
 from node.chain.transaction import ScheduleActivation, UpdateTimerConfig
 from tests.spec.puppets import (
@@ -230,7 +230,10 @@ def test_13_2_the_activation_is_one_governance_step_and_can_be_undone(devnet):
     )
     assert lane(chain) == 0
     chain.mine_until(first + 3)
-    assert load_rules(chain.state.snapshot, chain.height) == "auction"
+    assert (
+        load_governed(chain.state.snapshot, chain.params).rules_at(chain.height)
+        == "auction"
+    )
     assert lane(chain) > 0
     assert list(due_index.found(chain.state.snapshot))
     chain.mine()

@@ -7,7 +7,7 @@ from node.chain.globals import (
     encode_config,
     load_basefee_config,
     load_globals,
-    load_rules,
+    load_governed,
     load_timer_config,
 )
 from node.chain.params import BasefeeConfig, TimerConfig
@@ -197,8 +197,8 @@ def test_the_last_change_in_a_block_wins(chain):
 
 def test_fifo_is_in_force_from_genesis(chain):
     """Default genesis: `fifo` at 0."""
-    assert load_rules(chain.state.snapshot, 0) == "fifo"
-    assert load_rules(chain.state.snapshot, 2**63) == "fifo"
+    assert load_governed(chain.state.snapshot, chain.params).rules_at(0) == "fifo"
+    assert load_governed(chain.state.snapshot, chain.params).rules_at(2**63) == "fifo"
 
 
 def test_an_activation_is_scheduled_above_the_present_height(chain):

@@ -24,6 +24,7 @@ from node.query import (
     Warnings,
     pages,
 )
+from node.runtime.startup import resume_state
 
 ALICE, BOB = Wallet.dev(0), Wallet.dev(1)
 ABSENT = b"\x99" * 20
@@ -44,6 +45,28 @@ def test_what_governance_may_change_starts_from_genesis(chain):
     assert governed.timer_config == chain.state.params.timer_config
     assert governed.basefee_config == chain.state.params.basefee_config
     assert governed.activations == ((0, "fifo"),)
+
+
+class Unwalked:
+    """A snapshot of which only single keys are read."""
+
+    def __init__(self, snapshot):
+        self._snapshot = snapshot
+
+    def get(self, key):
+        return self._snapshot.get(key)
+
+
+def test_status_and_params_walk_through_nothing(chain):
+    """On disk a walk steps over every timer that was removed lately."""
+    genesis = chain.state
+    resumed = resume_state(genesis.params, genesis.head, genesis.snapshot)
+    chain.block()
+    for state in (resumed, chain.state):
+        unwalked = replace(state, snapshot=Unwalked(state.snapshot))
+        assert query.chain_status(unwalked).rules == "fifo"
+        assert query.governed(unwalked).activations == ((0, "fifo"),)
+        assert query.next_fees(unwalked).rules == "fifo"
 
 
 def test_supply_is_balances_burned_and_held(chain, source):
