@@ -1,7 +1,7 @@
 """Blocks: each begins by paying for itself in full (sandbox.md, rule 1)."""
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
@@ -26,9 +26,7 @@ class Blocks(Expressions):
 
     def __init__(self, facts: Facts, own: Handled) -> None:
         super().__init__(facts, own)
-        self._write_statements: dict[type[ast.AST], syntax.StatementRewriting] = {
-            kind: getattr(self, name) for kind, name in own
-        }
+        self._write_statements: Mapping[type[ast.AST], syntax.StatementRewriting] = own  # type: ignore[assignment]
         self.used: set[str] = set()
         """Cells that the function being written assigns."""
         self.caught: list[str] = []
@@ -77,14 +75,17 @@ class Blocks(Expressions):
 
     def round(self, body: Sequence[ast.stmt], more: int) -> list[ast.stmt]:
         """The block that each round of a loop enters."""
-        before, self.scope.is_hot = self.scope.is_hot, True
+        before = self.scope.enter_loop()
         result = self.block(body, more)
-        self.scope.is_hot = before
+        self.scope.is_hot, self.scope.in_loop = before
         return result
 
     def statements(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
         """Statements that their block has paid for."""
-        return [new for statement in body for new in self.statement(statement)]
+        found: list[ast.stmt] = []
+        for statement in body:
+            found += self.statement(statement)
+        return found
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         """One statement; what comes of it has its position."""
@@ -93,8 +94,11 @@ class Blocks(Expressions):
         if node.end_lineno != node.lineno:
             flatten(node)
         before, self.here = self.here, Here(node.lineno, node.col_offset)
-        with self.place(node):
-            written = write(node)
+        if self.ledger is None:
+            written = write(self, node)
+        else:
+            with self.ledger.at(node):
+                written = write(self, node)
         self.here = before
         return written
 

@@ -22,7 +22,7 @@ which no actor may use:
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
 from typing_extensions import override
@@ -40,6 +40,10 @@ DUNDER_PREFIX = "hidden_dunder_"
 MEMBERS = "hidden_members"
 
 _DROPPED = language.INERT_MODULES | language.COMPILER_MODULES.keys()
+
+
+_CALLED = frozenset({"getattr", "hasattr", "next"})
+"""Functions whose arguments are rewritten."""
 
 
 def desugar(tree: ast.Module, facts: Facts) -> ast.Module:
@@ -90,20 +94,15 @@ class _Desugarer(ast.NodeTransformer):
         self.facts = facts
         self.fields = records.all_fields(facts)
         self.temporaries = 0
-        self.visits: dict[type[ast.AST], _Visit] = {
-            kind: getattr(self, f"visit_{kind.__name__}", self.generic_visit)
-            for kind in language.NODES
-        }
 
     @override
     def visit(self, node: ast.AST) -> object:
         """What stands in the place of a node: a node, several statements or None."""
-        return self.visits[node.__class__](node)
+        return _VISITS[node.__class__](self, node)
 
     @override
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """As the base class does it, without asking each field what it holds."""
-        visits = self.visits
         for field in FIELDS[node.__class__]:
             value = getattr(node, field)
             kind = value.__class__
@@ -111,17 +110,16 @@ class _Desugarer(ast.NodeTransformer):
                 if value:
                     self._visit_all(value)
             elif value is not None and kind is not ast.Constant:
-                found = visits[kind](value)
+                found = _VISITS[kind](self, value)
                 if found is not value:
                     setattr(node, field, found)
         return node
 
     def _visit_all(self, nodes: list[ast.AST | None]) -> None:
-        visits = self.visits
         after: list[object] = []
         is_same = True
         for node in nodes:
-            found = node if node is None else visits[node.__class__](node)
+            found = node if node is None else _VISITS[node.__class__](self, node)
             if found is node:
                 after.append(found)
                 continue
@@ -189,8 +187,10 @@ class _Desugarer(ast.NodeTransformer):
             return _call(CLASS_NAME, node, cast("ast.expr", self.visit(inner)))
         if node.attr.startswith("__"):
             node.attr = DUNDER_PREFIX + node.attr.strip("_")
-        node.attr = _private(node.attr)
-        return self.inside(node)
+        elif node.attr[0] == "_":
+            node.attr = _private(node.attr)
+        node.value = cast("ast.expr", self.visit(node.value))
+        return node
 
     # ---- expressions
 
@@ -211,10 +211,12 @@ class _Desugarer(ast.NodeTransformer):
 
     @override
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        is_next = isinstance(node.func, ast.Name) and node.func.id == "next"
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
         is_iterated = bool(node.args) and isinstance(node.args[0], ast.GeneratorExp)
         self.generic_visit(node)
-        if is_next and is_iterated:
+        if name not in _CALLED:
+            return node
+        if name == "next" and is_iterated:
             node.args[0] = _call(ITERATOR, node, node.args[0])
         match node:
             case ast.Call(
@@ -331,6 +333,12 @@ class _Desugarer(ast.NodeTransformer):
         self.generic_visit(node)
         made = ast.Expr(_call(MEMBERS, node, _load(node.name, node)))
         return [node, _put(made, node)]
+
+
+_VISITS: Mapping[type[ast.AST], _Visit] = {
+    kind: getattr(_Desugarer, f"visit_{kind.__name__}", _Desugarer.generic_visit)
+    for kind in language.NODES
+}
 
 
 def _empty_init(node: ast.ClassDef, *, takes_arguments: bool) -> ast.stmt:

@@ -153,18 +153,22 @@ class Expressions(Operations):
         return self.here.put(ast.JoinedStr(parts))
 
     def _field(self, node: ast.expr, *form: str) -> ast.expr:
-        """A field of an f-string: an int of a word or a short text as it is."""
+        """A field of an f-string: an int of a word or a short text as it is.
+
+        The guard is long, so only a loop has it.
+        """
         value = self.rewrite(node)
-        rest = [self.here.constant(part) for part in form]
-        if any(form) or not self.inlines(value):
-            return self.here.call("_format", value, *rest)
+        if any(form):
+            return self.here.call("_format", value, *map(self.here.constant, form))
+        if not (self.scope.in_loop and self.inlines(value)):
+            return self.here.call("_format", value)
         first, second = self.held(value)
         is_text = self.here.conjunction(
             self.here.has_class(second, "_str"),
             self.here.has_short_length(second),
         )
         test = self.here.disjunction(self._is_word(first, second), is_text)
-        return self.here.either(test, second, self.here.call("_format", second, *rest))
+        return self.here.either(test, second, self.here.call("_format", second))
 
     def _write_call(self, node: ast.Call) -> ast.expr:
         if policy_values.is_super(node) and self.facts.is_universal("super"):
@@ -386,10 +390,11 @@ class Expressions(Operations):
     def _elements(self, nodes: Sequence[ast.expr]) -> list[ast.expr]:
         """Expressions inside a comprehension: their temporaries are their own."""
         scope = self.scope
-        before = scope.prefix, scope.is_hot
-        scope.prefix, scope.is_hot = "_c", True
+        before, scope.prefix = scope.prefix, "_c"
+        outside = scope.enter_loop()
         result = self.rewrite_all(nodes)
-        scope.prefix, scope.is_hot = before
+        scope.is_hot, scope.in_loop = outside
+        scope.prefix = before
         return result
 
     def _generators(
@@ -479,13 +484,9 @@ def is_short_text(arguments: Sequence[ast.expr]) -> bool:
 
 def is_short_key(node: ast.expr) -> bool:
     """Whether `node` is a literal that may be a key and costs nothing as one."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+        return len(node.value) <= KEY_LENGTH_MAX
     number = syntax.literal_int(node)
     if number is not None:
         return number.bit_length() <= KEY_BITS
-    match node:
-        case ast.Constant(value=str(text) | bytes(text)):
-            return len(text) <= KEY_LENGTH_MAX
-        case ast.Constant():
-            return True
-        case _:
-            return False
+    return isinstance(node, ast.Constant)

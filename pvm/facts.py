@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from pvm import language
 from pvm.imports import Find, nothing
-from pvm.walking import Survey, children, marks, survey, walk
+from pvm.walking import LEAVES, Survey, children, marks, survey, walk
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 ENUM = "hidden_enum"
@@ -265,7 +265,9 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
     found: list[ast.AST] = list(body)
     for node in found:  # which grows
         yield node
-        found += _own_children(node) if node.__class__ in _SCOPES else children(node)
+        kind = node.__class__
+        if kind not in LEAVES:
+            found += _own_children(node) if kind in _SCOPES else children(node)
 
 
 _SCOPES = frozenset({ast.FunctionDef, ast.Lambda, ast.ClassDef})

@@ -8,9 +8,14 @@ that ends at the line; a conversion that is one letter; f-strings at most two de
 import re
 
 _STRING = r"(?:(?<!\w)(?P<prefix>[rRbBfFuU]{1,2}))?(?P<quote>\"\"\"|'''|\"|')"
-# Signs, and words that are no prefix of a string, are passed over in one step.
-_PASSED = r"[^\w\"'#]++|(?![rRbBfFuU]{1,2}[\"'])\w++"
-_OUTSIDE = re.compile(rf"(?:{_PASSED})*+(?:{_STRING}|#[^\n]*|\Z)")
+_PLAIN = (
+    r"\"\"\"(?:[^\"\\]++|\\.|\"(?!\"\"))*+\"\"\"|\"(?:[^\"\\]++|\\.)*+\""
+    r"|'''(?:[^'\\]++|\\.|'(?!''))*+'''|'(?:[^'\\]++|\\.)*+'"
+)
+# All but f-strings is passed over in one step: signs, words, comments, other strings.
+_WORDS = r"[^\w\"'#]++|(?![rRbBfFuU]{1,2}[\"'])\w++"
+_PASSED = rf"{_WORDS}|#[^\n]*+|[rRbBuU]{{0,2}}(?:{_PLAIN})"
+_OUTSIDE = re.compile(rf"(?:{_PASSED})*+(?:{_STRING}|\Z)", re.DOTALL)
 _IN_FIELD = re.compile(rf"{_STRING}|[!=]=|=(?=\s*[!:}}])|[][(){{}}!:#]")
 _CONVERSION = re.compile(r"![rsa](?=[:}])")
 _OPENING = frozenset("([{")

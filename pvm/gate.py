@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 from typing_extensions import override
@@ -47,6 +47,9 @@ def restrict(tree: ast.Module, found: Survey | None = None) -> ast.Module:
 
 def _samples(kind: type[ast.AST], nodes: Sequence[ast.AST]) -> Iterable[ast.AST]:
     """Of nodes of one kind those that differ in what RestrictedPython looks at."""
+    if kind is ast.Name:  # there are many
+        names = cast("Sequence[ast.Name]", nodes)
+        return {(node.id, node.ctx.__class__): node for node in names}.values()
     tell = _TOLD_BY.get(kind)
     if tell is not None:
         return {tell(node): node for node in nodes}.values()
@@ -103,11 +106,6 @@ _UNCONDITIONAL = frozenset(
 """Kinds of which RestrictedPython admits every node."""
 
 
-def _told_by_name(node: ast.AST) -> object:
-    assert isinstance(node, ast.Name)
-    return node.id, node.ctx.__class__
-
-
 def _told_by_attribute(node: ast.AST) -> object:
     assert isinstance(node, ast.Attribute)
     return node.attr, node.ctx.__class__
@@ -119,7 +117,6 @@ def _told_by_callee(node: ast.AST) -> object:
 
 
 _TOLD_BY: Mapping[type[ast.AST], Callable[[ast.AST], object]] = {
-    ast.Name: _told_by_name,
     ast.Attribute: _told_by_attribute,
     ast.Call: _told_by_callee,
 }

@@ -267,9 +267,9 @@ class _Statements(Definitions):
 
     def _write_while(self, node: ast.While) -> list[ast.stmt]:
         paid = costs.WHILE_ROUND + self.pricing.expression(node.test)
-        before, self.scope.is_hot = self.scope.is_hot, True
+        before = self.scope.enter_loop()
         node.test = self.rewrite(node.test)
-        self.scope.is_hot = before
+        self.scope.is_hot, self.scope.in_loop = before
         node.body = self.round(node.body, paid)
         node.orelse = self.block(node.orelse) if node.orelse else []
         return [node]

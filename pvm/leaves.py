@@ -7,6 +7,7 @@ it cannot take part in a recursion.
 """
 
 import ast
+from typing import cast
 
 from pvm import desugar, language
 from pvm.facts import Facts, FunctionNode, own_nodes
@@ -26,18 +27,20 @@ def is_leaf(facts: Facts, node: FunctionNode) -> bool:
     body: list[ast.stmt] = (
         node.body if isinstance(node, ast.FunctionDef) else [ast.Expr(node.body)]
     )
-    return all(
-        part.__class__ not in _JUDGED or _is_safe(facts, part)
-        for part in own_nodes(body)
-    )
+    for part in own_nodes(body):
+        kind = part.__class__
+        if kind is ast.Call:
+            if not _is_safe_call(facts, cast("ast.Call", part)):
+                return False
+        elif kind in _JUDGED and not _is_safe(facts, part):
+            return False
+    return True
 
 
-_JUDGED = frozenset({ast.With, ast.Yield, ast.YieldFrom, ast.Raise, ast.Call})
+_JUDGED = frozenset({ast.With, ast.Yield, ast.YieldFrom, ast.Raise})
 
 
-def _is_safe(  # noqa: PLR0911 - a case for each kind
-    facts: Facts, node: ast.AST
-) -> bool:
+def _is_safe(facts: Facts, node: ast.AST) -> bool:
     match node:
         case ast.With() | ast.Yield() | ast.YieldFrom():
             return False
@@ -47,8 +50,6 @@ def _is_safe(  # noqa: PLR0911 - a case for each kind
             return name in language.EXCEPTIONS and facts.is_universal(name)
         case ast.Raise(exc=exception):
             return isinstance(exception, ast.Call)
-        case ast.Call():
-            return _is_safe_call(facts, node)
         case _:
             return True
 

@@ -388,4 +388,4 @@ class _Policy(PolicyOfExpressions):
                 )
 
 
-_CHECKED = handled(_Policy, "_check_")
+_CHECKED = handled(_Policy, "_check_", "check_children")

@@ -1,7 +1,7 @@
 """The walk of the policy: deny by default, collect refusals, know the place."""
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -45,10 +45,7 @@ class PolicyWalk:
     def __init__(self, facts: Facts, find: Find, own: Handled) -> None:
         self.facts = facts
         self.find = find
-        self.checks: dict[type[ast.AST], Callable[[ast.AST, Place], None]] = {
-            **dict.fromkeys(language.NODES, self.check_children),
-            **{kind: getattr(self, name) for kind, name in own},
-        }
+        self.checks = own
         self.admitted: set[str] = set()
         """Identifiers that were looked at and are none to refuse."""
         self.plain: set[str] = set()
@@ -105,12 +102,21 @@ class PolicyWalk:
             return
         if place.class_body and isinstance(node, ast.stmt):
             self.check_in_class(node)
-        check(node, place)
+        check(self, node, place)
 
     def check_children(self, node: ast.AST, place: Place) -> None:
         """Check what is below a node."""
+        if place.class_body:
+            for child in children(node):
+                self.check(child, place)
+            return
+        checks = self.checks
         for child in children(node):
-            self.check(child, place)
+            check = checks.get(child.__class__)
+            if check is None:
+                self._refuse_kind(child, child)
+            else:
+                check(self, child, place)
 
     def check_operator(
         self, node: ast.AST, operator: ast.operator | ast.unaryop

@@ -8,11 +8,11 @@ things is the sum of theirs.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pvm import costs, language, syntax
 from pvm.facts import Facts, ancestors
-from pvm.walking import children, handled
+from pvm.walking import children
 
 _BYTE_BITS = 40
 
@@ -51,36 +51,32 @@ class Pricing:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self._ifs: dict[int, tuple[int, int]] = {}
-        self._prices: dict[type[ast.AST], _Pricer] = {
-            kind: self._statement if issubclass(kind, ast.stmt) else self._inside
-            for kind in language.NODES
-        }
-        self._prices |= {kind: getattr(self, name) for kind, name in _PRICED}
+        self._prices = _PRICED
         self.prepaid_subject: str | None = None
         """First parameter of a method whose class pays for its attributes."""
 
     def expression(self, node: ast.AST | None) -> int:
         """What evaluating costs, without what nested functions do."""
-        return FREE if node is None else self._prices[node.__class__](node)
+        return FREE if node is None else self._prices[node.__class__](self, node)
 
     def expressions(self, nodes: Iterable[ast.AST | None]) -> int:
         """The sum over several nodes."""
         total = FREE
         for node in nodes:
             if node.__class__ not in _FREE and node is not None:
-                total += self._prices[node.__class__](node)
+                total += self._prices[node.__class__](self, node)
         return total
 
     def block(self, body: Iterable[ast.stmt]) -> int:
         """What entering a block costs, without the blocks nested in it."""
         total = FREE
         for statement in body:
-            total += self._prices[statement.__class__](statement)
+            total += self._prices[statement.__class__](self, statement)
         return total
 
     def statement(self, node: ast.stmt) -> int:
         """The share of one statement in the price of its block."""
-        return self._prices[node.__class__](node)
+        return self._prices[node.__class__](self, node)
 
     def _inside(self, node: ast.AST) -> int:
         return self.expressions(children(node))
@@ -157,7 +153,7 @@ class Pricing:
                 isinstance(subject, ast.Name) and subject.id == self.prepaid_subject
             )
             own = price(own, 0 if is_prepaid else costs.ATTRIBUTE_BYTES)
-        return own + self._prices[subject.__class__](subject)
+        return own + self._prices[subject.__class__](self, subject)
 
     def _price_call(self, node: ast.Call) -> int:
         own = _call(self.facts, node)
@@ -282,7 +278,14 @@ class Pricing:
     _price_importfrom = _price_pass
 
 
-_PRICED = handled(Pricing, "_price_")
+def _pricers() -> Iterator[tuple[type[ast.AST], _Pricer]]:
+    for kind in language.NODES:
+        usual = "_statement" if issubclass(kind, ast.stmt) else "_inside"
+        name = f"_price_{kind.__name__.lower()}"
+        yield kind, getattr(Pricing, name if hasattr(Pricing, name) else usual)
+
+
+_PRICED: Mapping[type[ast.AST], _Pricer] = dict(_pricers())
 _IDENTITIES = frozenset({ast.Is, ast.IsNot})
 _OPERATOR_OF: Mapping[type[ast.AST], int] = {
     kind: costs.OPERATOR_OF[kind.__name__]

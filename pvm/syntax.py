@@ -28,7 +28,8 @@ _Node = TypeVar("_Node", bound=ast.expr | ast.stmt | ast.arg | ast.ExceptHandler
 class Here:
     """Makes nodes that stand at one place.
 
-    What only reads a variable is made once for a place: nothing changes it later.
+    What only reads a variable is made once for a place: nothing changes it later. The
+    kinds that are made most are put in place without a call.
     """
 
     __slots__ = ("_loads", "column", "line")
@@ -55,15 +56,21 @@ class Here:
 
     def store(self, name: str) -> ast.Name:
         """Write a variable."""
-        return self.put(ast.Name(name, STORE))
+        node = ast.Name(name, STORE)
+        node.lineno, node.col_offset = self.line, self.column
+        return node
 
     def call(self, name: str, *arguments: ast.expr) -> ast.Call:
         """Call a helper."""
-        return self.put(ast.Call(self.load(name), list(arguments), []))
+        node = ast.Call(self.load(name), list(arguments), [])
+        node.lineno, node.col_offset = self.line, self.column
+        return node
 
     def constant(self, value: str | int | None) -> ast.Constant:
         """A literal."""
-        return self.put(ast.Constant(value))
+        node = ast.Constant(value)
+        node.lineno, node.col_offset = self.line, self.column
+        return node
 
     def assign(self, name: str, value: ast.expr) -> ast.Assign:
         """`name = value`."""
@@ -71,11 +78,15 @@ class Here:
 
     def bind(self, name: str, value: ast.expr) -> ast.NamedExpr:
         """`(name := value)`."""
-        return self.put(ast.NamedExpr(self.store(name), value))
+        node = ast.NamedExpr(self.store(name), value)
+        node.lineno, node.col_offset = self.line, self.column
+        return node
 
     def attribute(self, value: ast.expr, name: str) -> ast.Attribute:
         """`value.name`."""
-        return self.put(ast.Attribute(value, name, LOAD))
+        node = ast.Attribute(value, name, LOAD)
+        node.lineno, node.col_offset = self.line, self.column
+        return node
 
     def binary(
         self, left: ast.expr, operator: ast.operator, right: ast.expr
@@ -87,7 +98,9 @@ class Here:
         self, left: ast.expr, operator: ast.cmpop, right: ast.expr
     ) -> ast.Compare:
         """`left operator right`."""
-        return self.put(ast.Compare(left, [operator], [right]))
+        node = ast.Compare(left, [operator], [right])
+        node.lineno, node.col_offset = self.line, self.column
+        return node
 
     def has_class(self, value: ast.expr, name: str) -> ast.Compare:
         """`value.__class__ is name`."""

@@ -245,7 +245,7 @@ def _inherited_repr(vm: Execution, value: object) -> str:
 
 
 def format_field(  # noqa: C901 - a line for each form of a field
-    vm: Execution, value: object, conversion: str, specification: str
+    vm: Execution, value: object, conversion: str = "", specification: str = ""
 ) -> str:
     """One field of an f-string."""
     if conversion == "r":

@@ -9,7 +9,6 @@ only what comes before the policy meets one.
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from typing import TypeVar
 
 from msgspec import Struct
@@ -35,18 +34,8 @@ FIELDS: Mapping[type[ast.AST], tuple[str, ...]] = {
 """Kind → the fields that hold a node, nodes or None, in the order of the source."""
 
 
-_Parts = Callable[[ast.AST], tuple[ast.AST, ...]]
-
-PARTS: Mapping[type[ast.AST], _Parts] = {
-    ast.Attribute: lambda node: (node.value,),  # type: ignore[attr-defined]
-    ast.BinOp: attrgetter("left", "right"),
-    ast.Call: lambda node: (node.func, *node.args, *node.keywords),  # type: ignore[attr-defined]
-    ast.Compare: lambda node: (node.left, *node.comparators),  # type: ignore[attr-defined]
-    ast.IfExp: attrgetter("test", "body", "orelse"),
-    ast.NamedExpr: attrgetter("target", "value"),
-    ast.Subscript: attrgetter("value", "slice"),
-}
-"""Common kinds that hold no statements and no gaps → the nodes below them."""
+LEAVES = frozenset({ast.Constant, ast.Name})
+"""Kinds that most nodes are of, with nothing below them."""
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -135,13 +124,19 @@ _WITH_GAPS = frozenset({"keys", "kw_defaults"})
 """Lists in which None stands for what is not there."""
 
 
-def handled(owner: type, prefix: str) -> "Handled":
-    """Kinds for which a class has a method of its own, with the method's name."""
-    names = [(kind, prefix + kind.__name__.lower()) for kind in language.NODES]
-    return tuple((kind, name) for kind, name in names if hasattr(owner, name))
+Handled = Mapping[type[ast.AST], Callable[..., object]]  # type: ignore[explicit-any]
+"""Kind → the method for its nodes, a function: a table of bound methods would keep
+what holds it, and all that knows, until the garbage collector looks."""
 
 
-Handled = tuple[tuple[type[ast.AST], str], ...]
+def handled(owner: type, prefix: str, otherwise: str = "") -> Handled:
+    """Kinds for which a class has a method of its own, or one for all others."""
+    names = {kind: prefix + kind.__name__.lower() for kind in language.NODES}
+    return {
+        kind: getattr(owner, name if hasattr(owner, name) else otherwise)
+        for kind, name in names.items()
+        if otherwise or hasattr(owner, name)
+    }
 
 
 def marks(node: ast.AST) -> int:

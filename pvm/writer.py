@@ -1,7 +1,7 @@
 """What every rewriting shares: the scope being written, and values used twice."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -19,6 +19,8 @@ class Scope(Struct):
     """False in class bodies, defaults and the sources of comprehensions."""
     is_hot: bool = True
     """False where code runs at most once for each call from outside of the module."""
+    in_loop: bool = False
+    """In the rounds of a loop or of a comprehension."""
     has_depth: bool = False
     is_module: bool = False
     prefix: str = syntax.TEMPORARY
@@ -27,6 +29,12 @@ class Scope(Struct):
     """First parameter of the function."""
     cells: frozenset[str] = frozenset()
     """Which of `_cycles`, `_depth`, `_memory` the code assigns."""
+
+    def enter_loop(self) -> tuple[bool, bool]:
+        """Write rounds of a loop; returns what was, of `is_hot` and `in_loop`."""
+        before = self.is_hot, self.in_loop
+        self.is_hot = self.in_loop = True
+        return before
 
 
 INLINE_MAX = 2_000
@@ -47,13 +55,11 @@ class Writer:
         self.is_library = False
         self.guards = 0
         """Of the whole module."""
-        self._writes: dict[type[ast.AST], syntax.Rewriting] = {
-            kind: getattr(self, name) for kind, name in own
-        }
+        self._writes: Mapping[type[ast.AST], syntax.Rewriting] = own  # type: ignore[assignment]
 
     def rewrite(self, node: ast.expr) -> ast.expr:
         """The instrumented form of an expression that is read."""
-        return self._writes[node.__class__](node)
+        return self._writes[node.__class__](self, node)
 
     def rewrite_optional(self, node: ast.expr | None) -> ast.expr | None:
         """As `rewrite`; None stays None."""

@@ -1,6 +1,7 @@
 """`pvm.instrument`: charges, guards, and that both are linear (sandbox.md §2, §4)."""
 
 import ast
+import gc
 import time
 from pathlib import Path
 
@@ -193,6 +194,27 @@ def test_what_runs_once_for_a_call_from_outside_is_left_to_helpers():
     assert ends[0].value == ends[1].value
     assert ends[0].cycles_used == ends[1].cycles_used
     assert ends[0].memory_used == ends[1].memory_used
+
+
+def test_the_guard_of_a_field_stands_in_loops_only():
+    source = "def f(x):\n    y = f'{x}'\n    return [f'{f(i)}' for i in y]"
+    written = instrumented(source)
+    assert written.count("_format(x)") == 1
+    assert "else _format(_c1)" in written
+
+
+def test_compiling_leaves_nothing_to_the_garbage_collector():
+    """Trees are freed when they are not needed, not when somebody looks."""
+    source = b"def f(x):\n    return x\n" * 100
+    compile_actor(source)
+    gc.collect()
+    gc.disable()
+    try:
+        compile_actor(source)
+        left = gc.collect()
+    finally:
+        gc.enable()
+    assert left == 0
 
 
 def test_an_arm_of_the_module_may_pay_for_itself():
