@@ -85,7 +85,9 @@ def encode_account(account: Account) -> bytes:
 def load_account(reader: Reader, address: Address) -> Account:
     """The account at an address; an empty one if nothing is there."""
     record = reader.get(keys.account(address))
-    return EMPTY_ACCOUNT if record is None else decode_account(record)
+    if type(record) is _Record:  # as nearly all are
+        return record.account
+    return EMPTY_ACCOUNT if record is None else _decode(record)
 
 
 def save_account(journal: Journal, address: Address, account: Account) -> None:

@@ -49,7 +49,7 @@ from node.chain.globals import (
     load_governed,
     save_globals,
 )
-from node.chain.mailbox import decode_message
+from node.chain.mailbox import decode_message, is_any_pending
 from node.chain.params import BasefeeConfig, ChainParams
 from node.chain.timers.calendar import DueQueue
 from node.chain.timers.rules import RULE_SETS
@@ -304,8 +304,9 @@ def _execute(
             on_invalid(transaction, error)
             rejected.append((transaction, error))
     block.rule_set.run_lane(block)
-    run_part(block, ReceiptKind.ENGINE_MESSAGE)
-    run_part(block, ReceiptKind.MAILBOX_MESSAGE)
+    if is_any_pending(block.journal):
+        run_part(block, ReceiptKind.ENGINE_MESSAGE)
+        run_part(block, ReceiptKind.MAILBOX_MESSAGE)
     return _seal(state, block, included, rejected)
 
 

@@ -86,10 +86,11 @@ class _Version:
 class MemorySnapshot:
     """A frozen view of a `MemoryStore`; dropped when nobody refers to it."""
 
-    __slots__ = ("_data", "_replaced", "_version")
+    __slots__ = ("_data", "_replaced", "_values", "_version")
 
     def __init__(self, data: _Data, version: _Version) -> None:
         self._data = data
+        self._values = data.values
         self._version = version
         self._replaced: dict[bytes, bytes | None] = {}
 
@@ -100,7 +101,7 @@ class MemorySnapshot:
         replaced = self._replaced
         if replaced and key in replaced:
             return replaced[key]
-        return self._data.values.get(key)
+        return self._values.get(key)
 
     def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop, ascending by key."""
