@@ -65,11 +65,6 @@ _SWITCH_SECONDS = 0.001
 Each call wants it several times: with Python's own 5 ms, one `GetStatus` in a hundred
 took 30 to 45 ms while full blocks executed, with this one 9 to 13."""
 
-_GRPC_EXPERIMENTS = "-event_engine_listener"
-"""Of gRPC's own switches: read its connections on the thread that takes the events. By
-default they pass through two more threads, and a serial transaction takes 110 µs longer
-on two cores. Who sets the environment's GRPC_EXPERIMENTS decides otherwise."""
-
 _PUT_RIGHT_BY_OPERATOR = (
     CannotListen,
     ConfigError,
@@ -100,7 +95,6 @@ def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
     `announce` is called once, when the node serves; it may raise `ConfigError`.
     """
     _fill_standard_descriptors()
-    os.environ.setdefault("GRPC_EXPERIMENTS", _GRPC_EXPERIMENTS)
     clock = SystemClock()
     log = _make_log(config, clock)
     try:
