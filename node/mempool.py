@@ -177,6 +177,7 @@ class Pool:
         return sum(
             len(queue.nonces) - sum(1 for _ in _consecutive(queue))
             for queue in self._queues.values()
+            if queue.nonces[-1] - queue.next_nonce >= len(queue.nonces)  # has a gap
         )
 
     def next_nonce(self, state: State, sender: Address) -> int:

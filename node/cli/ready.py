@@ -83,8 +83,15 @@ def remove_ready_file(path: Path | None) -> None:
 
 
 def print_banner(ready: Ready) -> None:
-    """Tell a person where the node is and what can be done with it."""
-    click.echo("\n".join(_banner(ready)))
+    """Tell a person where the node is and what can be done with it.
+
+    Raises:
+        ConfigError: Standard output takes nothing.
+    """
+    try:
+        click.echo("\n".join(_banner(ready)))
+    except OSError as error:
+        raise ConfigError(f"standard output: {error.strerror}") from error
 
 
 def _banner(ready: Ready) -> list[str]:

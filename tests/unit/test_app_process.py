@@ -267,6 +267,21 @@ def test_a_wrong_flag_is_a_sentence(
     assert sentence in refused(tmp_path, *flags)
 
 
+def test_a_banner_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command(tmp_path / "data", "--log-level", "error"),
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=DEADLINE_SECONDS,
+            check=False,
+        )
+    sentence = "cowboy-devnet: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, sentence)
+
+
 def test_a_ready_file_replaces_nothing_but_a_file(tmp_path: Path) -> None:
     """`--ready-file /dev/stdout` would replace the device."""
     pipe = tmp_path / "pipe"
