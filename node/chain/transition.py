@@ -381,23 +381,20 @@ def _advance_globals(block: BlockContext) -> Globals:
     before, config = block.before, block.basefee_config
     idle = block.span - 1  # heights of a run, of which nothing was used
     basefee_lane, p50_priority = block.rule_set.advance(block)
+    cycles = block.cycles
+    basefee_cycle, basefee_cell = before.basefee_cycle, before.basefee_cell
+    if idle:
+        basefee_cycle = idle_basefee(basefee_cycle, config.target_cycles, config, idle)
+        basefee_cell = idle_basefee(basefee_cell, config.target_cells, config, idle)
     return Globals(
         height=Height(block.height),
         timestamp_ms=block.environment.timestamp_ms,
-        basefee_cycle=next_basefee(
-            idle_basefee(before.basefee_cycle, config.target_cycles, config, idle),
-            block.cycles,
-            config.target_cycles,
-            config,
-        ),
+        basefee_cycle=next_basefee(basefee_cycle, cycles, config.target_cycles, config),
         basefee_cell=next_basefee(
-            idle_basefee(before.basefee_cell, config.target_cells, config, idle),
-            block.cells,
-            config.target_cells,
-            config,
+            basefee_cell, block.cells, config.target_cells, config
         ),
         basefee_lane=basefee_lane,
-        last_cycles_used=block.cycles,
+        last_cycles_used=cycles,
         p50_priority=p50_priority,
         minted=Amount(before.minted + block.minted),
         burned_cycle=Amount(before.burned_cycle + block.burned_cycle),

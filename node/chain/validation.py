@@ -66,7 +66,7 @@ def validate_stateless(params: ChainParams, transaction: Transaction) -> None:
             f"the transaction is for chain {body.chain_id}, this is {params.chain_id}",
             {"chain_id": body.chain_id, "expected": params.chain_id},
         )
-    if (transaction.is_dev or transaction.is_impersonated) and not params.dev:
+    if not params.dev and (transaction.is_dev or transaction.is_impersonated):
         raise InvalidTransaction(
             TransactionFault.NOT_DEV,
             "development instructions and impersonation need a genesis with dev: true",

@@ -174,10 +174,10 @@ class Devnet(DevnetKeeper):
         fees: Mapping[str, int],
     ) -> Body:
         globals_ = head_globals(self.state)
-        queued = sum(1 for t in self._queue if t.sender == sender)
+        senders = [t.sender for t in self._queue]
         nonce = load_account(self.state.snapshot, sender).nonce
         fields = {
-            "chain_id": self.params.chain_id,
+            "chain_id": self.state.params.chain_id,
             "nonce": nonce,
             "cycles_limit": 0,
             "cells_limit": 0,
@@ -200,7 +200,7 @@ class Devnet(DevnetKeeper):
             cells_limit = estimate[1] if cells_limit is None else cells_limit
         if cycles_limit is not None and cells_limit is not None:
             fields["cycles_limit"], fields["cells_limit"] = cycles_limit, cells_limit
-        fields.update(nonce=nonce + queued, **fees)
+        fields.update(nonce=nonce + senders.count(sender), **fees)
         return Body(**fields, instruction=instruction)  # type: ignore[arg-type]
 
     def execute(
@@ -230,7 +230,7 @@ class Devnet(DevnetKeeper):
 
         # One hop: what is called in there on the worker finds itself there already.
         transaction_id = self._on_worker(submit_and_mine)
-        result = self.last
+        result = self.results[-1]
         for transaction, error in result.rejected:
             if transaction.id == transaction_id:
                 self._queue = [t for t in self._queue if t.id != transaction_id]
