@@ -32,7 +32,7 @@ VERIFY_SECP256K1 = 10_000
 # Cycles of syntax, summed over a block when the source is compiled.
 STATEMENT = 1
 OPERATOR = 1  # arithmetic, bit, unary, each further and/or operand
-OPERATOR_OF = {"Mult": 2, "FloorDiv": 3, "Mod": 3, "Pow": 5, "LShift": 5}
+OPERATOR_OF = {"Mult": 2, "FloorDiv": 3, "Mod": 3, "Pow": 5, "LShift": 5, "RShift": 5}
 COMPARISON = 2  # 1 with `is` and with a short literal on a side
 ATTRIBUTE = 1
 SUBSCRIPT = 3
@@ -142,9 +142,9 @@ CODEC = 50  # canonical CBOR: + 1 a byte, after the walk of the value
 JSON = 100  # likewise; a value that is written is walked, too
 ITERATED = 4  # an item that an iterator gives, or a pair of which a dict is made
 PER_KEY = 6  # an item of a dict or set that is built, copied, updated or combined
-SHIFTED_BITS_PER = 256  # bits of the number of places that `>>` shifts by
+SHIFTED_BITS_PER = 128  # bits of the number of places that `>>` shifts by
 SPREAD = 16  # what stands after `*`, more
-IN_PLACE = 8  # `|=`, `&=`, `^=`, `-=` and `*=` of what syntax does not say, more
+IN_PLACE = 12  # `|=`, `&=`, `^=`, `-=` and `*=` of what syntax does not say, more
 OBJECT_KEY = 12  # an object that is written as a key, more
 KEYED = 6  # an item of a display, comprehension or set method, looked up as key
 DECODED_BYTES_PER_BYTE = 20  # of memory, for what is decoded from JSON or CBOR

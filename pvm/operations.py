@@ -252,7 +252,7 @@ class Operations(Writer):
         return self.here.put(ast.Compare(one, operators, both))
 
     def inline_bits(self, node: ast.BinOp) -> ast.expr:
-        """`>> | ^ &`, of ints in place."""
+        """`| ^ &`, of ints in place."""
         name = "_" + _ARITHMETIC[type(node.op)]
         left, right, left_again, right_again = self.operands(node.left, node.right)
         if not (is_atom(left) and is_atom(right)):
@@ -275,7 +275,6 @@ _INLINE: Mapping[type[ast.operator], Callable[[Operations, ast.BinOp], ast.expr]
     ast.Mult: Operations.inline_mul,
     ast.FloorDiv: Operations.inline_division,
     ast.Mod: Operations.inline_division,
-    ast.RShift: Operations.inline_bits,
     ast.BitOr: Operations.inline_bits,
     ast.BitXor: Operations.inline_bits,
     ast.BitAnd: Operations.inline_bits,

@@ -61,6 +61,8 @@ def sub(vm: Execution, left: object, right: object) -> object:
     """
     if isinstance(left, _NOT_BY_ITSELF) or isinstance(right, _NOT_BY_ITSELF):
         return _combine(vm, left, right, "sub")
+    if type(left) is bool:
+        vm.charge(costs.OPERATION)
     result: object = operator.sub(left, right)
     return checked(vm, result) if type(result) is int else result
 
@@ -68,6 +70,8 @@ def sub(vm: Execution, left: object, right: object) -> object:
 def mul(vm: Execution, left: object, right: object) -> object:
     """`left * right`: looks before it multiplies."""
     if isinstance(left, _INTS) and isinstance(right, _INTS):
+        if type(left) is bool or type(right) is bool:  # of ints it is done in place
+            vm.charge(costs.OPERATION)
         _charge_product(vm, left, right)
         return checked(vm, left * right)
     if isinstance(left, _SEQUENCES) and isinstance(right, _INTS):
@@ -95,6 +99,8 @@ def _charge_repetition(vm: Execution, items: object, times: int) -> None:
 def floordiv(vm: Execution, left: object, right: object) -> object:
     """`left // right`."""
     if isinstance(left, _INTS) and isinstance(right, _INTS):
+        if type(left) is bool:
+            vm.charge(costs.OPERATION)
         _charge_product(vm, left, right)
         return checked(vm, left // right)
     return operator.floordiv(left, right)
@@ -103,6 +109,8 @@ def floordiv(vm: Execution, left: object, right: object) -> object:
 def mod(vm: Execution, left: object, right: object) -> object:
     """`left % right`; never formatting."""
     if isinstance(left, _INTS) and isinstance(right, _INTS):
+        if type(left) is bool:
+            vm.charge(costs.OPERATION)
         _charge_product(vm, left, right)
         return checked(vm, left % right)
     if isinstance(left, str | bytes):
@@ -156,6 +164,8 @@ def or_(vm: Execution, left: object, right: object) -> object:
         vm.charge(costs.SET_OPERATION + costs.PER_KEY * size)
         vm.mapping(size)
         charge_keys(vm, [*left, *right], size)
+    if type(left) is bool:
+        vm.charge(costs.OPERATION)
     return _bits(vm, operator.or_(left, right))
 
 
@@ -163,6 +173,8 @@ def xor(vm: Execution, left: object, right: object) -> object:
     """`left ^ right`."""
     if isinstance(left, _NOT_BY_ITSELF) or isinstance(right, _NOT_BY_ITSELF):
         return _combine(vm, left, right, "xor")
+    if type(left) is bool:
+        vm.charge(costs.OPERATION)
     return _bits(vm, operator.xor(left, right))
 
 
@@ -170,6 +182,8 @@ def and_(vm: Execution, left: object, right: object) -> object:
     """`left & right`."""
     if isinstance(left, _NOT_BY_ITSELF) or isinstance(right, _NOT_BY_ITSELF):
         return _combine(vm, left, right, "and")
+    if type(left) is bool:
+        vm.charge(costs.OPERATION)
     return _bits(vm, operator.and_(left, right))
 
 
