@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.client.channels import Endpoint, open_channel
+from node.client.checks import check_connection
 from node.client.errors import errors_told
 from node.client.messages import (
     CALL_SECONDS,
@@ -59,6 +60,7 @@ class ApiReader:
 
         `https://…` means TLS, and so do authorities to trust, as PEM.
         """
+        check_connection(url, timeout)
         endpoint = Endpoint(url, tls_ca, token)
         self.url = endpoint.target
         self.timeout = timeout

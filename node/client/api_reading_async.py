@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.client.channels import Endpoint, open_async_channel
+from node.client.checks import check_connection
 from node.client.errors import errors_told
 from node.client.messages import (
     CALL_SECONDS,
@@ -58,6 +59,7 @@ class AsyncApiReader:
 
         `https://…` means TLS, and so do authorities to trust, as PEM.
         """
+        check_connection(url, timeout)
         endpoint = Endpoint(url, tls_ca, token)
         self.url = endpoint.target
         self.timeout = timeout

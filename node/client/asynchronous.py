@@ -72,7 +72,6 @@ from node.client.values import (
     check_path,
     check_salt,
     check_target,
-    check_text,
     code_of,
     dev_account,
 )
@@ -119,7 +118,6 @@ class AsyncClient(AsyncReader):
         Raises:
             InvalidArgument: no text, or no number.
         """
-        check_text("url", url)
         api = AsyncApi(url, timeout=timeout, tls_ca=tls_ca, token=token)
         super().__init__(api)
         self._account_count = check_count("accounts", accounts, 0)

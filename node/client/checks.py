@@ -114,6 +114,18 @@ def _seconds(name: str, value: object) -> None:
         raise InvalidArgument(name, "seconds, more than 0, are wanted", value)
 
 
+def check_connection(url: object, timeout: object) -> None:
+    """Where a node is said to be, and how long a call to it may take.
+
+    Raises:
+        InvalidArgument: no text with a host in it, or no number above 0.
+    """
+    text = check_text("url", url)
+    if not text.rpartition("://")[2].strip("/"):
+        raise InvalidArgument("url", "`host:port` is wanted", url)
+    _seconds("timeout", timeout)
+
+
 def _key(name: str, value: object) -> None:
     if isinstance(value, str):
         check_text(name, value)

@@ -73,7 +73,6 @@ from node.client.values import (
     check_path,
     check_salt,
     check_target,
-    check_text,
     code_of,
     dev_account,
 )
@@ -120,7 +119,6 @@ class Client(Reader):
         Raises:
             InvalidArgument: no text, or no number.
         """
-        check_text("url", url)
         api = Api(url, timeout=timeout, tls_ca=tls_ca, token=token)
         super().__init__(api)
         self._account_count = check_count("accounts", accounts, 0)

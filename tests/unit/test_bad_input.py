@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import AsyncIterator, Iterator
+from math import inf, nan
 
 import pytest
 
@@ -224,6 +225,20 @@ def test_what_no_call_can_take_is_refused_by_name(chains, kind, name, parameter)
         assert error.value.argument in names | {parameter.name, "advance"}, arguments
         assert str(error.value).startswith(f"{error.value.argument}: ")
         assert re.search("want|known|from|exactly one", str(error.value))
+
+
+@pytest.mark.parametrize("kind", [Api, AsyncApi, Client, AsyncClient])
+@pytest.mark.parametrize(
+    ("argument", "bad"),
+    [
+        *(("url", url) for url in ("", "https://", None, 7, "\udcff")),
+        *(("timeout", seconds) for seconds in (0, -1, nan, inf, None, "1", True)),
+    ],
+)
+def test_a_connection_that_cannot_be_is_refused_by_name(kind, argument, bad):
+    with pytest.raises(InvalidArgument) as error:
+        kind(**{argument: bad})
+    assert error.value.argument == argument
 
 
 @pytest.mark.parametrize("kind", KINDS)
