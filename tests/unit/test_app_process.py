@@ -391,6 +391,34 @@ def modules_before_ready() -> set[str]:
     return set(done.stdout.split())
 
 
+BEFORE_GRPC = """
+import os, sys
+from unittest.mock import patch
+from node.cli import main
+
+class Imported(Exception):
+    pass
+
+def watch(name, *_):
+    if name == "grpc":
+        raise Imported(os.environ["GRPC_EXPERIMENTS"])
+
+with patch.object(sys, "meta_path", [type("", (), {"find_spec": staticmethod(watch)}),
+                                     *sys.meta_path]):
+    try:
+        main(["start", "--data-dir", ":memory:"], standalone_mode=False)
+    except Imported as told:
+        print(told)
+"""
+
+
+def test_grpcs_switches_are_set_before_it_is_imported() -> None:
+    """It reads them then, and without a word if they come too late."""
+    command = [sys.executable, "-c", BEFORE_GRPC]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "-event_engine_listener\n"
+
+
 def test_start_imports_no_table_printer_settings_or_http_library() -> None:
     """None is imported by `start` before it is ready."""
     assert modules_before_ready().isdisjoint(
