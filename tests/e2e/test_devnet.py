@@ -9,13 +9,12 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.request import urlopen
 from uuid import uuid4
 
 import pytest
 import trustme
-from msgspec.structs import replace
 
 from node.chain.transaction import Transfer
 from node.client import Api, NodeError, NodeUnreachable, TransactionDropped, Wallet
