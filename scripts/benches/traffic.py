@@ -127,8 +127,8 @@ def measure_serial() -> Section:
         "bare grpc.aio server on uvloop that recovers the signer, writes the bytes to "
         "LevelDB in a synced batch and echoes them (`scripts/benches/ceiling.py`): "
         "once on its event loop, which stands still meanwhile, once on a thread, as "
-        "the node does, whose loop must answer others. Shares are medians of the "
-        "rounds' ratios."
+        "the node does, whose loop must answer others. All calls have the same "
+        "deadline. Shares are medians of the rounds' ratios."
     )
     return Section("Transactions, serial", method, tuple(rows))
 
@@ -163,10 +163,11 @@ async def _serial(
             )
             assert answer.HasField("committed"), answer
 
+        each, grouped = map(other.unary_unary, (ceiling.EACH, ceiling.GROUPED))
         sends = (
             send,
-            other.unary_unary(ceiling.EACH),
-            other.unary_unary(ceiling.GROUPED),
+            lambda raw: each(raw, timeout=DEADLINE_SECONDS),
+            lambda raw: grouped(raw, timeout=DEADLINE_SECONDS),
         )
         samples: tuple[list[float], ...] = ([], [], [])
         for index in range(1 + SERIAL_ROUNDS):  # the first is to warm up
