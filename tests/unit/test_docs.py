@@ -199,7 +199,7 @@ def test_everything_that_is_said_to_be_refused_is(row):
         compile_actor(source.encode())
     shown = error.value.refusals[0].instead
     assert shown
-    assert shown in advice.replace("`", "")
+    assert shown.replace("`", "") in advice.replace("`", "")
 
 
 @pytest.mark.parametrize(
