@@ -28,9 +28,11 @@ def plain(source):
     """What CPython gives for a program: `run()`, encoded as the VM would."""
     namespace = {"__name__": "program"}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a comparison by `is` with a literal
+        # Of a comparison by `is` with a literal; on 3.12 of `~True`, when it runs.
+        warnings.simplefilter("ignore")
         exec(compile(source, "program", "exec", dont_inherit=True), namespace)
-    return cbor.encode(_as_value(namespace["run"]()))
+        value = namespace["run"]()
+    return cbor.encode(_as_value(value))
 
 
 def _as_value(value):
