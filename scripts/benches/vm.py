@@ -181,7 +181,7 @@ def measure_compiling() -> Section:
                 max(own.values()) < COMPILE_MAX if is_ordinary else None,
             )
         )
-    method = "Time of the thread, least of several rounds, without a cache."
+    method = f"Time of the thread, least of {vmtimes.ROUNDS} rounds, without a cache."
     return Section("Virtual machine: compiling", method, tuple(lines))
 
 

@@ -20,7 +20,7 @@ from pvm import Meter, compile_actor, keccak256, language
 ACTORS = Path(__file__).resolve().parents[2] / "genesis" / "actors"
 _JOINED = ("token", "escrow", "vesting", "counter")
 LINES = 360
-ROUNDS = 15
+ROUNDS = 50
 MESSAGES = 60
 _LIMIT = 10_000_000
 _ADDRESS = Address(b"\x0a" * 20)
