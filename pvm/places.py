@@ -7,10 +7,9 @@ nodes of sources that stand on several lines, or come from another place.
 
 import ast
 
-from pvm.walking import FIELDS, children, walk
+from pvm.walking import BLOCK_FIELDS, FIELDS, children, walk
 
 _PLACELESS = frozenset({ast.arguments, ast.comprehension, ast.withitem})
-_BLOCKS = frozenset({"body", "finalbody", "handlers", "orelse"})
 
 
 def place(tree: ast.AST, node: ast.expr | ast.stmt) -> None:
@@ -40,7 +39,7 @@ def _own_parts(statement: ast.stmt) -> list[ast.AST]:
     """What is below a statement, without the statements in it."""
     found: list[ast.AST] = []
     for field in FIELDS[statement.__class__]:
-        if field not in _BLOCKS:
+        if field not in BLOCK_FIELDS:
             value = getattr(statement, field)
             if value.__class__ is list:
                 found += value

@@ -53,12 +53,14 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+BLOCK_FIELDS = frozenset({"body", "finalbody", "handlers", "orelse"})
+"""The fields of a statement that hold statements, or handlers that do."""
+
 _BLOCKS: Mapping[type[ast.AST], tuple[str, ...]] = {
     kind: tuple(
         field
         for field in fields
-        if field in {"body", "finalbody", "handlers", "orelse"}
-        and issubclass(kind, ast.stmt | ast.ExceptHandler)
+        if field in BLOCK_FIELDS and issubclass(kind, ast.stmt | ast.ExceptHandler)
     )
     for kind, fields in FIELDS.items()
 }

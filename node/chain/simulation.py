@@ -59,11 +59,6 @@ def simulate_transaction(state: State, transaction: Transaction) -> Simulated:
     return Simulated(block.receipts[-1], tuple(block.events), None)
 
 
-def simulate_body(state: State, body: Body, sender: Address) -> Simulated:
-    """The same for what is not signed yet, also where `dev` is off."""
-    return simulate_transaction(*unsigned(state, body, sender))
-
-
 def unsigned(state: State, body: Body, sender: Address) -> tuple[State, Transaction]:
     """A state that takes a body for signed, and the transaction that it is there."""
     permissive = replace(state, params=replace(state.params, dev=True))
