@@ -47,13 +47,14 @@ _RETRIES = json.dumps(
                     "initialBackoff": "0.05s",
                     "maxBackoff": "0.5s",
                     "backoffMultiplier": 2,
-                    "retryableStatusCodes": ["UNAVAILABLE"],
+                    "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
                 },
             }
         ]
     }
 )
-"""gRPC's own retries, within the deadline of the call."""
+"""gRPC's own retries, within the deadline of the call. CANCELLED is the node's: its
+server ended while it answered. What the caller cancels is not sent again."""
 
 CHANNEL_OPTIONS: Sequence[tuple[str, int | str]] = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),

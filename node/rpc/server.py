@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Callable
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2
 
 from node.rpc.access import Access
 from node.rpc.guard import CallWatch, Guard
 from node.rpc.limits import RpcLimits
-from node.rpc.services import late_reflection, late_services, load_all
+from node.rpc.services import late_health, late_reflection, late_services, load_all
 from node.runtime.types import Backend, CannotListen
 
 __all__ = ["RpcServer"]
@@ -57,15 +57,15 @@ class RpcServer:
         guard = self._guard
         names = [*(service.name for service in self._services), health.SERVICE_NAME]
         services = [guard.watched(service) for service in self._services]
-        return (*services, guard.admitted(late_reflection(names)))
+        reflection = guard.admitted(late_reflection(names))
+        # A probe has no token, and learns nothing but whether the node serves.
+        return (*services, reflection, late_health(self._health))
 
     def _make(self) -> grpc.aio.Server:
         server = grpc.aio.server(
             options=self._limits.options(),
             maximum_concurrent_rpcs=self._limits.calls_max,
         )
-        # A probe has no token, and learns nothing but whether the node serves.
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         server.add_generic_rpc_handlers(self._handlers)
         return server
 

@@ -13,12 +13,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, cast
 
 import grpc
+from grpc_health.v1 import health, health_pb2_grpc
 from typing_extensions import override
 
 from node.rpc.limits import RpcLimits
 from node.runtime.types import Backend
 
-__all__ = ["PACKAGE", "LateService", "late_reflection", "late_services", "load_all"]
+__all__ = [
+    "PACKAGE",
+    "LateService",
+    "late_health",
+    "late_reflection",
+    "late_services",
+    "load_all",
+]
 
 PACKAGE = "cowboy.devnet.v1"
 
@@ -29,9 +37,11 @@ _Add: TypeAlias = Callable[[grpc.aio.Server], None]
 class _Collector:
     """What generated code sees of the server while it adds a service.
 
-    Generated code would also register each method by itself. For each call grpc.aio
-    then waits on one future a method, and a transaction took a tenth longer; looking
-    the method up by name costs nothing that can be seen.
+    Generated code would also register each method by itself, and grpc.aio then holds
+    a request open for each. Every call waits on all of them, and a transaction took a
+    tenth longer; looking the method up by name costs nothing that can be seen. And a
+    server that gives up by itself (see `node.rpc.server`) frees those requests while
+    gRPC's core still writes to them: the process dies, at once or later.
     """
 
     __slots__ = ("handlers",)
@@ -100,6 +110,15 @@ def late_services(
     if is_dev:
         adds["DevService"] = lambda server: _development(server, backend, limits)
     return [LateService(f"{PACKAGE}.{name}", add) for name, add in adds.items()]
+
+
+def late_health(servicer: health.aio.HealthServicer) -> LateService:
+    """Health as this servicer tells it."""
+
+    def add(server: grpc.aio.Server) -> None:
+        health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+
+    return LateService(health.SERVICE_NAME, add)
 
 
 def late_reflection(names: Sequence[str]) -> LateService:

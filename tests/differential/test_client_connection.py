@@ -103,19 +103,24 @@ def test_a_stream_goes_on_where_it_was(client, monkeypatch, kind):
 
 
 class _Flaky(queries_pb2_grpc.QueryServiceServicer):
-    """Not there twice, then there."""
+    """Twice not there, or ended while it answers; then there."""
 
-    calls = 0
+    def __init__(self, code):
+        self.code = code
+        self.calls = 0
 
     def GetStatus(self, request, context):  # noqa: N802, ARG002 - named by gRPC
         self.calls += 1
         if self.calls < 3:
-            context.abort(grpc.StatusCode.UNAVAILABLE, "not yet")
+            context.abort(self.code, "not yet")
         return queries_pb2.GetStatusResponse(head=types_pb2.Header(height=9))
 
 
-def test_reads_are_repeated_while_the_node_is_not_there():
-    service = _Flaky()
+@pytest.mark.parametrize(
+    "code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED]
+)
+def test_reads_are_repeated_while_the_node_is_not_there(code):
+    service = _Flaky(code)
     server = grpc.server(futures.ThreadPoolExecutor(1))
     queries_pb2_grpc.add_QueryServiceServicer_to_server(service, server)
     port = server.add_insecure_port("127.0.0.1:0")
