@@ -282,13 +282,7 @@ class ApiReader:
         request = streams_pb2.StreamBlocksRequest(
             resume_after=resume_after, view=view, earlier=earlier
         )
-        call = self._streams.StreamBlocks(request)
-        try:
-            with errors_told(self.url):
-                for response in call:
-                    yield response
-        finally:
-            call.cancel()
+        return self._follow(self._streams.StreamBlocks, request)
 
     def stream_events(
         self,
@@ -299,13 +293,7 @@ class ApiReader:
     ) -> Iterator[streams_pb2.StreamEventsResponse]:
         """Events as they come, after the one that was seen last; without end."""
         request = (wanted or EventFilter()).request(resume_after, earlier)
-        call = self._streams.StreamEvents(request)
-        try:
-            with errors_told(self.url):
-                for response in call:
-                    yield response
-        finally:
-            call.cancel()
+        return self._follow(self._streams.StreamEvents, request)
 
     def stream_timers(
         self,
@@ -316,7 +304,15 @@ class ApiReader:
     ) -> Iterator[streams_pb2.StreamTimersResponse]:
         """Changes of timers as they come, after the one seen last; without end."""
         request = (wanted or TimerFilter()).request(resume_after, earlier)
-        call = self._streams.StreamTimers(request)
+        return self._follow(self._streams.StreamTimers, request)
+
+    def _follow(
+        self,
+        method: "grpc.UnaryStreamMultiCallable[_Request, _Response]",
+        request: _Request,
+    ) -> Iterator[_Response]:
+        """What a stream answers; begun when first asked, cancelled when left."""
+        call = method(request)
         try:
             with errors_told(self.url):
                 for response in call:

@@ -278,7 +278,7 @@ class AsyncApiReader:
 
     # --- streams -------------------------------------------------------------------
 
-    async def stream_blocks(
+    def stream_blocks(
         self,
         resume_after: types_pb2.BlockRef | None = None,
         *,
@@ -289,15 +289,9 @@ class AsyncApiReader:
         request = streams_pb2.StreamBlocksRequest(
             resume_after=resume_after, view=view, earlier=earlier
         )
-        call = self._streams.StreamBlocks(request)
-        try:
-            with errors_told(self.url):
-                async for response in call:
-                    yield response
-        finally:
-            call.cancel()
+        return self._follow(self._streams.StreamBlocks, request)
 
-    async def stream_events(
+    def stream_events(
         self,
         wanted: EventFilter | None = None,
         resume_after: streams_pb2.EventCursor | None = None,
@@ -306,15 +300,9 @@ class AsyncApiReader:
     ) -> AsyncIterator[streams_pb2.StreamEventsResponse]:
         """Events as they come, after the one that was seen last; without end."""
         request = (wanted or EventFilter()).request(resume_after, earlier)
-        call = self._streams.StreamEvents(request)
-        try:
-            with errors_told(self.url):
-                async for response in call:
-                    yield response
-        finally:
-            call.cancel()
+        return self._follow(self._streams.StreamEvents, request)
 
-    async def stream_timers(
+    def stream_timers(
         self,
         wanted: TimerFilter | None = None,
         resume_after: streams_pb2.TimerCursor | None = None,
@@ -323,7 +311,15 @@ class AsyncApiReader:
     ) -> AsyncIterator[streams_pb2.StreamTimersResponse]:
         """Changes of timers as they come, after the one seen last; without end."""
         request = (wanted or TimerFilter()).request(resume_after, earlier)
-        call = self._streams.StreamTimers(request)
+        return self._follow(self._streams.StreamTimers, request)
+
+    async def _follow(
+        self,
+        method: "grpc.aio.UnaryStreamMultiCallable[_Request, _Response]",
+        request: _Request,
+    ) -> AsyncIterator[_Response]:
+        """What a stream answers; begun when first asked, cancelled when left."""
+        call = method(request)
         try:
             with errors_told(self.url):
                 async for response in call:
