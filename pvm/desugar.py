@@ -22,16 +22,13 @@ which no actor may use:
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import TypeVar, cast
-
-from typing_extensions import override
 
 from pvm import enum_bodies, language, records
 from pvm.facts import ENUM, Facts
-from pvm.walking import FIELDS
-
-_Node = TypeVar("_Node", bound=ast.AST)
+from pvm.walking import Survey, blocks_of, handled, survey
 
 SET = "hidden_set"
 ITERATOR = "hidden_iterator"
@@ -42,14 +39,21 @@ MEMBERS = "hidden_members"
 _DROPPED = language.INERT_MODULES | language.COMPILER_MODULES.keys()
 
 
-_CALLED = frozenset({"getattr", "hasattr", "next"})
-"""Functions whose arguments are rewritten."""
+def desugar(tree: ast.Module, facts: Facts) -> Survey:
+    """Rewrite a tree that the policy accepted; statements have places then.
 
+    Statements first, which may become several; then expressions, each where it stands.
 
-def desugar(tree: ast.Module, facts: Facts) -> ast.Module:
-    """Rewrite a tree that the policy accepted; statements have places then."""
-    _Desugarer(facts).visit(tree)
-    return tree
+    Returns:
+        the nodes of the tree as it is then.
+    """
+    desugarer = _Desugarer(facts)
+    desugarer.body(tree.body)
+    found = survey(tree)
+    if _rewrite_expressions(found):
+        found = survey(tree)
+    _rename(found)
+    return found
 
 
 def public_name(name: str) -> str:
@@ -84,167 +88,43 @@ def _call(name: str, node: ast.expr | ast.stmt, *arguments: ast.expr) -> ast.Cal
     return _put(ast.Call(_load(name, node), list(arguments), []), node)
 
 
-_Visit = Callable[..., object]  # type: ignore[explicit-any] # by kind of node
+_Write = Callable[..., Iterable[ast.stmt]]  # type: ignore[explicit-any] # by kind
 
 
-class _Desugarer(ast.NodeTransformer):
-    """Visits bottom up; a statement may become several."""
+class _Desugarer:
+    """Rewrites statements, those around others first; knows nothing of expressions."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.fields = records.all_fields(facts)
         self.temporaries = 0
 
-    @override
-    def visit(self, node: ast.AST) -> object:
-        """What stands in the place of a node: a node, several statements or None."""
-        return _VISITS[node.__class__](self, node)
-
-    @override
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """As the base class does it, without asking each field what it holds."""
-        for field in FIELDS[node.__class__]:
-            value = getattr(node, field)
-            kind = value.__class__
-            if kind is list:
-                if value:
-                    self._visit_all(value)
-            elif value is not None and kind is not ast.Constant:
-                found = _VISITS[kind](self, value)
-                if found is not value:
-                    setattr(node, field, found)
-        return node
-
-    def _visit_all(self, nodes: list[ast.AST | None]) -> None:
-        after: list[object] = []
-        is_same = True
-        for node in nodes:
-            found = node if node is None else _VISITS[node.__class__](self, node)
-            if found is node:
-                after.append(found)
-                continue
-            is_same = False
-            if found.__class__ is list:
-                after += cast("list[ast.stmt]", found)
-            elif found is not None:
-                after.append(found)
-        if not is_same:
-            nodes[:] = cast("list[ast.AST | None]", after)
+    def body(self, statements: list[ast.stmt]) -> None:
+        """Rewrite the statements of a block, in place."""
+        after: list[ast.stmt] = []
+        for node in statements:
+            write = _WRITTEN.get(node.__class__)
+            written = (node,) if write is None else write(self, node)
+            after += written
+        statements[:] = after
+        for node in after:
+            for block in blocks_of(node):
+                self.body(block)
 
     def temporary(self) -> str:
         self.temporaries += 1
         return f"hidden_{self.temporaries}"
 
-    def inside(self, node: _Node) -> _Node:
-        self.generic_visit(node)
-        return node
-
-    # ---- names
-
-    @override
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        if node.id[0] == "_":
-            node.id = _private(node.id)
-        return node
-
-    @override
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.arg = _private(node.arg)
-        node.annotation = None
-        return node
-
-    @override
-    def visit_alias(self, node: ast.alias) -> ast.alias:
-        if node.asname is not None:
-            node.asname = _private(node.asname)
-        return node
-
-    @override
-    def visit_Global(self, node: ast.Global) -> ast.Global:
-        node.names = [_private(name) for name in node.names]
-        return node
-
-    @override
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.Nonlocal:
-        node.names = [_private(name) for name in node.names]
-        return node
-
-    @override
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
-        if node.name is not None:
-            node.name = _private(node.name)
-        return self.inside(node)
-
-    @override
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if node.attr == "__name__":
-            subject = node.value
-            inner = (
-                subject.args[0]
-                if isinstance(subject, ast.Call)
-                else cast("ast.Attribute", subject).value
-            )
-            return _call(CLASS_NAME, node, cast("ast.expr", self.visit(inner)))
-        if node.attr.startswith("__"):
-            node.attr = DUNDER_PREFIX + node.attr.strip("_")
-        elif node.attr[0] == "_":
-            node.attr = _private(node.attr)
-        node.value = cast("ast.expr", self.visit(node.value))
-        return node
-
-    # ---- expressions
-
-    @override
-    def visit_Set(self, node: ast.Set) -> ast.expr:
-        self.generic_visit(node)
-        return _call(SET, node, _put(ast.List(node.elts, ast.Load()), node))
-
-    @override
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        self.generic_visit(node)
-        return _call(SET, node, _put(ast.ListComp(node.elt, node.generators), node))
-
-    @override
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        self.generic_visit(node)
-        return _put(ast.ListComp(node.elt, node.generators), node)
-
-    @override
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        is_iterated = bool(node.args) and isinstance(node.args[0], ast.GeneratorExp)
-        self.generic_visit(node)
-        if name not in _CALLED:
-            return node
-        if name == "next" and is_iterated:
-            node.args[0] = _call(ITERATOR, node, node.args[0])
-        match node:
-            case ast.Call(
-                func=ast.Name(id="getattr" | "hasattr"),
-                args=[_, ast.Constant(value=str(name)) as literal, *_],
-            ):
-                literal.value = _private(name)
-            case _:
-                pass
-        return node
-
-    # ---- statements
-
-    @override
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        target = cast("ast.expr", self.visit(node.target))
+    def _write_annassign(self, node: ast.AnnAssign) -> Iterable[ast.stmt]:
         if node.value is None:
-            return _put(ast.Pass(), node)
-        value = cast("ast.expr", self.visit(node.value))
-        return _put(ast.Assign([target], value), node)
+            return (_put(ast.Pass(), node),)
+        return (_put(ast.Assign([node.target], node.value), node),)
 
-    @override
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
+    def _write_augassign(self, node: ast.AugAssign) -> Iterable[ast.stmt]:
         self.temporaries = 0
-        self.generic_visit(node)
         target = node.target
         if isinstance(target, ast.Name):
-            return node
+            return (node,)
         subject, result = self.temporary(), self.temporary()
         statements: list[ast.stmt] = [ast.Assign([_store(subject, node)], target.value)]
         load: ast.expr
@@ -266,42 +146,37 @@ class _Desugarer(ast.NodeTransformer):
         ]
         return [_put(statement, node) for statement in statements]
 
-    @override
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        self.generic_visit(node)
+    def _write_expr(self, node: ast.Expr) -> Iterable[ast.stmt]:
         if not isinstance(node.value, ast.YieldFrom):
-            return node
+            return (node,)
         item = "hidden_yielded"
         value = _put(ast.Yield(_load(item, node)), node)
         body = _put(ast.Expr(value), node)
-        return _put(ast.For(_store(item, node), node.value.value, [body], []), node)
+        return (_put(ast.For(_store(item, node), node.value.value, [body], []), node),)
 
-    @override
-    def visit_Import(self, node: ast.Import) -> ast.stmt | None:
-        self.generic_visit(node)
+    def _write_import(self, node: ast.Import) -> Iterable[ast.stmt]:
         node.names = [alias for alias in node.names if alias.name not in _DROPPED]
-        return node if node.names else None
+        return (node,) if node.names else ()
 
-    @override
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | None:
-        self.generic_visit(node)
-        return None if node.module in _DROPPED else node
+    def _write_importfrom(self, node: ast.ImportFrom) -> Iterable[ast.stmt]:
+        return () if node.module in _DROPPED else (node,)
 
-    # ---- functions and classes
-
-    @override
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        node.name = _private(node.name)
+    def _write_functiondef(self, node: ast.FunctionDef) -> Iterable[ast.stmt]:
         node.returns = None
+        every = node.args
+        for one in chain(every.posonlyargs, every.args, every.kwonlyargs):
+            one.annotation = None
+        for rest in (every.vararg, every.kwarg):
+            if rest is not None:
+                rest.annotation = None
         node.decorator_list = [
             one
             for one in node.decorator_list
             if self.facts.meaning(one) != "abc.abstractmethod"
         ]
-        return self.inside(node)
+        return (node,)
 
-    @override
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef | list[ast.stmt]:
+    def _write_classdef(self, node: ast.ClassDef) -> Iterable[ast.stmt]:
         if self.facts.is_enum(node.name):
             return self._enum(node)
         if node.name in self.fields:
@@ -309,8 +184,6 @@ class _Desugarer(ast.NodeTransformer):
         node.bases = [
             base for base in node.bases if self.facts.meaning(base) != "abc.ABC"
         ]
-        node.name = _private(node.name)
-        self.generic_visit(node)
         has_own = any(
             isinstance(statement, ast.FunctionDef) and statement.name == "__init__"
             for statement in node.body
@@ -323,22 +196,102 @@ class _Desugarer(ast.NodeTransformer):
         )
         if not has_own and is_native:
             node.body.append(_empty_init(node, takes_arguments=first is not None))
-        return node
+        return (node,)
 
-    def _enum(self, node: ast.ClassDef) -> list[ast.stmt]:
+    def _enum(self, node: ast.ClassDef) -> Iterable[ast.stmt]:
         """An Enum, and the call that makes its members."""
         enum_bodies.number(self.facts, node)
         node.bases = [_load(ENUM, node)]
-        node.name = _private(node.name)
-        self.generic_visit(node)
         made = ast.Expr(_call(MEMBERS, node, _load(node.name, node)))
-        return [node, _put(made, node)]
+        return (node, _put(made, node))
 
 
-_VISITS: Mapping[type[ast.AST], _Visit] = {
-    kind: getattr(_Desugarer, f"visit_{kind.__name__}", _Desugarer.generic_visit)
-    for kind in language.NODES
+_WRITTEN = cast("Mapping[type[ast.AST], _Write]", handled(_Desugarer, "_write_"))
+
+
+# ---- expressions
+
+
+def _rewrite_expressions(found: Survey) -> bool:
+    """Rewrite each expression where it stands; says if there was one to rewrite."""
+    for call in found.of(ast.Call):
+        if isinstance(call.func, ast.Name):
+            _rewrite_call(call.func.id, call)
+    named = [node for node in found.of(ast.Attribute) if node.attr == "__name__"]
+    for node in named:
+        _become(node, _call(CLASS_NAME, node, _subject_of(node.value)))
+    for display in found.of(ast.Set):
+        items = _put(ast.List(display.elts, ast.Load()), display)
+        _become(display, _call(SET, display, items))
+    for comprehension in found.of(ast.SetComp):
+        elt, generators = comprehension.elt, comprehension.generators
+        listed = _put(ast.ListComp(elt, generators), comprehension)
+        _become(comprehension, _call(SET, comprehension, listed))
+    for generator in found.of(ast.GeneratorExp):
+        _become(generator, ast.ListComp(generator.elt, generator.generators))
+    return bool(named) or any(map(found.of, (ast.Set, ast.SetComp, ast.GeneratorExp)))
+
+
+def _rewrite_call(name: str, node: ast.Call) -> None:
+    if name == "next" and node.args and isinstance(node.args[0], ast.GeneratorExp):
+        node.args[0] = _call(ITERATOR, node, node.args[0])
+    elif name in {"getattr", "hasattr"}:
+        match node.args:
+            case [_, ast.Constant(value=str(attribute)) as literal, *_]:
+                literal.value = _private(attribute)
+            case _:
+                pass
+
+
+def _subject_of(node: ast.expr) -> ast.expr:
+    """`x` of `type(x)` and of `x.__class__`."""
+    if isinstance(node, ast.Call):
+        return node.args[0]
+    return cast("ast.Attribute", node).value
+
+
+def _become(node: ast.expr, new: ast.expr) -> None:
+    """Make a node what another is, at its own place."""
+    _put(new, node)
+    fields = vars(node)
+    fields.clear()
+    fields.update(vars(new))
+    node.__class__ = new.__class__
+
+
+# ---- names
+
+
+_NAMING: Mapping[type[ast.AST], str] = {
+    ast.Name: "id",
+    ast.arg: "arg",
+    ast.alias: "asname",
+    ast.FunctionDef: "name",
+    ast.ClassDef: "name",
+    ast.ExceptHandler: "name",
 }
+"""Kind → the field that holds a name, or None."""
+
+_DECLARING: tuple[type[ast.Global] | type[ast.Nonlocal], ...] = (
+    ast.Global, ast.Nonlocal,
+)  # fmt: skip
+
+
+def _rename(found: Survey) -> None:
+    """Give what begins with an underscore a name that RestrictedPython admits."""
+    for kind, field in _NAMING.items():
+        for node in found.of(kind):
+            name = getattr(node, field)
+            if name is not None and name[0] == "_":
+                setattr(node, field, _private(name))
+    for attribute in found.of(ast.Attribute):
+        name = attribute.attr
+        if name.startswith("__"):
+            attribute.attr = DUNDER_PREFIX + name.strip("_")
+        elif name[0] == "_":
+            attribute.attr = _private(name)
+    for names in (node.names for kind in _DECLARING for node in found.of(kind)):
+        names[:] = [_private(name) for name in names]
 
 
 def _empty_init(node: ast.ClassDef, *, takes_arguments: bool) -> ast.stmt:

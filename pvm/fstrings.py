@@ -12,10 +12,11 @@ _PLAIN = (
     r"\"\"\"(?:[^\"\\]++|\\.|\"(?!\"\"))*+\"\"\"|\"(?:[^\"\\]++|\\.)*+\""
     r"|'''(?:[^'\\]++|\\.|'(?!''))*+'''|'(?:[^'\\]++|\\.)*+'"
 )
-# All but f-strings is passed over in one step: signs, words, comments, other strings.
-_WORDS = r"[^\w\"'#]++|(?![rRbBfFuU]{1,2}[\"'])\w++"
-_PASSED = rf"{_WORDS}|#[^\n]*+|[rRbBuU]{{0,2}}(?:{_PLAIN})"
-_OUTSIDE = re.compile(rf"(?:{_PASSED})*+(?:{_STRING}|\Z)", re.DOTALL)
+# All but f-strings is passed over, in as few steps as there are comments and strings:
+# what a string is, the letters before it tell, at which one looks back.
+_OF_F_STRING = r"(?:(?<=(?<!\w)[fF])|(?<=(?<!\w)[fF][rR])|(?<=(?<!\w)[rR][fF]))"
+_PASSED = rf"[^\"'#]++|#[^\n]*+|(?!{_OF_F_STRING})(?:{_PLAIN})"
+_OUTSIDE = re.compile(rf"(?:{_PASSED})*+(?P<quote>\"\"\"|'''|\"|'|\Z)", re.DOTALL)
 _IN_FIELD = re.compile(rf"{_STRING}|[!=]=|=(?=\s*[!:}}])|[][(){{}}!:#]")
 _CONVERSION = re.compile(r"![rsa](?=[:}])")
 _OPENING = frozenset("([{")
@@ -45,23 +46,27 @@ def first_unlike(source: str) -> int | None:
         found = _OUTSIDE.match(text, position)
         assert found is not None, "it parses"
         position = found.end()
-        if found["quote"]:
+        start, quote = found.start("quote"), found["quote"]
+        if quote:
+            prefix = text[max(0, start - 2) : start]
             try:
-                position = _after_string(text, found, 0)
+                position = _after_string(text, position, prefix, quote, 0)
             except _UnlikeError:
-                return text.count("\n", 0, found.start("quote")) + 1
+                return text.count("\n", 0, start) + 1
     return None
 
 
-def _after_string(text: str, opening: re.Match[str], depth: int) -> int:
-    """Where the string ends; `depth` counts the f-strings around it."""
-    prefix, quote = (opening["prefix"] or "").lower(), opening["quote"]
+def _after_string(text: str, start: int, prefix: str, quote: str, depth: int) -> int:
+    """Where the string ends that starts after `quote`.
+
+    `depth` counts the f-strings around it; before its prefix may stand a sign.
+    """
     inside = _IN_TEXT
-    if "f" in prefix:
-        inside = _IN_RAW_F_STRING if "r" in prefix else _IN_F_STRING
+    if "f" in prefix.lower():
+        inside = _IN_RAW_F_STRING if "r" in prefix.lower() else _IN_F_STRING
         if depth == _DEPTH_MAX:
             raise _UnlikeError
-    position = opening.end()
+    position = start
     while (found := inside.search(text, position)) is not None:
         position = found.end()
         if found[0] == "{":
@@ -97,7 +102,8 @@ def _end_of_expression(text: str, start: int, depth: int) -> int:
             raise _UnlikeError
         position = found.end()
         if found["quote"]:
-            position = _after_string(text, found, depth)
+            prefix, quote = found["prefix"] or "", found["quote"]
+            position = _after_string(text, position, prefix, quote, depth)
         elif found[0] in _OPENING:
             nested += 1
         elif nested:

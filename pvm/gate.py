@@ -8,7 +8,8 @@ without RestrictedPython's metaclass.
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -50,9 +51,12 @@ def _samples(kind: type[ast.AST], nodes: Sequence[ast.AST]) -> Iterable[ast.AST]
     if kind is ast.Name:  # there are many
         names = cast("Sequence[ast.Name]", nodes)
         return {(node.id, node.ctx.__class__): node for node in names}.values()
-    tell = _TOLD_BY.get(kind)
-    if tell is not None:
-        return {tell(node): node for node in nodes}.values()
+    if kind is ast.Attribute:
+        reads = cast("Sequence[ast.Attribute]", nodes)
+        return {(node.attr, node.ctx.__class__): node for node in reads}.values()
+    if kind is ast.Call:
+        calls = cast("Sequence[ast.Call]", nodes)
+        return {_callee(node): node for node in calls}.values()
     first = nodes[:1] if kind in _UNCONDITIONAL else nodes
     if kind in _OPERATIONS:
         operators = [one for node in nodes for one in _operators(node)]
@@ -106,21 +110,16 @@ _UNCONDITIONAL = frozenset(
 """Kinds of which RestrictedPython admits every node."""
 
 
-def _told_by_attribute(node: ast.AST) -> object:
-    assert isinstance(node, ast.Attribute)
-    return node.attr, node.ctx.__class__
-
-
-def _told_by_callee(node: ast.AST) -> object:
-    assert isinstance(node, ast.Call)
+def _callee(node: ast.Call) -> str | None:
     return node.func.id if isinstance(node.func, ast.Name) else None
 
 
-_TOLD_BY: Mapping[type[ast.AST], Callable[[ast.AST], object]] = {
-    ast.Attribute: _told_by_attribute,
-    ast.Call: _told_by_callee,
-}
-"""Kind → what RestrictedPython's verdict on a node depends on."""
+_CHECKED_FIRST = frozenset({ast.Attribute})
+"""Kinds that RestrictedPython checks before it goes below a node, and then rewrites."""
+
+
+class _BelowError(Exception):
+    """It does so: the node is checked."""
 
 
 def _refusal(error: str) -> Refusal:
@@ -136,12 +135,16 @@ class ActorTransformer(RestrictingNodeTransformer):
     def check(self, node: ast.AST) -> bool:
         """Check one node, then put it back as it was; says if it was admitted."""
         refused = len(self.errors)
+        if node.__class__ in _CHECKED_FIRST:
+            with suppress(_BelowError):
+                self.visit(node)
+            return len(self.errors) == refused
         fields = vars(node)
         before = fields.copy()
         lists = [
             (value, value[:]) for value in before.values() if value.__class__ is list
         ]
-        if isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript):
             node.value = _LEAF  # not checked; what is written around it is walked
         self.visit(node)
         fields.update(before)
@@ -152,6 +155,8 @@ class ActorTransformer(RestrictingNodeTransformer):
     @override
     def node_contents_visit(self, node: _Node) -> _Node:
         """Leave the children alone: each is checked by itself, without recursion."""
+        if node.__class__ in _CHECKED_FIRST:
+            raise _BelowError
         return node
 
     @override

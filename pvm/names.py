@@ -16,19 +16,29 @@ from pvm.parser import DOES_NOT_PARSE
 
 # Possessive, and a text may end with the source: nothing is looked at twice.
 _TEXT = (
-    r"(?P<prefix>[rRbBfFuU]{1,2})?(?P<quote>\"\"\"|'''|\"|')"
+    r"(?P<quote>\"\"\"|'''|\"|')"
     r"(?P<body>(?:[^\\\"']++|\\.|(?!(?P=quote)).)*+)(?:(?P=quote))?"
 )
-_WORD = r"(?P<word>[0-9A-Za-z_\x80-\U0010ffff]++)"
-# Signs, and words in ASCII that are no prefix of a text: passed over in one step.
-_SIGNS = r"[^0-9A-Za-z_\x80-\U0010ffff\"'#]++"
-_ASCII = r"(?![rRbBfFuU]{1,2}[\"'])[0-9A-Za-z_]++(?![\x80-\U0010ffff])"
+# What is passed over in as few steps as there are comments and texts: all but what is
+# not ASCII, and f-strings, which the letters before them tell, at which one looks back.
+_WORD = r"0-9A-Za-z_\x80-\U0010ffff"
+_OF_F_STRING = (
+    rf"(?:(?<=(?<![{_WORD}])[fF])|(?<=(?<![{_WORD}])[fF][rRbBfFuU])"
+    rf"|(?<=(?<![{_WORD}])[rRbBuU][fF]))"
+)
+_PLAIN_TEXT = (
+    r"\"\"\"(?:[^\"\\]++|\\.|\"(?!\"\"))*+(?:\"\"\")?|\"(?:[^\"\\]++|\\.)*+\"?"
+    r"|'''(?:[^'\\]++|\\.|'(?!''))*+(?:''')?|'(?:[^'\\]++|\\.)*+'?"
+)
+_PASSED = rf"[^\"'#\x80-\U0010ffff]++|#[^\n\r]*+|(?!{_OF_F_STRING})(?:{_PLAIN_TEXT})"
 _OUTSIDE = re.compile(
-    rf"(?:{_SIGNS}|{_ASCII})*+(?:#[^\n\r]*+|{_TEXT}|{_WORD}|\Z)", re.DOTALL
+    rf"(?:{_PASSED})*+(?:{_TEXT}|(?P<foreign>[\x80-\U0010ffff][{_WORD}]*+)|\Z)",
+    re.DOTALL,
 )
 _BEFORE_FIELD = re.compile(r"\{\{|(?P<field>\{)")
 _IN_FIELD = re.compile(rf"{_TEXT}|[{{}}]", re.DOTALL)
 _ASCII_WORD = re.compile(r"[0-9A-Za-z_]++")
+_ASCII_LETTERS = frozenset(ascii_letters + digits + "_")
 _SHOWN = 64
 _VARIED = 4
 """Letters that tell the names that are put in apart."""
@@ -116,11 +126,12 @@ def _replaced(
 
 def _foreign_words(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     for found in _OUTSIDE.finditer(text, start, end):
-        word, prefix = found["word"], found["prefix"]
-        if word is not None:
-            if not word.isascii():
-                yield found.start("word"), word
-        elif prefix is not None and "f" in prefix.lower():
+        if found["foreign"] is not None:
+            first = found.start("foreign")
+            while first > start and text[first - 1] in _ASCII_LETTERS:
+                first -= 1
+            yield first, text[first : found.end()]
+        elif found["quote"] is not None:
             for field in _fields(text, *found.span("body")):
                 yield from _foreign_words(text, *field)
 

@@ -23,7 +23,6 @@ from pvm.names import refuse_foreign
 from pvm.namespaces import is_unchanging
 from pvm.parser import check_shape, decode, read, refuse
 from pvm.policy import check_policy
-from pvm.walking import survey
 
 _FRAMES = 8 * language.LEVELS_MAX + 1_000
 """No step takes more than eight frames a level."""
@@ -73,8 +72,7 @@ def compile_module(
         check_policy(tree, facts, find, found)
         told = hint(first_lost_write(found))
         marks = replace(write_out(tree, facts), hint=told)
-        tree = desugar(tree, facts)
-        found = survey(tree)
+        found = desugar(tree, facts)
         tree = restrict(tree, found)
         facts = gather(tree, find, found)
         is_fixed = is_unchanging(tree, facts, found)

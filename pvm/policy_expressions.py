@@ -85,6 +85,8 @@ class PolicyOfExpressions(PolicyWalk):
     def _check_attribute_name(self, node: ast.Attribute) -> None:
         name = node.attr
         module = self._module_of(node.value)
+        if module is None and name in self.plain_attributes:
+            return
         if name.startswith("__"):
             instead = language.ABSENT_ATTRIBUTES.get(name, "")
             self.refuse(
@@ -106,6 +108,8 @@ class PolicyOfExpressions(PolicyWalk):
             self.refuse(node, reason, instead)
         else:
             self.check_identifier(node, name)
+            if name in self.admitted and name in self.attributes and name != "args":
+                self.plain_attributes.add(name)
 
     def _module_of(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Name):
@@ -113,13 +117,16 @@ class PolicyOfExpressions(PolicyWalk):
         return None
 
     def _check_export(self, node: ast.Attribute, module: str) -> None:
-        if not isinstance(node.ctx, ast.Load):
+        is_read = isinstance(node.ctx, ast.Load)
+        if is_read and (module, node.attr) in self.plain_exports:
+            return
+        if not is_read:
             self.refuse(node, f"the module {module} cannot be changed")
         elif node.attr not in self.names_of(module).exports:
             reason = f"the module {module} has no {node.attr!r}"
             self.refuse(node, reason, instead_of(module, node.attr))
-        else:
-            self._is_misplaced(node, node.attr)
+        elif not self._is_misplaced(node, node.attr):
+            self.plain_exports.add((module, node.attr))
 
     def _check_super(self, node: ast.expr, place: Place) -> None:
         is_method = place.is_method and not place.in_comprehension
@@ -196,13 +203,14 @@ class PolicyOfExpressions(PolicyWalk):
 
     def _check_compare(self, node: ast.Compare, place: Place) -> None:
         sides = [node.left, *node.comparators]
+        has_is = False
         for index, operator in enumerate(node.ops):
-            if isinstance(operator, ast.Is | ast.IsNot) and not any(
-                self._has_identity(side) for side in sides[index : index + 2]
-            ):
+            if operator.__class__ not in _IDENTITIES:
+                continue
+            has_is = True
+            if not any(map(self._has_identity, sides[index : index + 2])):
                 self.refuse(node, "`is` compares with None, True, False, a class", "==")
-        has_is = any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
-        is_type_call = self._is_type_call(node)  # once: a chain may be long
+        is_type_call = any(map(self.is_class_of, sides))  # once: a chain may be long
         for side in sides:
             if has_is and self.is_host_error(side):
                 self.refuse(node, "`is` with an exception of pvm_host", "isinstance")
@@ -210,9 +218,6 @@ class PolicyOfExpressions(PolicyWalk):
                 self.check_class_name(side, place)
             else:
                 self.check(side, place)
-
-    def _is_type_call(self, node: ast.Compare) -> bool:
-        return any(self.is_class_of(side) for side in (node.left, *node.comparators))
 
     def _has_identity(self, node: ast.expr) -> bool:
         match node:
@@ -306,6 +311,7 @@ class PolicyOfExpressions(PolicyWalk):
     _check_yieldfrom = _check_yield
 
 
+_IDENTITIES = frozenset({ast.Is, ast.IsNot})
 _HOST_ERROR_REASON = (
     "an exception of pvm_host can only be caught or named in isinstance"
 )

@@ -50,6 +50,10 @@ class PolicyWalk:
         """Identifiers that were looked at and are none to refuse."""
         self.plain: set[str] = set()
         """Names that were looked at and may stand anywhere."""
+        self.plain_attributes: set[str] = set()
+        """Attribute names that were looked at and may be read and written."""
+        self.plain_exports: set[tuple[str, str]] = set()
+        """Modules' local names and their attributes that were looked at."""
         self.variables: dict[FunctionNode, frozenset[str]] = {}
         self.refusals: list[Refusal] = []
         self.declared: set[tuple[FunctionNode | None, str | None]] = set()
@@ -96,7 +100,10 @@ class PolicyWalk:
 
     def check(self, node: ast.AST, place: Place) -> None:
         """Check one node and what is below it."""
-        check = self.checks.get(node.__class__)
+        kind = node.__class__
+        if kind is ast.Name and node.id in self.plain:  # type: ignore[attr-defined]
+            return  # as for most
+        check = self.checks.get(kind)
         if check is None:
             self._refuse_kind(node, node)
             return

@@ -8,8 +8,11 @@ only what comes before the policy meets one.
 """
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from itertools import chain
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -66,15 +69,21 @@ _BLOCKS: Mapping[type[ast.AST], tuple[str, ...]] = {
 }
 
 
-def inner_statements(node: ast.stmt) -> list[ast.stmt]:
-    """Statements that stand in a statement, of all its blocks."""
-    found: list[ast.stmt] = []
+def blocks_of(node: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks of a statement: its own, and those of its handlers."""
+    found: list[list[ast.stmt]] = []
     for field in _BLOCKS[node.__class__]:
         value = getattr(node, field)
         if field == "handlers":
-            value = [statement for handler in value for statement in handler.body]
-        found += value
+            found += [handler.body for handler in value]
+        else:
+            found.append(value)
     return found
+
+
+def inner_statements(node: ast.stmt) -> list[ast.stmt]:
+    """Statements that stand in a statement, of all its blocks."""
+    return list(chain.from_iterable(blocks_of(node)))
 
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -94,36 +103,40 @@ class Survey(Struct, frozen=True):
 
 
 def survey(tree: ast.AST) -> Survey:
-    """Look at every node once, without recursion."""
-    kinds: dict[type[ast.AST], list[ast.AST]] = {}
+    """Look at every node once, without recursion.
+
+    Nodes of a level are taken by kind, so that a field is read of all of them at once.
+    """
+    kinds: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
     size = levels = 0
-    level = [tree]
+    level: list[ast.AST] = [tree]
     while level:
         size += len(level)
         levels += 1
-        below: list[ast.AST] = []
+        here: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
         for node in level:
-            kind = node.__class__
-            same = kinds.get(kind)
-            if same is None:
-                same = kinds[kind] = []
-            same.append(node)
-            fields = FIELDS.get(kind)
+            here[node.__class__].append(node)
+        level = []
+        for kind, nodes in here.items():
+            kinds[kind] += nodes
+            fields = _FIELD_GETTERS.get(kind)
             if fields is None:
-                below += ast.iter_child_nodes(node)
+                level += chain.from_iterable(map(ast.iter_child_nodes, nodes))
                 continue
             for field in fields:
-                value = getattr(node, field)
-                if value.__class__ is list:
-                    below += filter(None, value) if field in _WITH_GAPS else value
-                elif value is not None:
-                    below.append(value)
-        level = below
-    return Survey(kinds, size, levels)
+                values = [*map(field, nodes)]
+                if values[0].__class__ is list:  # as in each node of the kind
+                    level += filter(None, chain.from_iterable(values))
+                else:
+                    level += filter(None, values)
+    return Survey(dict(kinds), size, levels)
 
 
-_WITH_GAPS = frozenset({"keys", "kw_defaults"})
-"""Lists in which None stands for what is not there."""
+_FieldGetter = Callable[[ast.AST], Any]  # type: ignore[explicit-any]
+
+_FIELD_GETTERS: Mapping[type[ast.AST], Sequence[_FieldGetter]] = {
+    kind: tuple(map(attrgetter, fields)) for kind, fields in FIELDS.items()
+}
 
 
 Handled = Mapping[type[ast.AST], Callable[..., object]]  # type: ignore[explicit-any]

@@ -10,7 +10,8 @@ from pvm.facts import gather
 
 def after(source):
     tree = ast.parse(source)
-    return ast.unparse(desugar(tree, gather(tree)))
+    desugar(tree, gather(tree))
+    return ast.unparse(tree)
 
 
 @pytest.mark.parametrize(

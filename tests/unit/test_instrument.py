@@ -21,7 +21,7 @@ def instrumented(source):
 
 def instrumented_tree(source):
     tree = parse(source.encode())
-    tree = desugar(tree, gather(tree))
+    desugar(tree, gather(tree))
     return instrument(tree, gather(tree))
 
 

@@ -67,6 +67,7 @@ def test_a_source_beyond_a_limit_is_refused(source, reason):
         'f"{1 \\\n}"',
         "f\"{f'''\n{1}'''}\"",
         "f'''{1!r\n}'''",
+        "1 if'{'else(f\"{1\n}\")",
     ],
 )
 def test_a_field_over_two_lines_is_refused_where_one_parser_does(text):
@@ -83,6 +84,7 @@ def test_a_field_over_two_lines_is_refused_where_one_parser_does(text):
         'f"{{}}{1}" rf"\\{1}" \'"\' f\'"{1}\'',
         "f\"{'#':>5}{1 = }{[1, 2][0:1]!s:>9}\"",
         '"\\"{" + f"{ {1: 2}[1] }" # f"{1!r }"',
+        "1 if'{1!r }'else 2",
     ],
 )
 def test_an_f_string_that_both_parsers_read_alike_is_admitted(text):

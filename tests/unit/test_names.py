@@ -25,6 +25,8 @@ LETTER = "\U0001e030"  # of Unicode 15: 3.12 knows it, 3.11 does not
         ("x = f'{1!\U0001d42b}'", [(1, 9)]),
         ("x = f'''{1}\n{naïve}'''", [(2, 1)]),
         ("x = f'{f\"{ü}\"}'", [(1, 10)]),
+        ("x = 1 if'a'else é", [(1, 16)]),
+        ("x = Rf'{aé}' + fR'{é_1}'", [(1, 8), (1, 20)]),
         (f"x = 1\n{LETTER} = 1", [(2, 0)]),
         (f"x = f'''{{1}}\n{{{LETTER}}}'''", [(2, 1)]),
         ("def f(:\n    é = 1", [(2, 4)]),
@@ -49,6 +51,7 @@ def test_a_name_outside_of_ascii_is_refused_as_it_is_written(source, found):
         'x = f\'{"}"}é{f"é{1}"}\'',
         "x = rf'\\{1}é'",
         "x = '{é}'",
+        "x = 1 if'{é}'else 2",
         "x = 'é\\\né'",
     ],
 )

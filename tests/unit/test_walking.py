@@ -43,7 +43,13 @@ def test_marks_are_contexts_and_operators(source, wanted):
     assert marks(node) == wanted
 
 
-@pytest.mark.parametrize("refused", ["_a", "x._a", "exec()", "x.gi_frame"])
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "_a", "x._a", "x._a = 1", "del x._a", "exec()", "x.gi_frame", "x.gi_frame = 1",
+        "x.a__roles__", "del x.a__roles__",
+    ],
+)  # fmt: skip
 def test_the_gate_refuses_a_name_at_each_of_its_lines(refused):
     """What it knows already is what it admitted, never what it refused."""
     tree = ast.parse(f"a = x.a(b)\n{refused}\na = x.a(b)\n{refused}")
