@@ -159,6 +159,9 @@ def _ordered(vm: Execution, left: object, right: object, test: _Test) -> object:
         left, right = found
     if isinstance(left, SET_LIKE) and isinstance(right, SET_LIKE):
         return _subset(vm, left, right, test)
+    if isinstance(left, _VIEWS) and isinstance(right, _VIEWS):
+        # CPython's own would compare the values, unpaid and by recursion.
+        raise refused(TypeError("values() and items() have no order"))
     _charge_texts(vm, left, right)
     return test(left, right)
 

@@ -142,6 +142,8 @@ CODEC = 50  # canonical CBOR: + 1 a byte, after the walk of the value
 JSON = 100  # likewise; a value that is written is walked, too
 ITERATED = 4  # an item that an iterator gives, or a pair of which a dict is made
 PER_KEY = 6  # an item of a dict or set that is built, copied, updated or combined
+ZIPPED = 20  # an iterable that `map` or `zip` is given, beyond ZIPPED_FREE
+ZIPPED_FREE = 2
 SHIFTED_BITS_PER = 128  # bits of the number of places that `>>` shifts by
 SPREAD = 16  # what stands after `*`, more
 IN_PLACE = 12  # `|=`, `&=`, `^=`, `-=` and `*=` of what syntax does not say, more

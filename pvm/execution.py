@@ -14,7 +14,7 @@ from typing_extensions import override
 from pvm import costs
 from pvm.context import ModuleContext
 from pvm.depth import END
-from pvm.errors import Halt
+from pvm.errors import Halt, TooDeepRecursion
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.storage import StorageView, attach, detach
@@ -115,6 +115,17 @@ class Execution:
     def halt(self, halt: Halt) -> None:
         """End the execution for good."""
         self.meter.halt(halt)
+
+    def deeper(self) -> object:
+        """Take one of depth; returns what is put back into the cell afterwards.
+
+        Whoever raises in between need not: the actor's function around restores it.
+        """
+        depth: object = self.depth.cell_contents
+        if depth is END:
+            self.meter.halt(TooDeepRecursion())
+        (self.depth.cell_contents,) = depth  # type: ignore[misc] # a link of the chain
+        return depth
 
     def text(self, length: int, *, is_ascii: bool) -> None:
         """Pay for a text or bytes that was or will be built; short ones are free."""

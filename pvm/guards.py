@@ -20,9 +20,7 @@ from pvm import (
     text,
 )
 from pvm.classes import CLASS_OF, class_name
-from pvm.depth import END
 from pvm.enums import Enum, Missing, make_members
-from pvm.errors import TooDeepRecursion
 from pvm.execution import Execution, Helper
 from pvm.libraries import module
 
@@ -44,12 +42,7 @@ def enter(vm: Execution, cycles: int, bytes_: int) -> object:
     vm.charge(cycles)
     if bytes_:
         vm.allocate(bytes_)
-    cell = vm.meter.depth
-    depth: object = cell.cell_contents
-    if depth is END:
-        vm.meter.halt(TooDeepRecursion())
-    (cell.cell_contents,) = depth  # type: ignore[misc] # a link of the chain
-    return depth
+    return vm.deeper()
 
 
 def leave(vm: Execution, depth: object, result: object) -> object:

@@ -207,7 +207,11 @@ def map_(vm: Execution, function: object, *items: object) -> list[object]:
     rows = zip_(vm, *items)
     vm.charge(10 * len(rows))
     vm.sequence(len(rows))
-    return [function(*row) for row in rows]
+    # `map` may map `map`: what is called need not be an actor's, which counts itself.
+    depth = vm.deeper()
+    result = [function(*row) for row in rows]
+    vm.depth.cell_contents = depth
+    return result
 
 
 def filter_(vm: Execution, function: object, items: object) -> list[object]:
@@ -218,11 +222,15 @@ def filter_(vm: Execution, function: object, items: object) -> list[object]:
     if not callable(function):
         raise refused(TypeError("filter takes a function"))
     vm.charge(10 * len(listed))
-    return [item for item in listed if function(item)]
+    depth = vm.deeper()
+    result = [item for item in listed if function(item)]
+    vm.depth.cell_contents = depth
+    return result
 
 
 def zip_(vm: Execution, *items: object) -> list[tuple[object, ...]]:
     """`zip` as a list."""
+    vm.charge(costs.ZIPPED * max(0, len(items) - costs.ZIPPED_FREE))
     sources = [snapshot(vm, one) for one in items]
     count = min((len(source) for source in sources), default=0)
     vm.charge(count * len(sources))

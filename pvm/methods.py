@@ -100,7 +100,7 @@ def bind(vm: Execution, value: object, name: str) -> object:
     found = find(vm, value, name)
     vm.charge(costs.METHOD_BOUND)
     vm.allocate(64)
-    return _Bound(found)
+    return _Bound(vm, found)
 
 
 def _owners(name: str) -> frozenset[type]:
@@ -148,15 +148,19 @@ def receiver(vm: Execution, value: object, name: str) -> object:
 class _Bound:
     """A priced method as a value; nothing can be set on it."""
 
-    __slots__ = ("_method",)
+    __slots__ = ("_method", "_vm")
 
-    def __init__(self, method: Helper | None) -> None:
+    def __init__(self, vm: Execution, method: Helper | None) -> None:
+        self._vm = vm
         self._method = method
 
     def __call__(self, /, *arguments: object, **named: object) -> object:
-        """Call it."""
+        """Call it: one deeper, for it takes more of the stack than an actor's."""
         assert self._method is not None
-        return self._method(*arguments, **named)
+        depth = self._vm.deeper()
+        result = self._method(*arguments, **named)
+        self._vm.depth.cell_contents = depth
+        return result
 
 
 _MISSING = object()

@@ -158,7 +158,9 @@ def pop_dict(
 
 def popitem(vm: Execution, self: _Dict) -> tuple[object, object]:
     """`d.popitem()`: the newest."""
-    newest = next(reversed(self), None)
+    if not self:
+        raise refused(KeyError("popitem of an empty dict"))
+    newest = next(reversed(self))
     if type(newest) is tuple:
         charge_tuple(vm, newest, len(self))
     item = self.popitem()

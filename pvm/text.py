@@ -194,10 +194,16 @@ def _text_result(text: object) -> str:
 
 def exception_text(vm: Execution, error: Exception) -> str:
     """`str(error)`; what the interpreter said is not repeated (sandbox.md §6)."""
-    method = _actor_method(type(error), "__str__")
-    if method is not None:
-        return _text_result(method(error))  # type: ignore[operator] # a function
-    return _arguments_text(vm, error)
+    for _ in range(costs.NESTING_MAX):
+        method = _actor_method(type(error), "__str__")
+        if method is not None:
+            return _text_result(method(error))  # type: ignore[operator] # a function
+        inner = error.args[0] if len(error.args) == 1 else None
+        if isinstance(error, KeyError) or not isinstance(inner, Exception):
+            return _arguments_text(vm, error)
+        vm.charge(costs.WALK_CONTAINER + costs.WALK_ITEM)
+        error = inner
+    raise refused(ValueError("values nested more than 64 deep"))
 
 
 def _arguments_text(vm: Execution, error: Exception) -> str:

@@ -17,6 +17,7 @@ NOT_TIMED: Mapping[str, str] = {
     "HOLES_MAX": "a limit; what follows is PACK_PER_ITEM",
     "TEXT_FREE": "a limit; tried with `+` of texts",
     "INT_FREE_BITS": "a limit; tried with arithmetic",
+    "ZIPPED_FREE": "what the calls of `map` and `zip` have paid for",
     "ARGUMENTS_FREE": "a limit; tried with calls",
     "KEYWORDS_FREE": "a limit; tried with calls",
 }
@@ -412,6 +413,7 @@ BUILTINS: Mapping[str, tuple[str, ...]] = {
         "a = True | c = a; c *= 2",
         "a = set([1]) | c = a; c &= a",
     ),
+    "ZIPPED": ("x = [[1]] * 64 | zip(*x)", "x = [[1]] * 64 | map(min, *x)"),
     "SHIFTED_BITS_PER": ("a = (1 << 255) + 5; b = (1 << 4095) + 7 | c = a >> b",),
     "OBJECT_KEY": (
         "o = O(); d = {} | d[o] = 1",

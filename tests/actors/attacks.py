@@ -1076,3 +1076,66 @@ def run():
 def run():
     yes = 1 == 1
     return ~yes
+---
+# expect: TypeError
+def run():
+    x, y = [1], [1]
+    for i in range(40):
+        x, y = [x, x], [y, y]
+    return {1: x}.items() <= {1: y}.items()
+---
+# expect: returns b'popitem of an empty dict'
+def run():
+    try:
+        {}.popitem()
+    except KeyError as error:
+        return error.args[0]
+---
+# expect: returns b'\\N{WIRELESS}'
+def run():
+    return "\\N{WIRELESS}"
+---
+# expect: returns ['a', 'ValueError', 'ValueError']
+def chained(n):
+    error = ValueError("a")
+    for i in range(n):
+        error = ValueError(error)
+    return error
+def shown(n):
+    try:
+        return str(chained(n))
+    except ValueError as error:
+        return type(error).__name__
+def run():
+    return [shown(63), shown(64), shown(990)]
+---
+# expect: TooDeepRecursion
+def run():
+    wrapped, lists = [map], []
+    for i in range(300):
+        lists.append(wrapped)
+        wrapped = [wrapped]
+    return map(map, *lists)
+---
+# expect: TooDeepRecursion
+class O:
+    def __init__(self, d):
+        self.d = d
+    def __call__(self, x):
+        if self.d:
+            sort = [1].sort
+            sort(key=O(self.d - 1))
+        return 1
+def run():
+    return O(200)(1)
+---
+# expect: TooDeepRecursion
+class O:
+    def __init__(self, d):
+        self.d = d
+    def __call__(self, x):
+        if self.d:
+            map(map, [map], [[filter]], [[[O(self.d - 1)]]], [[[[1]]]])
+        return 1
+def run():
+    return O(200)(1)

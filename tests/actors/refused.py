@@ -462,7 +462,9 @@ y = f"{x!=1=}"  ### does not parse
 ---
 x = rf"{1:\x3e5}"  ### does not parse
 ---
-x = f"{1:\N{DIGIT FIVE}}"  ### does not parse
+x = f"{1:\N{DIGIT FIVE}}"  ### a character by its name
+---
+x = "\N{WIRELESS}"  ### a character by its name
 ---
 x = f"{f'{f"""{1}"""}'}"  ### does not parse
 ---

@@ -35,11 +35,32 @@ def test_256_frames_are_reached_and_257_are_not():
         "return sorted([1], key=lambda x: run())",
         "return [run() for i in range(1)]",
         "return next(again())",
+        "return map(lambda x: run(), [1])",
+        "return filter(lambda x: run(), [1])",
     ],
 )
 def test_every_way_to_call_is_counted(body):
     source = f"def run():\n    {body}\ndef again():\n    yield run()\n"
     assert call_once(source).error.startswith("TooDeepRecursion")
+
+
+def test_what_calls_without_a_frame_of_the_actors_is_counted():
+    """Natives that call one another take the stack that frames would have taken."""
+    source = """
+def run():
+    wrapped, lists = [map], []
+    for i in range({}):
+        lists.append(wrapped)
+        wrapped = [wrapped]
+    try:
+        return map(map, *lists)
+    except TypeError:
+        return "the innermost has nothing to map"
+"""
+    reached = call_once(source.format(DEPTH_MAX - 2))
+    assert reached.value == b"the innermost has nothing to map"
+    error = call_once(source.format(DEPTH_MAX + 1)).error
+    assert error.startswith("TooDeepRecursion")
 
 
 def test_a_halt_for_depth_is_final():
