@@ -29,6 +29,22 @@ class Account(Struct, frozen=True, gc=False):
         """Whether messages can be sent to it."""
         return bool(self.code_hash)
 
+    def encode(self) -> bytes:
+        """The record: the fields as one array, in order."""
+        record = _Record(
+            codec.encode(
+                [
+                    self.balance,
+                    self.nonce,
+                    self.scheduling_counter,
+                    self.code_hash,
+                    self.deployer,
+                ]
+            )
+        )
+        record.account = self
+        return record
+
 
 class _Record(bytes):
     """An account's bytes that remember what they say.
@@ -56,7 +72,7 @@ class InsufficientBalance(Exception):  # noqa: N818 - a refusal, not a defect
 
 
 def decode_account(record: bytes) -> Account:
-    """The account that `encode_account` wrote; trusts its bytes."""
+    """The account that `Account.encode` wrote; trusts its bytes."""
     return record.account if type(record) is _Record else _decode(record)
 
 
@@ -65,37 +81,23 @@ def _decode(record: bytes) -> Account:
     return Account(*codec.decode(record))  # type: ignore[misc]
 
 
-def encode_account(account: Account) -> bytes:
-    """The fields as one array, in order."""
-    record = _Record(
-        codec.encode(
-            [
-                account.balance,
-                account.nonce,
-                account.scheduling_counter,
-                account.code_hash,
-                account.deployer,
-            ]
-        )
-    )
-    record.account = account
-    return record
-
-
 def load_account(reader: Reader, address: Address) -> Account:
     """The account at an address; an empty one if nothing is there."""
-    record = reader.get(keys.account(address))
-    if type(record) is _Record:  # as nearly all are
+    key = keys.account(address)
+    record = reader.peek(key) if type(reader) is Journal else reader.get(key)
+    if type(record) is Account:
+        return record
+    if type(record) is _Record:  # as nearly all others are
         return record.account
-    return EMPTY_ACCOUNT if record is None else _decode(record)
+    if record is None:
+        return EMPTY_ACCOUNT
+    assert isinstance(record, bytes), "drafts of accounts are accounts"
+    return _decode(record)
 
 
 def save_account(journal: Journal, address: Address, account: Account) -> None:
     """Write an account back; an empty one disappears."""
-    if account == EMPTY_ACCOUNT:
-        journal.delete(keys.account(address))
-    else:
-        journal.put(keys.account(address), encode_account(account))
+    journal.put(keys.account(address), None if account == EMPTY_ACCOUNT else account)
 
 
 def load_code(reader: Reader, code_hash: bytes) -> bytes:

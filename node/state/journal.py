@@ -6,21 +6,30 @@ undone: each write logs what it replaced, and reverting plays the log backwards.
 is how a failed execution leaves no trace (D16).
 
 Rules: a journal belongs to one block, or one read-only execution, and is thrown away
-with it. It caches what it reads, which is right because its snapshot is frozen.
+with it. It caches what it reads, which is right because its snapshot is frozen. What
+changes many times in a block may be put as a `Draft`: it is encoded once, at the end.
 """
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from enum import Enum
-from typing import Final, NewType
+from typing import Final, NewType, Protocol
 
 from node.state.ordering import SortedKeys, laid_over, merge
 from node.state.store import Snapshot, WriteSet
 
-__all__ = ["Checkpoint", "Journal"]
+__all__ = ["Checkpoint", "Draft", "Journal"]
 
 Checkpoint = NewType("Checkpoint", int)
 """Names a state of a journal to which it can return; good until it is closed."""
+
+
+class Draft(Protocol):
+    """A value that never changes and is not encoded yet."""
+
+    def encode(self) -> bytes:
+        """Its record; the same each time."""
+        ...
 
 
 class _Unread(Enum):
@@ -42,12 +51,12 @@ class Journal:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         # What reads see: values read from the snapshot and values written over them.
-        self._view: dict[bytes, bytes | None] = {}
+        self._view: dict[bytes, bytes | Draft | None] = {}
         # Keys that were written → the snapshot's value, as far as it was read.
         self._before: dict[bytes, bytes | _Unread | None] = {}
         self._order = SortedKeys()  # of the keys in _before
         # (key, what the view held, whether this was the key's first write)
-        self._undo: list[tuple[bytes, bytes | _Unread | None, bool]] = []
+        self._undo: list[tuple[bytes, bytes | Draft | _Unread | None, bool]] = []
         self._open: list[int] = []  # length of _undo at each open checkpoint
         # Bounds of a scan → keys that the snapshot has there, as far as it was read.
         self._scanned: dict[tuple[bytes, bytes], list[bytes]] = {}
@@ -55,13 +64,30 @@ class Journal:
     def get(self, key: bytes) -> bytes | None:
         """The value under `key` as it stands, or None."""
         value = self._view.get(key, _UNREAD)
+        if value is None or isinstance(value, bytes):
+            return value
+        if value is not _UNREAD:
+            return value.encode()
+        read = self._view[key] = self._snapshot.get(key)
+        return read
+
+    def peek(self, key: bytes) -> bytes | Draft | None:
+        """As `get`, but a draft as it was put."""
+        value = self._view.get(key, _UNREAD)
         if value is _UNREAD:
             value = self._view[key] = self._snapshot.get(key)
         return value
 
-    def put(self, key: bytes, value: bytes) -> None:
-        """Set the value under `key`."""
-        self._write(key, value)
+    def put(self, key: bytes, value: bytes | Draft | None) -> None:
+        """Set the value under `key`; None removes it."""
+        view = self._view
+        before = view.get(key, _UNREAD)
+        is_first = key not in self._before
+        if is_first:  # and so no draft: it stands as the snapshot has it
+            self._before[key] = before  # type: ignore[assignment]
+            self._order.add(key)
+        self._undo.append((key, before, is_first))
+        view[key] = value
 
     def add(self, key: bytes, value: bytes) -> None:
         """Set the value under a key that is absent: the snapshot is not asked.
@@ -70,26 +96,16 @@ class Journal:
         it. Right for keys that are new by construction, or were deleted in this block.
         """
         self._view.setdefault(key, None)
-        self._write(key, value)
+        self.put(key, value)
 
     def delete(self, key: bytes) -> None:
         """Remove `key`; nothing happens if it is absent."""
-        self._write(key, None)
+        self.put(key, None)
 
     def remove(self, key: bytes, value: bytes) -> None:
         """Remove a key that holds `value`, as the caller knows: nobody is asked."""
         self._view.setdefault(key, value)
-        self._write(key, None)
-
-    def _write(self, key: bytes, value: bytes | None) -> None:
-        view = self._view
-        before = view.get(key, _UNREAD)
-        is_first = key not in self._before
-        if is_first:
-            self._before[key] = before
-            self._order.add(key)
-        self._undo.append((key, before, is_first))
-        view[key] = value
+        self.put(key, None)
 
     def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop, ascending, as they stand at the call.
@@ -100,8 +116,7 @@ class Journal:
         base = self._snapshot.range(start, stop)
         if not written:
             return base
-        view = self._view
-        return merge(base, [(key, view[key]) for key in written])
+        return merge(base, [(key, self.get(key)) for key in written])
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes | None]]:
         """As `range`, step by step: with what was removed in this journal, under None.
@@ -109,8 +124,7 @@ class Journal:
         So whoever pays for each step pays for those as well. Nothing may be written
         while the iterator runs.
         """
-        view = self._view
-        written = ((key, view[key]) for key in self._order.walk(start, stop))
+        written = ((key, self.get(key)) for key in self._order.walk(start, stop))
         return laid_over(self._scan_snapshot(start, stop), written)
 
     def _scan_snapshot(
@@ -182,6 +196,8 @@ class Journal:
         read: dict[bytes, bytes | None] = {}
         for key, before in self._before.items():
             value = view[key]
+            if value is not None and not isinstance(value, bytes):
+                value = view[key] = value.encode()
             if before is _UNREAD and value is None:
                 before = self._snapshot.get(key)  # noqa: PLW2901 - now it is read
                 read[key] = before

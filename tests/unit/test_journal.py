@@ -50,6 +50,46 @@ def test_writes_are_seen_and_the_snapshot_is_not_touched(journal, snapshot):
     assert snapshot.values == {b"a": b"1", b"b": b"2", b"d": b"4"}
 
 
+class CountingDraft:
+    """A value that counts how often it is encoded."""
+
+    def __init__(self, record: bytes) -> None:
+        self.record = record
+        self.encoded = 0
+
+    def encode(self) -> bytes:
+        """The record, noted as wanted."""
+        self.encoded += 1
+        return self.record
+
+
+def test_a_draft_is_encoded_once_at_the_end(journal):
+    first, last = CountingDraft(b"first"), CountingDraft(b"last")
+    journal.put(b"a", first)
+    assert journal.peek(b"a") is first
+    journal.put(b"a", last)
+    assert journal.write_set().changes == {b"a": b"last"}
+    assert journal.write_set().changes == {b"a": b"last"}
+    assert (first.encoded, last.encoded) == (0, 1)
+
+
+def test_whoever_reads_a_draft_meets_its_bytes(journal):
+    journal.put(b"c", CountingDraft(b"3"))
+    assert journal.get(b"c") == b"3"
+    assert list(journal.range(b"b", b"d")) == [(b"b", b"2"), (b"c", b"3")]
+    assert list(journal.scan(b"b", b"d")) == [(b"b", b"2"), (b"c", b"3")]
+
+
+def test_a_draft_that_says_what_was_there_is_no_change(journal):
+    journal.get(b"a")
+    journal.put(b"a", CountingDraft(b"1"))
+    checkpoint = journal.checkpoint()
+    journal.put(b"b", CountingDraft(b"undone"))
+    journal.revert(checkpoint)
+    assert journal.write_set().changes == {}
+    assert journal.get(b"b") == b"2"
+
+
 def test_the_snapshot_is_asked_once_for_a_key(journal, snapshot):
     assert [journal.get(b"a"), journal.get(b"a")] == [b"1", b"1"]
     assert [journal.get(b"x"), journal.get(b"x")] == [None, None]
