@@ -63,9 +63,9 @@ class _Data:
 
     def keys_between(self, start: bytes, stop: bytes, count_max: int) -> list[bytes]:
         """The first `count_max` keys with start ≤ key < stop, ascending."""
-        first, last = start[:_SHELF_BYTES], stop[:_SHELF_BYTES]
+        first = start[:_SHELF_BYTES]
         keys: list[bytes] = []
-        for prefix in sorted(p for p in self.shelves if first <= p <= last):
+        for prefix in sorted(p for p in self.shelves if first <= p < stop):
             wanted = count_max - len(keys)
             if wanted:
                 keys += self.shelves[prefix].between(start, stop, wanted)

@@ -5,7 +5,7 @@ dict and need the order of its keys only now and then. So additions are collecte
 sorted in when somebody asks: a block that never ranges pays nothing for order.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 
 __all__ = ["SortedKeys", "laid_over", "merge"]
@@ -69,14 +69,22 @@ class SortedKeys:
             for key in self._removed:
                 del self._ordered[bisect_left(self._ordered, key)]
         else:
-            removed = self._removed
-            kept = [key for key in self._ordered if key not in removed]
-            # Two ascending runs: the sort merges them in linear time.
-            kept += sorted(self._added)
-            kept.sort()
-            self._ordered = kept
+            self._settle_many()
         self._added = set()
         self._removed = set()
+
+    def _settle_many(self) -> None:
+        ordered, removed = self._ordered, self._removed
+        if removed:
+            # Only where they lie: what is removed together often lies together.
+            first = bisect_left(ordered, min(removed))
+            last = bisect_right(ordered, max(removed), first)
+            part = ordered[first:last]
+            ordered[first:last] = [key for key in part if key not in removed]
+        if self._added:
+            # Two ascending runs: the sort merges them in linear time.
+            ordered += sorted(self._added)
+            ordered.sort()
 
 
 def merge(

@@ -19,6 +19,19 @@ def test_a_cut_is_ascending_and_half_open():
     assert keys.between(b"", b"z", 0) == []
 
 
+@pytest.mark.parametrize("gone", [slice(0, 40), slice(80, 200), slice(460, 500)])
+def test_many_neighbours_leave_together(gone):
+    names = [number.to_bytes(2, "big") for number in range(500)]
+    keys = SortedKeys()
+    for name in names:
+        keys.add(name)
+    assert keys.between(b"", b"\xff") == names
+    for name in names[gone]:
+        keys.remove(name)
+    del names[gone]
+    assert keys.between(b"", b"\xff") == names
+
+
 @pytest.mark.parametrize("count", [1, 32, 33, 500])
 def test_few_and_many_waiting_changes_come_out_the_same(count):
     keys, model = SortedKeys(), set()
