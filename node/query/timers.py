@@ -128,10 +128,7 @@ def _places(
     snapshot: Snapshot, owner: Address | None, first: bytes, stop: bytes
 ) -> Iterable[bytes]:
     """Places of live timers, of one actor or of all, in due order."""
-    width = keys.HEIGHT_BYTES + keys.SEQUENCE_BYTES
-    prefix = keys.TIMER_PREFIX
-    if owner is not None:
-        prefix = keys.timer_by_actor(owner, 0, 0)[:-width]
+    prefix = keys.TIMER_PREFIX if owner is None else keys.timer_by_actor(owner)
     if first >= stop:
         return
     for key, _ in snapshot.range(prefix + first, prefix + stop):

@@ -115,10 +115,10 @@ def _verify_timers(snapshot: Snapshot) -> int:
         count += 1
         timer = decode_timer(key, record)
         what = f"timer {timer.timer_id.hex()}"
-        by_actor = keys.timer_by_actor(timer.actor, timer.height, timer.sequence)
+        by_actor = keys.timer_by_actor(timer.actor, key[1:])
         _require(snapshot, keys.timer_by_id(timer.timer_id), key[1:], what)
         _require(snapshot, by_actor, timer.timer_id, what)
-    by_actor_prefix = keys.timer_by_actor(Address(b""), 0, 0)[: -2 * keys.HEIGHT_BYTES]
+    by_actor_prefix = keys.timer_by_actor(Address(b""))
     _require_count(snapshot, keys.timer_by_id(b""), count, "timers")
     _require_count(snapshot, by_actor_prefix, count, "timers")
     total = 0

@@ -88,9 +88,14 @@ def fairness(height: int, actor: Address) -> bytes:
 # --- the calendar ----------------------------------------------------------------
 
 
+def timer_place(height: int, sequence: int) -> bytes:
+    """Due height and sequence: one timer's alone, in the order of D22."""
+    return height8(height) + height8(sequence)
+
+
 def timer(height: int, sequence: int) -> bytes:
     """A live timer's record, in the order in which timers are due (D22, D24)."""
-    return TIMER_PREFIX + height8(height) + height8(sequence)
+    return TIMER_PREFIX + timer_place(height, sequence)
 
 
 def timer_height(key: bytes) -> int:
@@ -105,13 +110,13 @@ TREE_ROOTS = b"ir"
 
 
 def timer_by_id(timer_id: bytes) -> bytes:
-    """→ height8 ‖ sequence8 of a live timer."""
+    """→ `timer_place` of a live timer."""
     return b"ii" + timer_id
 
 
-def timer_by_actor(actor: Address, height: int, sequence: int) -> bytes:
-    """→ timer id; ranges list an actor's timers in due order."""
-    return b"ia" + actor + height8(height) + height8(sequence)
+def timer_by_actor(actor: Address, place: bytes = b"") -> bytes:
+    """→ timer id; with no place, what an actor's have in common, in due order."""
+    return b"ia" + actor + place
 
 
 def timer_count(actor: Address) -> bytes:

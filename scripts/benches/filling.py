@@ -203,9 +203,9 @@ class _Filling:
                 timer_id = derive_timer_id(actor, height, b"", number)
                 at = sequence * _ID_BYTES
                 ids[at : at + _ID_BYTES] = timer_id
-                place = keys.height8(height) + keys.height8(sequence)
+                place = keys.timer_place(height, sequence)
                 self._places[timer_id[0]].write(timer_id + place)
-                yield keys.timer_by_actor(actor, height, sequence), timer_id
+                yield keys.timer_by_actor(actor, place), timer_id
 
     def put_by_id(self) -> None:
         """The index by id, which is in no order but that of chance."""

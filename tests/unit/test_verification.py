@@ -97,7 +97,7 @@ def test_whatever_stands_in_anothers_place_is_told(world):
 def test_whatever_was_added_is_told(world):
     added = [
         keys.timer_by_id(bytes(32)),
-        keys.timer_by_actor(bytes(20), 1, 1),
+        keys.timer_by_actor(bytes(20), keys.timer_place(1, 1)),
         keys.timer_count(bytes(20)),
         keys.pending_pair(bytes(20), bytes(20)),
         keys.pending_count(bytes(20)),

@@ -26,23 +26,22 @@ def insert(journal: Journal, timer: Timer) -> None:
     Nothing lies under its keys: no two timers share a sequence, nor an id, which the
     actor's counter makes (D19).
     """
-    journal.add(keys.timer(timer.height, timer.sequence), timer.encode())
-    place = keys.height8(timer.height) + keys.height8(timer.sequence)
+    place = keys.timer_place(timer.height, timer.sequence)
+    journal.add(keys.TIMER_PREFIX + place, timer.encode())
     journal.add(keys.timer_by_id(timer.timer_id), place)
-    journal.add(
-        keys.timer_by_actor(timer.actor, timer.height, timer.sequence), timer.timer_id
-    )
+    journal.add(keys.timer_by_actor(timer.actor, place), timer.timer_id)
     _count(journal, timer.actor, 1)
 
 
-def remove(journal: Journal, timer: Timer) -> None:
-    """Take a live timer out; it must be there."""
-    journal.delete(keys.timer(timer.height, timer.sequence))
-    place = keys.height8(timer.height) + keys.height8(timer.sequence)
+def remove(journal: Journal, timer: Timer, record: bytes | None = None) -> None:
+    """Take a live timer out; it must be there, with `record` if that is known."""
+    place = keys.timer_place(timer.height, timer.sequence)
+    if record is None:
+        journal.delete(keys.TIMER_PREFIX + place)
+    else:
+        journal.remove(keys.TIMER_PREFIX + place, record)
     journal.remove(keys.timer_by_id(timer.timer_id), place)
-    journal.remove(
-        keys.timer_by_actor(timer.actor, timer.height, timer.sequence), timer.timer_id
-    )
+    journal.remove(keys.timer_by_actor(timer.actor, place), timer.timer_id)
     _count(journal, timer.actor, -1)
 
 
@@ -78,7 +77,7 @@ def load_timer(reader: Reader, timer_id: TimerId | bytes) -> Timer | None:
 
 def timers_of(reader: Reader, actor: Address) -> Iterator[Timer]:
     """An actor's live timers in due order."""
-    start = keys.timer_by_actor(actor, 0, 0)[: -2 * keys.HEIGHT_BYTES]
+    start = keys.timer_by_actor(actor)
     for key, _ in reader.range(start, keys.prefix_stop(start)):
         place = keys.TIMER_PREFIX + key[len(start) :]
         record = reader.get(place)
@@ -88,7 +87,7 @@ def timers_of(reader: Reader, actor: Address) -> Iterator[Timer]:
 
 def timer_ids_of(reader: Reader, actor: Address) -> list[bytes]:
     """Ids of an actor's live timers in due order."""
-    start = keys.timer_by_actor(actor, 0, 0)[: -2 * keys.HEIGHT_BYTES]
+    start = keys.timer_by_actor(actor)
     return [timer_id for _, timer_id in reader.range(start, keys.prefix_stop(start))]
 
 
@@ -156,8 +155,7 @@ def due(
     lives: where to start, so that removed timers are not walked over again. `queue`
     may know them from the block before.
     """
-    stop = _stop_after(height)
-    if floor >= stop:
+    if floor == keys.TIMERS_STOP or floor >= (stop := _stop_after(height)):
         return []
     pairs = reader.range(max(floor, keys.timer(0, 0)), stop)
     return (DueQueue() if queue is None else queue).decode(islice(pairs, count_max))

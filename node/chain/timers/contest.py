@@ -83,10 +83,10 @@ def fire_price(globals_: Globals, tip: Amount) -> Price:
 
 def hold_contest(
     block: BlockContext, view: LaneView, due: list[DueTimer]
-) -> list[Address]:
+) -> dict[TimerId, Address]:
     """Judge the timers that a block looks at, then let them take their turns.
 
-    Returned are the actors of those that fired.
+    Returned are those that fired, with their actors.
     """
     judge = Judge(block, view)
     judged = [judge.classify(one) for one in due]
@@ -94,7 +94,7 @@ def hold_contest(
     lane = _Lane(block, view, len(contenders))
     for rank, contender in enumerate(contenders, 1):
         lane.take(contender, rank)
-    return [actor for _, actor, _ in lane.fires]
+    return {timer_id: actor for timer_id, actor, _ in lane.fires}
 
 
 def ranked(block: BlockContext, contenders: list[Contender]) -> list[Contender]:
@@ -131,7 +131,7 @@ class Judge:
         if view.height > timer.expires_at:
             expire(self.block, timer)
             return None
-        if view.is_over_cap(timer):
+        if timer.gas_limit > view.cap and view.is_over_cap(timer):
             _hold_over_cap(self.block, view, timer)
             return None
         is_answered = None
@@ -259,7 +259,8 @@ class _Lane(Struct):
             put_off_for_room(block, timer, story)
         else:
             queued = QueuedFire(timer, limit, offer.price, required, available, used)
-            pre_charge(block, queued, account)
+            as_read = contender.due.record if timer is contender.due.timer else None
+            pre_charge(block, queued, account, as_read)
             fire(block, queued, story)
             self._stops.append(block.timer_cycles)
             self.fires.append((timer.timer_id, timer.actor, contender.effective))

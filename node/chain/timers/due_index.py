@@ -19,7 +19,7 @@ blocks and single ones leave the same. `expected` says it for those who doubt.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from itertools import islice
 from operator import neg
@@ -56,6 +56,8 @@ class LaneView(Struct, frozen=True):
 
     def is_dormant(self, timer: Timer) -> bool:
         """Whether a timer that is due is not looked at (D36)."""
+        if timer.max_fee_per_cycle is None and timer.gas_limit <= self.cap:
+            return False  # as of most: nothing could make it sleep
         if self.height > timer.expires_at:
             return False
         if self.is_over_cap(timer):
@@ -89,10 +91,6 @@ def is_below(timer: Timer, basefee: int) -> bool:
 # --- keys ----------------------------------------------------------------------------
 
 
-def _place(timer: Timer) -> bytes:
-    return keys.height8(timer.height) + keys.height8(timer.sequence)
-
-
 def _amount(value: int) -> bytes:
     return value.to_bytes(_AMOUNT_BYTES, "big")
 
@@ -103,7 +101,7 @@ def _descending(value: int) -> bytes:
 
 def _main_entry(timer: Timer, *, is_asleep: bool) -> tuple[bytes, bytes]:
     """The one family that a timer stands in, and what is kept there."""
-    place = _place(timer)
+    place = keys.timer_place(timer.height, timer.sequence)
     flag = _ASLEEP if is_asleep else _AWAKE
     priority = timer.max_priority_fee_per_cycle
     if timer.is_over_cap_noted:
@@ -129,7 +127,7 @@ def can_sleep(timer: Timer) -> bool:
 def _entries(timer: Timer, *, is_asleep: bool) -> list[tuple[bytes, bytes]]:
     entries = [_main_entry(timer, is_asleep=is_asleep)]
     if can_sleep(timer):
-        place = _place(timer)
+        place = keys.timer_place(timer.height, timer.sequence)
         entries.append((_EXPIRY + keys.height8(timer.expires_at) + place, b""))
         if not timer.is_over_cap_noted and not timer.is_gas_limit_defaulted:
             entries.append((_LIMIT + keys.height8(timer.gas_limit) + place, b""))
@@ -184,9 +182,11 @@ class DueTimer(Struct, frozen=True):
     was_asleep: bool
     """Whether it was seen to sleep and not to wake since."""
 
-    def present(self, reader: Reader) -> Timer | None:
+    def present(self, journal: Journal) -> Timer | None:
         """The timer as others left it meanwhile: cancelled, extended."""
-        record = reader.get(self.key)
+        if self.key not in journal.changed_keys():
+            return self.timer
+        record = journal.get(self.key)
         if record is None or record == self.record:
             return None if record is None else self.timer
         return decode_timer(self.key, record)
@@ -203,17 +203,20 @@ def _look(reader: Reader, key: bytes, *, is_asleep: bool) -> DueTimer:
 
 
 def select(
-    reader: Reader, view: LaneView, count_max: int, fresh: Iterable[DueTimer] = ()
+    reader: Reader, view: LaneView, count_max: int, fresh: Sequence[DueTimer] = ()
 ) -> list[DueTimer]:
     """Those whom a block looks at, by due height and sequence (D8).
 
     Of more than `count_max` the first by stated priority, due height, sequence.
-    `fresh` are some that are awake and do not stand here.
+    `fresh` are some that are awake and do not stand here, in that order.
     """
+    waiting = list(_waiting(reader, view, count_max))
+    if not waiting and len(fresh) <= count_max:
+        return list(fresh)
     known = {one.key[-_PLACE_BYTES:]: one for one in fresh}
     ranks = {place: view.stated_priority(one.timer) for place, one in known.items()}
     asleep: set[bytes] = set()
-    for place, rank, was_seen in _waiting(reader, view, count_max):
+    for place, rank, was_seen in waiting:
         ranks[place] = rank
         if was_seen:
             asleep.add(place)

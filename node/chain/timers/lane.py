@@ -122,15 +122,21 @@ def available_funds(block: BlockContext, timer: Timer) -> Amount:
     return load_account(block.journal, timer.fee_payer).balance
 
 
-def pre_charge(block: BlockContext, queued: QueuedFire, payer: Account) -> None:
+def pre_charge(
+    block: BlockContext,
+    queued: QueuedFire,
+    payer: Account,
+    record: bytes | None = None,
+) -> None:
     """Debit max_cost, take the record out (CIP-5 §5.1 step 4, §6.3 step 4).
 
-    `payer` is the account as it stands; it has enough.
+    `payer` is the account as it stands; it has enough. `record` is the timer's, if the
+    caller knows it.
     """
     timer, left = queued.timer, payer.balance - queued.max_cost
     assert left >= 0, "who cannot pay is not charged"
     save_account(block.journal, timer.fee_payer, replace(payer, balance=left))
-    calendar.remove(block.journal, timer)
+    calendar.remove(block.journal, timer, record)
     block.rule_set.forget(block, timer)
 
 
@@ -167,9 +173,11 @@ def put_off_for_room(
 
 
 def fire(
-    block: BlockContext, queued: QueuedFire, story: Mapping[str, int] = NO_STORY
+    block: BlockContext, queued: QueuedFire, story: dict[str, int] | None = None
 ) -> None:
     """Execute a pre-charged fire under its budget and settle it (CIP-5 §5.2, §6.3).
+
+    The story, which is nobody else's, becomes that of the decision.
 
     The handler runs as the actor itself, in a fresh transaction context with no
     parent; effects are kept on success and discarded on failure, charged either way.
@@ -191,19 +199,17 @@ def fire(
     outcome = process_entered(execution, call, meter, base)
     settle(block, timer.fee_payer, queued.price, meter)
     block.timer_cycles += meter.cycles_used
-    numbers = {
-        "current_height": block.height,
-        "sequence": timer.sequence,
-        "expires_at": timer.expires_at,
-        "max_cost": queued.max_cost,
-        "available": queued.available,
-        "limit": queued.cycles_limit,
-        "reserved": queued.reserved,
-        "lane": block.timer_config.lane_timer_cycles,
-        "cycles_used": meter.cycles_used,
-        "cells_used": meter.cells_used,
-        **story,
-    }
+    numbers = {} if story is None else story
+    numbers["current_height"] = block.height
+    numbers["sequence"] = timer.sequence
+    numbers["expires_at"] = timer.expires_at
+    numbers["max_cost"] = queued.max_cost
+    numbers["available"] = queued.available
+    numbers["limit"] = queued.cycles_limit
+    numbers["reserved"] = queued.reserved
+    numbers["lane"] = block.timer_config.lane_timer_cycles
+    numbers["cycles_used"] = meter.cycles_used
+    numbers["cells_used"] = meter.cells_used
     block.trace.append(
         TimerDecision(
             timer.timer_id,

@@ -198,8 +198,8 @@ class Auction:
             if one.was_asleep:
                 _note_turn(block, view, one.timer, Decision.WOKE)
         fires = hold_contest(block, view, due)
-        _index_left(block, fresh)
-        fairness.note(block.journal, block.height, Counter(fires))
+        _index_left(block, [one for one in fresh if one.timer.timer_id not in fires])
+        fairness.note(block.journal, block.height, Counter(fires.values()))
         self._note_sleepers(block, due)
 
     def pass_time(self, block: BlockContext) -> None:
