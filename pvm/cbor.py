@@ -88,12 +88,14 @@ def encode(value: object, *, depth_max: int = DEPTH_MAX) -> bytes:
 
     The caller bounds size: shared structure is written out as often as it occurs.
     """
-    parts: list[bytes] = []
     try:
         if type(value) is list and len(value) < 1 << 8 and depth_max > 0:
-            parts.append(_ARRAY_HEADS[len(value)])
+            parts = [_ARRAY_HEADS[len(value)]]
             _write(value, parts.append, depth_max - 1)
+        elif type(value) is int:
+            return _integer(value)
         else:
+            parts = []
             _write((value,), parts.append, depth_max)
     except UnicodeEncodeError:
         raise UnencodableValue("str with a lone surrogate") from None
@@ -119,7 +121,7 @@ def decode(
         MalformedCbor: `data` is not what `encode` would return for any value.
     """
     try:
-        values, end = _read(data, 0, 1, (depth_max, enter or _enter_freely))
+        value, end = _read_one(data, (depth_max, enter or _enter_freely))
     except IndexError:
         raise MalformedCbor("ends early") from None
     except UnicodeDecodeError:
@@ -127,7 +129,7 @@ def decode(
     # A slice beyond the end is short without complaint; this is where it shows.
     if end != len(data):
         raise MalformedCbor("ends early" if end > len(data) else "bytes left over")
-    return values[0]
+    return value
 
 
 def _enter_freely(items: int) -> None:
@@ -148,27 +150,29 @@ def _head(major: int, argument: int) -> bytes:
     return _HEAD_8(major << 5 | 27, argument)
 
 
-def _write(
+def _write(  # noqa: C901 - a line for each width
     values: Sequence[object], append: Callable[[bytes], None], depth_left: int
 ) -> None:
     # What the node's records are made of costs no call here.
     for value in values:
         if type(value) is int:
-            if 0 <= value < 1 << 8:
-                append(_INT_HEADS[value])
-            elif 1 << 32 <= value < _WORD_BOUND:
-                append(_HEAD_8(27, value))
+            if value < 1 << 8:
+                append(_INT_HEADS[value] if value >= 0 else _integer(value))
+            elif value < 1 << 16:
+                append(_HEAD_2(25, value))
+            elif value < 1 << 32:
+                append(_HEAD_4(26, value))
             else:
-                append(_integer(value))
+                append(_HEAD_8(27, value) if value < _WORD_BOUND else _integer(value))
         elif type(value) is bytes:
             length = len(value)
-            head = _BYTES_HEADS[length] if length < 1 << 8 else _head(_BYTES, length)
-            append(head + value)
+            append(_BYTES_HEADS[length] if length < 1 << 8 else _head(_BYTES, length))
+            append(value)
         elif type(value) is str:
             text = value.encode()
             length = len(text)
-            head = _TEXT_HEADS[length] if length < 1 << 8 else _head(_TEXT, length)
-            append(head + text)
+            append(_TEXT_HEADS[length] if length < 1 << 8 else _head(_TEXT, length))
+            append(text)
         elif type(value) is list and depth_left > 0:
             length = len(value)
             append(_ARRAY_HEADS[length] if length < 1 << 8 else _head(_ARRAY, length))
@@ -223,10 +227,6 @@ def _key(key: object) -> bytes:
 
 
 def _integer(value: int) -> bytes:
-    if 1 << 8 <= value < 1 << 16:
-        return _HEAD_2(25, value)
-    if 1 << 16 <= value < 1 << 32:
-        return _HEAD_4(26, value)
     major = _INT
     if value < 0:
         major, value = _NEGATIVE, -1 - value
@@ -270,6 +270,17 @@ def _read(
             value, position = _read_other(data, position, head, argument, limits)
             append(value)
     return values, position
+
+
+def _read_one(data: bytes, limits: _Limits) -> tuple[Value, int]:
+    """The first value, and where it ends; an integer, as actors store most, at once."""
+    head = data[0]
+    if head < _INFO_DIRECT:
+        return head, 1
+    if head < _INFO_RESERVED:
+        return _argument(data, 1, head)
+    (value,), end = _read(data, 0, 1, limits)
+    return value, end
 
 
 def _require_bytes_left(data: bytes, position: int, items: int) -> None:

@@ -75,6 +75,7 @@ def is_open(value: object) -> bool:
 def caller(name: str) -> Helper:
     """The helper that calls `value.name(…)`."""
     by_type = {kind: table[name] for kind, table in TABLES.items() if name in table}
+    by_class = {kind: own for (kind, one), own in CLASS_METHODS.items() if one == name}
 
     def call(
         vm: Execution, value: object, /, *arguments: object, **named: object
@@ -84,6 +85,10 @@ def caller(name: str) -> Helper:
             if named:
                 return method(vm, value, *arguments, **named)
             return method(vm, value, *arguments)  # a third less of a call
+        if by_class and type(value) is MethodType:  # `bytes.fromhex`
+            own = by_class.get(native_class(vm, value) or object)
+            if own is not None:
+                return own(vm, *arguments, **named)
         if is_open(value):
             return getattr(value, name)(*arguments, **named)
         found = find(vm, value, name)

@@ -17,10 +17,11 @@ from pvm.operators import checked
 _INT_BYTES_MAX = 512
 _WIDTH_MAX = 4_096
 _Text = str | bytes
+_TEXTS = (str, bytes)
 
 
 def _text(vm: Execution, value: object) -> None:
-    if isinstance(value, str | bytes):
+    if isinstance(value, _TEXTS):
         vm.text(len(value), is_ascii=value.isascii())
 
 
@@ -50,8 +51,8 @@ def _refuse_many(vm: Execution, arguments: tuple[object, ...]) -> None:
         if type(argument) is tuple:
             vm.charge(6 * len(argument))
             for one in argument:
-                vm.charge(len(one) if isinstance(one, str | bytes) else 0)
-        elif isinstance(argument, str | bytes):
+                vm.charge(len(one) if isinstance(one, _TEXTS) else 0)
+        elif isinstance(argument, _TEXTS):
             vm.charge(len(argument) // costs.SEARCH_PER)
 
 
@@ -62,7 +63,7 @@ def building(name: str) -> Helper:
     def method(vm: Execution, self: _Text, *arguments: object) -> object:
         _search(vm, self)
         _refuse_many(vm, arguments)
-        if is_strip and arguments and isinstance(arguments[0], str | bytes):
+        if is_strip and arguments and isinstance(arguments[0], _TEXTS):
             vm.charge(len(self) * len(arguments[0]) // costs.STRIP_SET_PER)
         result: object = getattr(self, name)(*arguments)
         _text(vm, result)
@@ -114,7 +115,7 @@ def splitting(name: str) -> Helper:
             raise refused(TypeError(f"{name} has no such argument"))
         _search(vm, self)
         charge_search(vm, self, separator, is_backward=name == "rsplit")
-        if isinstance(separator, str | bytes) and separator:
+        if isinstance(separator, _TEXTS) and separator:
             pieces = self.count(separator) + 1  # type: ignore[arg-type] # or TypeError
         else:
             pieces = len(self) // 2 + 1
@@ -164,8 +165,8 @@ def replace(
     kind = type(self)
     if type(old) is not kind or type(new) is not kind or type(count) is not int:
         raise refused(TypeError("replace takes two texts and a count"))
-    assert isinstance(old, str | bytes)
-    assert isinstance(new, str | bytes)
+    assert isinstance(old, _TEXTS)
+    assert isinstance(new, _TEXTS)
     _search(vm, self)
     charge_search(vm, self, old)
     found = self.count(old)  # type: ignore[arg-type] # same type

@@ -41,6 +41,8 @@ _OTHER_THAN_BRACKETS = bytes(n for n in range(256) if n not in b"[]{}")
 _DIGITS_TO_ZERO = bytes(
     ord("0") if n in b"0123456789" else ord(" ") for n in range(256)
 )
+_SPACE = " \t\n\r"
+"""What may stand around a value (RFC 8259 §2)."""
 _LONG_INTEGER = b"0" * (INT_DIGITS_MAX + 1)
 _INT_MAGNITUDE_BITS_FREE = 64
 
@@ -71,10 +73,14 @@ class _Json(Bound):
         meter.charge_cycles(size - len(text))
         meter.charge_memory(costs.DECODED_BYTES_PER_BYTE * size)
         _charge_structure(_outside_strings(text), meter)
-        try:
-            value: _JsonValue = _DECODER.decode(text)
+        body = text.strip(_SPACE)
+        try:  # as `decode`, which would look for that space with patterns
+            value: _JsonValue
+            value, end = _DECODER.raw_decode(body)
         except json.JSONDecodeError:
             raise refused(ValueError("not JSON")) from None
+        if end != len(body):
+            raise refused(ValueError("not JSON"))
         _require_actor_value(value)
         return value
 
@@ -143,12 +149,11 @@ def _outside_strings(text: str) -> bytes:
 
 def _charge_structure(outside: bytes, meter: Meter) -> None:
     """Charge for what parsing will build; refuse depth and long integers."""
-    brackets = outside.translate(None, _OTHER_THAN_BRACKETS)
-    containers = brackets.count(b"[") + brackets.count(b"{")
+    containers = outside.count(b"[") + outside.count(b"{")
     items = containers + outside.count(b",") + outside.count(b":")
     meter.charge_cycles(costs.WALK_CONTAINER * containers + costs.WALK_ITEM * items)
     if containers > DEPTH_MAX:
-        _refuse_deep(brackets)
+        _refuse_deep(outside.translate(None, _OTHER_THAN_BRACKETS))
     is_long = len(outside) > INT_DIGITS_MAX
     if is_long and _LONG_INTEGER in outside.translate(_DIGITS_TO_ZERO):
         raise refused(ValueError("an integer of more than 1,234 digits"))
@@ -209,21 +214,23 @@ class _Walk:
 
     def size_of(self, value: object) -> int:
         """Characters of the text of `value`; everything is charged when it returns."""
-        size = self._size_of_item(value)
-        self._meter.charge_cycles(size)
-        if size:
-            return size  # of a scalar: there is nothing in it
-        self._waiting.append(iter((value,)))
+        size = self._size_of_value(value, 1)
         while self._waiting:
             item = next(self._waiting[-1], None)
             if item is None:
                 self._waiting.pop()
                 continue
-            depth = len(self._waiting)
+            depth = len(self._waiting) + 1
             if depth > DEPTH_MAX:
                 raise refused(ValueError("nested more than 64 deep"))
-            if type(item) is list or type(item) is tuple or type(item) is dict:
-                size += self._size_of_container(item, depth)
+            size += self._size_of_value(item, depth)
+        return size
+
+    def _size_of_value(self, value: object, depth: int) -> int:
+        if type(value) is list or type(value) is tuple or type(value) is dict:
+            return self._size_of_container(value, depth)
+        size = self._size_of_item(value)
+        self._meter.charge_cycles(size)
         return size
 
     def _size_of_container(self, container: _Container, depth: int) -> int:
@@ -244,7 +251,10 @@ class _Walk:
             container = tuple(container.values())
         is_flat = True
         for item in container:
-            item_size = self._size_of_item(item)
+            if type(item) is str:
+                item_size = self._size_of_text(item)
+            else:
+                item_size = self._size_of_item(item)
             size += item_size
             is_flat = is_flat and item_size > 0
         self._meter.charge_cycles(size)

@@ -48,6 +48,7 @@ TEXTS = [
     "[]",
     "{}",
     " [1 , 2,\n\t3 ] ",
+    "\r\n 7\t ",
     '{"a": {"b": [1, "x"]}, "a": 2}',
     '"é"',
 ]
@@ -76,6 +77,9 @@ def test_loads_agrees_with_the_standard_library(loads, text):
         "nul",
         "1 2",
         "\ufeff1",
+        "\u00a01",
+        "1\v",
+        "[1]\f",
         "1.5",
         "1.0",
         "1e5",
