@@ -15,6 +15,7 @@ from node.chain.messages import Call, process_message
 from node.chain.system import InstructionRefused, perform_dev, perform_system
 from node.chain.timers.hints import unfunded
 from node.chain.transaction import (
+    DEV_INSTRUCTIONS,
     DeployActor,
     ExecuteActor,
     Fund,
@@ -40,7 +41,7 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
         InvalidTransaction: it cannot be included; nothing was changed.
     """
     sender = validate_inclusion(block, transaction)
-    if isinstance(transaction.instruction, Fund | SetBalance):
+    if isinstance(transaction.instruction, DEV_INSTRUCTIONS):
         _execute_dev(block, transaction, transaction.instruction)
         return
     body = transaction.body

@@ -125,7 +125,9 @@ SystemInstruction = (
     | ScheduleActivation
 )
 DevInstruction = Fund | SetBalance
-_DEV = (Fund, SetBalance)
+_CONFIGS = (UpdateTimerConfig, UpdateBasefeeConfig)
+DEV_INSTRUCTIONS = (Fund, SetBalance)
+"""As `isinstance` takes them: a union would be made anew each time."""
 Instruction = Transfer | DeployActor | ExecuteActor | SystemInstruction | DevInstruction
 
 
@@ -193,7 +195,7 @@ class Transaction(Struct, frozen=True, gc=False):
     @property
     def is_dev(self) -> bool:
         """Whether it is a development instruction: no fee, no lane (D41)."""
-        return isinstance(self.body.instruction, _DEV)
+        return isinstance(self.body.instruction, DEV_INSTRUCTIONS)
 
 
 NUMBERS: dict[type, int] = {
@@ -214,7 +216,7 @@ NUMBERS: dict[type, int] = {
 def instruction_fields(instruction: Instruction) -> list[codec.Value]:
     """`[number, fields…]`; a config is one array of all its fields (D5)."""
     number = NUMBERS[type(instruction)]
-    if isinstance(instruction, UpdateTimerConfig | UpdateBasefeeConfig):
+    if isinstance(instruction, _CONFIGS):
         config = [
             list(v) if isinstance(v, tuple) else v for v in astuple(instruction.config)
         ]

@@ -106,7 +106,7 @@ class State(Struct, frozen=True):
     caches: Caches = field(default_factory=Caches)
 
 
-class BlockResult(Struct, frozen=True):
+class BlockResult(Struct, frozen=True, gc=False):
     """What applying a block asks its driver to do, in this order.
 
     `writes`, and what history adds to them, become durable as one batch BEFORE the

@@ -42,8 +42,11 @@ def intrinsic_cost(body: Body, body_bytes: int) -> tuple[int, int]:
 
 def max_cost(transaction: Transaction) -> Amount:
     """The most base units it can take from its sender; 0 of dev instructions."""
-    if transaction.is_dev:
-        return Amount(0)
+    return Amount(0) if transaction.is_dev else _max_cost(transaction)
+
+
+def _max_cost(transaction: Transaction) -> Amount:
+    """Of one that is no development instruction."""
     body = transaction.body
     return Amount(
         body.cycles_limit * body.max_fee_per_cycle
@@ -167,7 +170,7 @@ def validate_inclusion(block: BlockContext, transaction: Transaction) -> Account
     _refuse_low_fee(block, body)
     if block.user_cycles + body.cycles_limit > block.params.lane_user_cycles:
         raise _block_full("cycles", block.user_cycles, block.params.lane_user_cycles)
-    _refuse_unaffordable(account, max_cost(transaction))
+    _refuse_unaffordable(account, _max_cost(transaction))
     if block.cells + body.cells_limit > block.params.transaction_cells_max:
         raise _block_full("cells", block.cells, block.params.transaction_cells_max)
     return account

@@ -8,6 +8,7 @@ for what was not given where it is the default.
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
+from itertools import chain
 from math import isfinite
 from typing import Concatenate, Final, ParamSpec, TypeVar, get_args
 
@@ -64,10 +65,11 @@ def _looking(
 ) -> Callable[Concatenate[_Kind, _Given], _Answer]:
     parameters = list(inspect.signature(method).parameters.values())[1:]
     wanted = {
-        each.name: (checks[each.name], each.default is None)
+        each.name: checks[each.name]
         for each in parameters
         if each.name in checks and each.kind is not each.VAR_KEYWORD
     }
+    optional = {each.name for each in parameters if each.default is None}
     if not wanted and first is None:
         return method
     places = [each.name for each in parameters]
@@ -76,11 +78,9 @@ def _looking(
     def look(self: _Kind, /, *args: _Given.args, **named: _Given.kwargs) -> _Answer:
         if first is not None:
             first(self)
-        for name, value in (*zip(places, args, strict=False), *named.items()):
-            if name in wanted:
-                check, is_optional = wanted[name]
-                if value is not None or not is_optional:
-                    check(name, value)
+        for name, value in chain(zip(places, args, strict=False), named.items()):
+            if name in wanted and (value is not None or name not in optional):
+                wanted[name](name, value)
         return method(self, *args, **named)
 
     return look

@@ -16,7 +16,6 @@ pairwise as `merkle` defines it. The rest of it serves to find the way.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from hashlib import blake2b
 
 __all__ = [
@@ -56,8 +55,8 @@ _BUCKET = bytes([BUCKET_TAG])
 _INNER_TAG = 1
 _HEADER_BYTES = 8  # of an inner page, before its prefix
 
-# The call that all time is spent in; `crypto.blake2b256` without its frame.
-_blake2b_32 = partial(blake2b, digest_size=LEAF_BYTES)
+_new_hash = blake2b(digest_size=LEAF_BYTES).copy
+"""A hash of nothing yet: takes half of naming its parameters again."""
 
 
 class BrokenTree(Exception):  # noqa: N818 - a condition of the store, not of the code
@@ -164,8 +163,14 @@ def replace_leaves(
 def hash_page(page: bytes) -> bytes:
     """Hash of the subtree that begins with a page."""
     if page[0] == BUCKET_TAG:
-        return _blake2b_32(page).digest()
+        return _hash(page)
     return decode_inner(page).hash()
+
+
+def _hash(data: bytes) -> bytes:
+    hasher = _new_hash()
+    hasher.update(data)
+    return hasher.digest()
 
 
 def _fold(slots: list[bytes], depth: int) -> bytes:
@@ -174,7 +179,7 @@ def _fold(slots: list[bytes], depth: int) -> bytes:
     while len(slots) > 1:
         fork, each = FORKS[bit], iter(slots)
         slots = [
-            _blake2b_32(fork + one + two).digest() if one and two else one or two
+            _hash(fork + one + two) if one and two else one or two
             for one, two in zip(each, each, strict=False)
         ]
         bit -= 1

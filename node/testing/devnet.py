@@ -20,6 +20,7 @@ from node.chain.params import U128_MAX
 from node.chain.passage import Passage, Target
 from node.chain.simulation import estimate_limits
 from node.chain.transaction import (
+    DEV_INSTRUCTIONS,
     Body,
     DeployActor,
     Fund,
@@ -186,7 +187,7 @@ class Devnet(DevnetKeeper):
             "max_fee_per_cell": FEE_HEADROOM * globals_.basefee_cell,
             "max_priority_fee_per_cell": 0,
         }
-        if isinstance(instruction, Fund | SetBalance):
+        if isinstance(instruction, DEV_INSTRUCTIONS):
             fields.update(dict.fromkeys(list(fields)[2:], 0))
         elif cycles_limit is None or cells_limit is None:
             draft = Body(**fields, instruction=instruction)  # type: ignore[arg-type]
