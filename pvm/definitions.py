@@ -13,7 +13,7 @@ from pvm.places import flatten
 from pvm.pricing import FREE, price
 from pvm.protection import Protection
 from pvm.syntax import Here
-from pvm.walking import inner_statements
+from pvm.walking import blocks_of
 from pvm.writer import Scope
 
 
@@ -169,7 +169,8 @@ def _targets(node: ast.ClassDef) -> list[ast.expr]:
                 found += [one.optional_vars for one in items if one.optional_vars]
             case _:
                 pass
-        statements += inner_statements(statement)
+        for block in blocks_of(statement):
+            statements += block
     return found
 
 
@@ -180,5 +181,5 @@ def _parameter_names(node: ast.arguments) -> list[str]:
 
 
 def _first_parameter(node: ast.FunctionDef) -> str | None:
-    every = [*node.args.posonlyargs, *node.args.args]
+    every = node.args.posonlyargs or node.args.args
     return every[0].arg if every else None

@@ -261,13 +261,15 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """Nodes of a function's body, without those of nested functions and classes.
 
     A nested function is yielded itself, and its decorators and defaults are walked.
+    Depth first: who looks for a call has it soon.
     """
-    found: list[ast.AST] = list(body)
-    for node in found:  # which grows
+    stack: list[ast.AST] = body[::-1]  # type: ignore[assignment] # they are nodes
+    while stack:
+        node = stack.pop()
         yield node
         kind = node.__class__
         if kind not in LEAVES:
-            found += _own_children(node) if kind in _SCOPES else children(node)
+            stack += _own_children(node) if kind in _SCOPES else children(node)
 
 
 _SCOPES = frozenset({ast.FunctionDef, ast.Lambda, ast.ClassDef})

@@ -119,6 +119,9 @@ class _Statements(Definitions):
             node.value = self.here.constant(None)
             return [*resumed, node]
         first = node.targets[0]
+        if len(node.targets) == 1 and isinstance(first, ast.Name):
+            node.value = self.rewrite(node.value)
+            return [node]
         if (
             len(node.targets) == 1
             and isinstance(first, ast.Subscript)

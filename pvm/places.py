@@ -6,6 +6,7 @@ nodes of sources that stand on several lines, or come from another place.
 """
 
 import ast
+from collections.abc import Mapping
 
 from pvm.walking import BLOCK_FIELDS, FIELDS, children, walk
 
@@ -35,16 +36,21 @@ def flatten(statement: ast.stmt) -> None:
         nodes += children(node)
 
 
+_OWN_FIELDS: Mapping[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(field for field in fields if field not in BLOCK_FIELDS)
+    for kind, fields in FIELDS.items()
+}
+
+
 def _own_parts(statement: ast.stmt) -> list[ast.AST]:
     """What is below a statement, without the statements in it."""
     found: list[ast.AST] = []
-    for field in FIELDS[statement.__class__]:
-        if field not in BLOCK_FIELDS:
-            value = getattr(statement, field)
-            if value.__class__ is list:
-                found += value
-            elif value is not None:
-                found.append(value)
+    for field in _OWN_FIELDS[statement.__class__]:
+        value = getattr(statement, field)
+        if value.__class__ is list:
+            found += value
+        elif value is not None:
+            found.append(value)
     return found
 
 

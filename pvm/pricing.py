@@ -331,27 +331,39 @@ def _text_bytes(parts: Sequence[ast.expr]) -> int:
     return costs.TEXT_BYTES + length if length > costs.TEXT_FREE else 0
 
 
-_STORING_METHODS = frozenset({"append", "add", "insert", "setdefault"})
-
-
 def _call(facts: Facts, node: ast.Call) -> int:
     function = node.func
     if isinstance(function, ast.Attribute):
-        name = function.attr
-        if name == "pop" and node.args:
+        if function.attr == "pop" and node.args:
             return costs.HELPER_CALL
-        is_native = name in language.METHOD_NAMES
-        usual = costs.HELPER_CALL if is_native else costs.CALL
-        cycles = costs.CALL_OF_METHOD.get(name, usual)
-        return price(cycles, costs.STORE_BYTES if name in _STORING_METHODS else 0)
-    if isinstance(function, ast.Name) and facts.is_universal(function.id):
-        name = function.id
-        usual = costs.HELPER_CALL if name in language.FUNCTIONS else costs.CALL
-        return price(costs.CALL_OF_BUILTIN.get(name, usual), _call_bytes(name))
+        return _METHOD_CALLS.get(function.attr, costs.CALL)
+    if isinstance(function, ast.Name) and function.id not in facts.bound:
+        return _BUILTIN_CALLS.get(function.id, costs.CALL)
     return costs.CALL
+
+
+_STORING_METHODS = frozenset({"append", "add", "insert", "setdefault"})
+_METHOD_CALLS: Mapping[str, int] = {
+    name: price(
+        costs.CALL_OF_METHOD.get(name, costs.HELPER_CALL),
+        costs.STORE_BYTES if name in _STORING_METHODS else 0,
+    )
+    for name in language.METHOD_NAMES
+}
 
 
 def _call_bytes(name: str) -> int:
     if name in {"str", "repr"}:
         return costs.STR_CALL_BYTES
     return costs.EXCEPTION_BYTES if name in language.EXCEPTIONS else 0
+
+
+_BUILTIN_CALLS: Mapping[str, int] = {
+    name: price(
+        costs.CALL_OF_BUILTIN.get(
+            name, costs.HELPER_CALL if name in language.FUNCTIONS else costs.CALL
+        ),
+        _call_bytes(name),
+    )
+    for name in language.FUNCTIONS | language.EXCEPTIONS
+}

@@ -147,6 +147,9 @@ class Here:
         return ast.arguments([], every, None, [], [], None, [])
 
 
+_HAS_TYPE_PARAMS = "type_params" in ast.FunctionDef._fields  # from 3.12 on
+
+
 def function(
     name: str,
     arguments: ast.arguments,
@@ -155,8 +158,8 @@ def function(
 ) -> ast.FunctionDef:
     """`def name(arguments): body`."""
     node = ast.FunctionDef(name, arguments, list(body), list(decorators))
-    if "type_params" in ast.FunctionDef._fields:
-        vars(node)["type_params"] = []  # 3.12
+    if _HAS_TYPE_PARAMS:
+        vars(node)["type_params"] = []
     return node
 
 
@@ -165,8 +168,8 @@ def class_(
 ) -> ast.ClassDef:
     """`class name(bases): body`."""
     node = ast.ClassDef(name, list(bases), [], list(body), [])
-    if "type_params" in ast.ClassDef._fields:
-        vars(node)["type_params"] = []  # 3.12
+    if _HAS_TYPE_PARAMS:
+        vars(node)["type_params"] = []
     return node
 
 

@@ -81,11 +81,6 @@ def blocks_of(node: ast.stmt) -> list[list[ast.stmt]]:
     return found
 
 
-def inner_statements(node: ast.stmt) -> list[ast.stmt]:
-    """Statements that stand in a statement, of all its blocks."""
-    return list(chain.from_iterable(blocks_of(node)))
-
-
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
