@@ -14,9 +14,10 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from enum import Enum
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, TypeAlias
 
 import plyvel
 
@@ -65,6 +66,16 @@ _INNOCENT_NAMES: Final = frozenset({"lost+found", ".DS_Store"})
 """What an operating system puts into a folder that is empty to its user."""
 
 
+class _Unknown(Enum):
+    """Stands for what only the database knows."""
+
+    UNKNOWN = 0
+
+
+_UNKNOWN: Final = _Unknown.UNKNOWN
+_Values: TypeAlias = dict[bytes, bytes | None]
+
+
 class _View(Protocol):
     """What is used of a plyvel snapshot."""
 
@@ -82,17 +93,22 @@ class LevelSnapshot:
 
     It keeps the tables it needs from being removed: close it, or drop it, when it has
     served. It ends with its store. Checksums are verified; without, LevelDB hands out
-    what a damaged table holds, and they cost nothing that can be measured.
+    what a damaged table holds, and they cost nothing that can be measured. What the
+    commit before it wrote is answered from memory: the next block reads most of it.
     """
 
-    __slots__ = ("_folder", "_view")
+    __slots__ = ("_fresh", "_folder", "_view")
 
-    def __init__(self, view: _View, folder: Path) -> None:
+    def __init__(self, view: _View, folder: Path, fresh: _Values) -> None:
         self._view = view
         self._folder = folder
+        self._fresh = fresh
 
     def get(self, key: bytes) -> bytes | None:
         """The value under `key`, or None."""
+        value = self._fresh.get(key, _UNKNOWN)
+        if value is not _UNKNOWN:
+            return value
         try:
             return self._view.get(key, verify_checksums=True)
         except (plyvel.Error, RuntimeError) as error:
@@ -109,6 +125,7 @@ class LevelSnapshot:
 
     def close(self) -> None:
         """Release the view; further calls raise `StoreClosed`."""
+        self._fresh = {}
         self._view.close()
 
 
@@ -118,6 +135,7 @@ class LevelStore:
     __slots__ = (
         "_database",
         "_folder",
+        "_fresh",
         "_head",
         "_is_failed",
         "_is_unsynced",
@@ -139,6 +157,9 @@ class LevelStore:
         except UnicodeEncodeError:
             raise _unwritable("its path is not UTF-8", folder) from None
         self._folder = folder
+        # What the latest commit wrote. It is emptied before the next one, so that the
+        # snapshots which share it ask their own view from then on.
+        self._fresh: _Values = {}
         self._head = 0
         self._is_failed = False
         self._is_unsynced = False
@@ -178,8 +199,12 @@ class LevelStore:
 
     def snapshot(self) -> LevelSnapshot:
         """A view of what is committed now, unmoved by later commits."""
-        with _errors_explained(self._folder):
-            return LevelSnapshot(self._database.snapshot(), self._folder)
+        fresh = self._fresh  # before the view: it is never newer than that
+        try:
+            view = self._database.snapshot()
+        except (plyvel.Error, RuntimeError) as error:
+            raise _explained(error, self._folder) from error
+        return LevelSnapshot(view, self._folder, fresh)
 
     def commit(self, writes: WriteSet, *, sync: bool = True) -> None:
         """Apply all of `writes` or nothing; on disk on return when `sync`.
@@ -190,16 +215,18 @@ class LevelStore:
         """
         if self._is_failed:
             raise _unwritable("an earlier commit failed", self._folder)
+        self._fresh.clear()
+        self._fresh = {}
         try:
-            with _errors_explained(self._folder):
-                self._write(writes, sync=sync)
+            self._write(writes, sync=sync)
+        except (plyvel.Error, RuntimeError) as error:
+            # Half of it may lie in the log, and more after it would look like damage.
+            self._is_failed = True
+            raise _explained(error, self._folder) from error
         except OSError as error:
             self._is_failed = True
             raise _unwritable(error.strerror or str(error), self._folder) from error
-        except StoreError:
-            # Half of it may lie in the log, and more after it would look like damage.
-            self._is_failed = True
-            raise
+        self._fresh = dict(writes.changes)
 
     def _write(self, writes: WriteSet, *, sync: bool) -> None:
         head = self._head
@@ -232,6 +259,7 @@ class LevelStore:
         A long log is made a table first, as the next start would have to.
         """
         if not self._database.closed:
+            self._fresh.clear()
             if not self._is_failed and _log_bytes(self._folder) > _LOG_LEFT_BYTES_MAX:
                 self._database.compact_range(start=_NO_KEYS, stop=_NO_KEYS)
             self._database.close()

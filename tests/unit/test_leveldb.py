@@ -449,8 +449,44 @@ def test_a_recursion_that_ends_in_a_read_is_not_taken_for_a_closed_store(folder)
                 raise RecursionError(key)
 
         with pytest.raises(RecursionError):
-            leveldb.LevelSnapshot(Exhausted(), folder).get(b"a")
+            leveldb.LevelSnapshot(Exhausted(), folder, {}).get(b"a")
         assert snapshot.get(b"a") is None
+
+
+def test_what_the_latest_commit_wrote_is_answered_from_memory():
+    class Unasked:
+        def get(self, key: bytes, **_options) -> bytes:
+            raise AssertionError(key)
+
+    written = {b"a": b"1", b"gone": None}
+    snapshot = leveldb.LevelSnapshot(Unasked(), Path(), written)
+    assert (snapshot.get(b"a"), snapshot.get(b"gone")) == (b"1", None)
+    with pytest.raises(AssertionError):
+        snapshot.get(b"b")
+
+
+def test_snapshots_of_one_commit_stay_as_they_are_through_the_next_ones(folder):
+    with LevelStore(folder) as store:
+        store.commit(WriteSet({b"a": b"1", b"b": b"1"}))
+        first = store.snapshot()
+        store.commit(WriteSet({b"a": b"2", b"b": None}))
+        second, again = store.snapshot(), store.snapshot()
+        store.commit(WriteSet({b"a": None, b"b": b"3"}), sync=False)
+        third = store.snapshot()
+        seen = [(one.get(b"a"), one.get(b"b")) for one in (first, second, again, third)]
+    assert seen == [(b"1", b"1"), (b"2", None), (b"2", None), (None, b"3")]
+
+
+@pytest.mark.parametrize("closed", ["snapshot", "store"])
+def test_what_was_written_last_is_not_answered_after_the_end(folder, closed):
+    store = LevelStore(folder)
+    store.commit(WriteSet({b"a": b"1"}))
+    snapshot = store.snapshot()
+    assert snapshot.get(b"a") == b"1"
+    (store if closed == "store" else snapshot).close()
+    with pytest.raises(StoreClosed):
+        snapshot.get(b"a")
+    store.close()
 
 
 def test_all_refusals_are_one_family():
