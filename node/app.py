@@ -32,6 +32,7 @@ from node.config import ConfigError, Listen, NodeConfig
 from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer
 from node.runtime.clock import Clock, SystemClock
+from node.runtime.cores import Cores
 from node.runtime.engine import Engine, EngineParts, EngineSettings
 from node.runtime.figures import Figures
 from node.runtime.http import HttpPort, Probes
@@ -162,9 +163,10 @@ async def _serve(
         if config.is_verified:
             await _verify(opened.state, worker, clock, log)
         figures = Figures()
-        engine = _make_engine(
-            config, opened, EngineParts(store, worker, clock, log, figures)
+        parts_of_engine = EngineParts(
+            store, worker, clock, log, figures, Cores(clock, config.data_dir).suit
         )
+        engine = _make_engine(config, opened, parts_of_engine)
         is_dev = opened.genesis.params.dev and config.is_dev_served
         server = RpcServer(
             engine,

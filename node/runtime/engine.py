@@ -228,6 +228,7 @@ class Engine:
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
         """Change the mode; `pace_ms` None keeps the pace."""
         self._mode = mode
+        self._parts.on_mode(mode)
         self._pacer.restart(pace_ms)
         self._wake.set()
 
@@ -346,6 +347,7 @@ class Engine:
     async def run(self) -> None:
         """Make blocks until `stop`; then everything committed is on disk."""
         try:
+            self._parts.on_mode(self._mode)
             self._pacer.restart(None)
             while not self.is_stopping:
                 if not await self._step():
@@ -354,10 +356,7 @@ class Engine:
             self.is_stopping = True
             self._in_block = frozenset()
             self._end_waiting()
-        await on_worker(
-            self._parts.worker,
-            lambda: self._parts.store.commit(WriteSet(), sync=True),
-        )
+        await self._on_worker(lambda: self._parts.store.commit(WriteSet(), sync=True))
 
     def _end_waiting(self) -> None:
         stopping = NodeStopping("the node is stopping")

@@ -62,6 +62,8 @@ class EngineParts(Struct, frozen=True):
     clock: Clock
     log: EngineLog
     figures: Figures = field(default_factory=Figures)
+    on_mode: Callable[[MiningMode], None] = lambda _mode: None
+    """Is told the mining mode, when the engine begins and when it changes."""
 
 
 class EngineSettings(Struct, frozen=True):

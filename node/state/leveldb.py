@@ -97,7 +97,7 @@ class LevelSnapshot:
     commit before it wrote is answered from memory: the next block reads most of it.
     """
 
-    __slots__ = ("_fresh", "_folder", "_view")
+    __slots__ = ("_folder", "_fresh", "_view")
 
     def __init__(self, view: _View, folder: Path, fresh: _Values) -> None:
         self._view = view
