@@ -25,7 +25,7 @@ class Definitions(Protection):
 
     def _write_function(self, node: ast.FunctionDef, more: int) -> ast.FunctionDef:
         decorators = [self._decorator(decorator) for decorator in node.decorator_list]
-        parameters = self.parameters(node.args)
+        self.defaults(node.args)
         outer = self.scope, self.used, self.caught
         self.used, self.caught = set(), []
         if is_generator(self.facts, node):
@@ -33,7 +33,9 @@ class Definitions(Protection):
         else:
             body = self._body(node, more)
         self.scope, self.used, self.caught = outer
-        return self.here.put(syntax.function(node.name, parameters, body, decorators))
+        node.body, node.decorator_list = body, decorators
+        node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+        return node
 
     def _decorator(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Attribute) and node.attr == "setter":

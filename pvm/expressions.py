@@ -339,7 +339,7 @@ class Expressions(Operations):
         return self.class_name(node)
 
     def _write_lambda(self, node: ast.Lambda) -> ast.expr:
-        parameters = self.parameters(node.args)
+        self.defaults(node.args)
         cost = self.pricing.expression(node.body) + costs.FUNCTION_ENTRY
         is_leaf = leaves.is_leaf(self.facts, node)
         outer = self.scope
@@ -351,25 +351,16 @@ class Expressions(Operations):
             body = self.here.disjunction(self.here.call("_pay", *paid), body)
         else:
             body = self.here.call("_leave", self.here.call("_enter", *paid), body)
-        node.args, node.body = parameters, body
+        node.body = body
         return node
 
-    def parameters(self, node: ast.arguments) -> ast.arguments:
-        """Parameters with their defaults rewritten."""
-        defaults = [self.rewrite_without_walrus(default) for default in node.defaults]
-        keyword_defaults = [
-            None if default is None else self.rewrite_without_walrus(default)
-            for default in node.kw_defaults
+    def defaults(self, node: ast.arguments) -> None:
+        """Rewrite the defaults of parameters."""
+        node.defaults = [self.rewrite_without_walrus(one) for one in node.defaults]
+        node.kw_defaults = [
+            None if one is None else self.rewrite_without_walrus(one)
+            for one in node.kw_defaults
         ]
-        return ast.arguments(
-            node.posonlyargs,
-            node.args,
-            node.vararg,
-            node.kwonlyargs,
-            keyword_defaults,
-            node.kwarg,
-            defaults,
-        )
 
     def _write_listcomp(self, node: ast.ListComp) -> ast.expr:
         elements = [node.elt]

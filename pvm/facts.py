@@ -82,9 +82,8 @@ def gather(
     `find` knows the exceptions of modules.
     """
     found = found or survey(tree)
-    bindings = _bindings(found)
+    read, bindings = _names(found)
     attributes: set[str] = set()
-    read = {node.id for node in found.of(ast.Name) if node.ctx.__class__ is ast.Load}
     for node in found.of(ast.Attribute):
         (read if node.ctx.__class__ is ast.Load else attributes).add(node.attr)
     is_simple = can_negate = True
@@ -126,22 +125,24 @@ def gather(
     )
 
 
-def _bindings(found: Survey) -> dict[str, int]:
-    """How often each name is bound."""
-    names = [
-        node.id for node in found.of(ast.Name) if node.ctx.__class__ is not ast.Load
-    ]
-    names += [node.arg for node in found.of(ast.arg)]
+def _names(found: Survey) -> tuple[set[str], dict[str, int]]:
+    """Names that are read, and how often each name is bound."""
+    read: set[str] = set()
+    names = [node.arg for node in found.of(ast.arg)]
+    names += [node.name for node in found.of(ast.FunctionDef)]
+    for name in found.of(ast.Name):
+        if name.ctx.__class__ is ast.Load:
+            read.add(name.id)
+        else:
+            names.append(name.id)
     for kind in _OTHER_BINDING:
         for node in found.of(kind):
             names += _bound_by(node)
-    return dict(Counter(names))
+    return read, dict(Counter(names))
 
 
-_OTHER_BINDING = (
-    ast.FunctionDef, ast.ClassDef, ast.ExceptHandler, ast.Import, ast.ImportFrom,
-)  # fmt: skip
-_BINDING = frozenset({ast.Name, ast.arg, *_OTHER_BINDING})
+_OTHER_BINDING = (ast.ClassDef, ast.ExceptHandler, ast.Import, ast.ImportFrom)
+_BINDING = frozenset({ast.Name, ast.arg, ast.FunctionDef, *_OTHER_BINDING})
 _YIELDING = (ast.Yield, ast.YieldFrom)
 
 

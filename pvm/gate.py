@@ -139,6 +139,9 @@ class ActorTransformer(RestrictingNodeTransformer):
             with suppress(_BelowError):
                 self.visit(node)
             return len(self.errors) == refused
+        if node.__class__ is ast.Name:  # which it replaces and never changes
+            self.visit(node)
+            return len(self.errors) == refused
         fields = vars(node)
         before = fields.copy()
         lists = [

@@ -8,7 +8,7 @@ nodes of sources that stand on several lines, or come from another place.
 import ast
 from collections.abc import Mapping
 
-from pvm.walking import BLOCK_FIELDS, FIELDS, children, walk
+from pvm.walking import BLOCK_FIELDS, FIELDS, LEAVES, children, walk
 
 _PLACELESS = frozenset({ast.arguments, ast.comprehension, ast.withitem})
 
@@ -33,7 +33,8 @@ def flatten(statement: ast.stmt) -> None:
             if node.lineno == line == node.end_lineno:  # type: ignore[attr-defined]
                 continue
             _put(node, line, column)
-        nodes += children(node)
+        if node.__class__ not in LEAVES:
+            nodes += children(node)
 
 
 _OWN_FIELDS: Mapping[type[ast.AST], tuple[str, ...]] = {

@@ -117,12 +117,13 @@ class PolicyWalk:
             for child in children(node):
                 self.check(child, place)
             return
-        checks = self.checks
+        checks, plain = self.checks, self.plain
         for child in children(node):
-            check = checks.get(child.__class__)
+            kind = child.__class__
+            check = checks.get(kind)
             if check is None:
                 self._refuse_kind(child, child)
-            else:
+            elif kind is not ast.Name or child.id not in plain:  # type: ignore[attr-defined]
                 check(self, child, place)
 
     def check_operator(

@@ -156,13 +156,16 @@ class Pricing:
         return own + self._prices[subject.__class__](self, subject)
 
     def _price_call(self, node: ast.Call) -> int:
-        own = _call(self.facts, node)
+        total = _call(self.facts, node)
         if len(node.args) > costs.ARGUMENTS_FREE or (
             len(node.keywords) > costs.KEYWORDS_FREE
         ):
-            own += _passed(node)
-        own += self.expression(node.func) + self.expressions(node.args)
-        return own + self.expressions(node.keywords)
+            total += _passed(node)
+        if node.func.__class__ is not ast.Name:
+            total += self.expression(node.func)
+        if node.keywords:
+            total += self.expressions(node.keywords)
+        return total + self.expressions(node.args)
 
     def _price_keyword(self, node: ast.keyword) -> int:
         return self.expression(node.value)

@@ -52,7 +52,8 @@ def test_marks_are_contexts_and_operators(source, wanted):
 )  # fmt: skip
 def test_the_gate_refuses_a_name_at_each_of_its_lines(refused):
     """What it knows already is what it admitted, never what it refused."""
-    tree = ast.parse(f"a = x.a(b)\n{refused}\na = x.a(b)\n{refused}")
+    source = f"a = x.a(b)\n{refused}\na = x.a(b, print, printed)\n{refused}"
+    tree = ast.parse(source)
     before = ast.dump(tree, include_attributes=True)
     with pytest.raises(CompileError) as caught:
         restrict(tree)
