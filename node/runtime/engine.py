@@ -477,7 +477,6 @@ class Engine:
         parts = self._parts
         began = parts.clock.monotonic()
         self._state = made.state
-        self._past.note(made.state)
         dropped = self._pool.prune(made.result)
         self._in_block = frozenset()
         self._note_dropped(dropped)
@@ -486,6 +485,7 @@ class Engine:
         self._ledger.settle_displaced()
         seconds = parts.clock.monotonic() - began
         await asyncio.sleep(0)  # those who waited answer first
+        self._past.note(made.state)  # of use once it is below the head
         note_block(parts, made, len(self._pool), seconds)
 
     def _set_aside(self, result: BlockResult) -> None:

@@ -138,10 +138,12 @@ def _tree_changes(writes: WriteSet) -> tuple[list[Change], list[Change]]:
     calendar: list[Change] = []
     for key, record in writes.changes.items():
         family = key[:1]
+        if family not in (keys.STATE_PREFIX, keys.TIMER_PREFIX):
+            continue
         leaf = None if record is None else blake2b256(record)
         if family == keys.STATE_PREFIX:
             state.append((blake2b256(key), leaf))  # which is its `tree_key`
-        elif family == keys.TIMER_PREFIX:
+        else:
             calendar.append((tree_key(key), leaf))
     # Keys are distinct, so that leaves, which may be None, are never compared.
     state.sort()
