@@ -95,12 +95,17 @@ SEQUENCE_DISPLAY_BYTES = 64
 SEQUENCE_DISPLAY_BYTES_PER_ITEM = 8
 DICT_DISPLAY_BYTES = 64
 DICT_DISPLAY_BYTES_PER_ITEM = 100
-FUNCTION_BYTES = 256
+FUNCTION_BYTES = 512
 COMPREHENSION_BYTES = 64
 STR_CALL_BYTES = 64
 INSTANCE_BYTES = 256  # + ATTRIBUTE_BYTES for each attribute its class assigns
 ATTRIBUTE_BYTES = 32
 GENERATOR_BYTES = 4_096
+PLACE_BYTES = 40
+"""Where a computed value may stay that has paid nothing: a text of 64 characters."""
+PLACES_FREE = 4  # items of a display
+GENERATOR_PLACES_FREE = 64  # its variables
+VARIADIC_BYTES = 256  # entering a function with `*args`, or `**named`; each
 EXCEPTION_BYTES = 256
 
 # Bytes charged by helpers.

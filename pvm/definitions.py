@@ -47,7 +47,7 @@ class Definitions(Protection):
         subject = _first_parameter(node)
         is_hot = self.is_called(node.name)
         self.scope = Scope(is_hot=is_hot, has_depth=is_counted, subject=subject)
-        paid = self.pricing.block(node.body) + more + costs.FUNCTION_ENTRY
+        paid = self.pricing.block(node.body) + more + self.pricing.entry(node)
         if not is_counted:
             body = self.charge(paid, node.body) + self.statements(node.body)
             return self._declared(body)
@@ -63,6 +63,7 @@ class Definitions(Protection):
         """Pay for the generator, then make it: `_generator(…)` has the body."""
         self.scope = Scope(is_hot=self.is_called(node.name), has_depth=True)
         paid = self.pricing.block(node.body) + costs.RESUME
+        making = self.pricing.generator(node)  # before its names are more
         head = self.enter(paid, node.body)
         body = self.statements(node.body)
         here = self.here
@@ -77,11 +78,10 @@ class Definitions(Protection):
             syntax.function("_generator", here.parameters(names), inner_body)
         )
         self.used = set()
-        cycles = costs.FUNCTION_ENTRY + costs.DEFINITION + costs.CALL
         made = here.call("_generator", *map(here.load, names))
         return self._declared(
             [
-                *self.charge(price(cycles, costs.GENERATOR_BYTES)),
+                *self.charge(making),
                 inner,
                 here.put(ast.Return(made)),
             ]

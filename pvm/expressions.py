@@ -340,7 +340,7 @@ class Expressions(Operations):
 
     def _write_lambda(self, node: ast.Lambda) -> ast.expr:
         self.defaults(node.args)
-        cost = self.pricing.expression(node.body) + costs.FUNCTION_ENTRY
+        cost = self.pricing.expression(node.body) + self.pricing.entry(node)
         is_leaf = leaves.is_leaf(self.facts, node)
         outer = self.scope
         self.scope = Scope(allows_walrus=outer.allows_walrus)

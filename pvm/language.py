@@ -32,8 +32,10 @@ HANDLERS_MAX = 16
 """Handlers of a `try`, and classes that one handler names."""
 VARIABLES_MAX = 256
 """Variables of one function: each call makes room for all of them."""
-ENCLOSING_MAX = 64
+ENCLOSING_MAX = 16
 """Variables of the functions around that a function uses: it keeps each."""
+COMPARISONS_MAX = 64
+"""In one chain: the frame keeps what stands between two of them."""
 BASES_MAX = 8
 ANCESTORS_MAX = 16
 """Classes of the module that one class derives from, through all its bases: making a

@@ -203,6 +203,9 @@ class PolicyOfExpressions(PolicyWalk):
 
     def _check_compare(self, node: ast.Compare, place: Place) -> None:
         sides = [node.left, *node.comparators]
+        if len(node.ops) > language.COMPARISONS_MAX:
+            reason = f"a chain of more than {language.COMPARISONS_MAX} comparisons"
+            self.refuse(node, reason, "two of them joined by `and`")
         has_is = False
         for index, operator in enumerate(node.ops):
             if operator.__class__ not in _IDENTITIES:

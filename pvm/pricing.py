@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pvm import costs, language, syntax
-from pvm.facts import Facts, ancestors
+from pvm.facts import Facts, FunctionNode, ancestors, variables
 from pvm.walking import children
 
 _BYTE_BITS = 40
@@ -171,11 +171,25 @@ class Pricing:
         return self.expression(node.value)
 
     def _price_lambda(self, node: ast.Lambda) -> int:
-        own = price(costs.DEFINITION, costs.FUNCTION_BYTES)
-        return own + self._defaults(node.args)
+        return costs.DEFINITION + self._function(node.args)
 
-    def _defaults(self, node: ast.arguments) -> int:
-        return self.expressions([*node.defaults, *node.kw_defaults])
+    def _function(self, node: ast.arguments) -> int:
+        """A function made, which keeps its defaults."""
+        defaults = [*node.defaults, *node.kw_defaults]
+        bytes_ = costs.FUNCTION_BYTES + _places(defaults)
+        return price(0, bytes_) + self.expressions(defaults)
+
+    def entry(self, node: FunctionNode) -> int:
+        """What entering a function costs, beside its block."""
+        spread = (node.args.vararg is not None) + (node.args.kwarg is not None)
+        return price(costs.FUNCTION_ENTRY, costs.VARIADIC_BYTES * spread)
+
+    def generator(self, node: ast.FunctionDef) -> int:
+        """What making a generator costs; it keeps every variable."""
+        more = max(0, len(variables(node)) - costs.GENERATOR_PLACES_FREE)
+        bytes_ = costs.GENERATOR_BYTES + costs.PLACE_BYTES * more
+        cycles = costs.FUNCTION_ENTRY + costs.DEFINITION + costs.CALL
+        return price(cycles, bytes_)
 
     def _price_listcomp(self, node: ast.ListComp | ast.DictComp) -> int:
         own = price(costs.COMPREHENSION, costs.COMPREHENSION_BYTES)
@@ -193,11 +207,11 @@ class Pricing:
             return len(node.elts) + self.expressions(node.elts)
         if is_constant:
             return FREE
-        return _display(len(node.elts)) + self.expressions(node.elts)
+        return _display(node.elts) + self.expressions(node.elts)
 
     def _price_list(self, node: ast.List) -> int:
-        size = len(node.elts)
-        own = _display(size) if node.ctx.__class__ is ast.Load else size
+        is_read = node.ctx.__class__ is ast.Load
+        own = _display(node.elts) if is_read else len(node.elts)
         return own + self.expressions(node.elts)
 
     def _price_dict(self, node: ast.Dict) -> int:
@@ -257,11 +271,8 @@ class Pricing:
         return total
 
     def _price_functiondef(self, node: ast.FunctionDef) -> int:
-        own = price(
-            costs.DEFINITION + costs.CALL * len(node.decorator_list),
-            costs.FUNCTION_BYTES,
-        )
-        return own + self.expressions(node.decorator_list) + self._defaults(node.args)
+        own = costs.DEFINITION + costs.CALL * len(node.decorator_list)
+        return own + self.expressions(node.decorator_list) + self._function(node.args)
 
     def _price_classdef(self, node: ast.ClassDef) -> int:
         own = costs.CLASS + costs.CLASS_PER_ANCESTOR * len(ancestors(self.facts, node))
@@ -297,10 +308,18 @@ _OPERATOR_OF: Mapping[type[ast.AST], int] = {
 }
 
 
-def _display(items: int) -> int:
-    return price(
-        costs.SEQUENCE_DISPLAY + items,
-        costs.SEQUENCE_DISPLAY_BYTES + costs.SEQUENCE_DISPLAY_BYTES_PER_ITEM * items,
+def _display(items: Sequence[ast.expr]) -> int:
+    size = len(items)
+    bytes_ = costs.SEQUENCE_DISPLAY_BYTES + costs.SEQUENCE_DISPLAY_BYTES_PER_ITEM * size
+    if size > costs.PLACES_FREE:
+        bytes_ += _places(items[costs.PLACES_FREE :])
+    return price(costs.SEQUENCE_DISPLAY + size, bytes_)
+
+
+def _places(nodes: Iterable[ast.expr | None]) -> int:
+    """Memory of the values among them that are computed."""
+    return costs.PLACE_BYTES * sum(
+        node is not None and node.__class__ is not ast.Constant for node in nodes
     )
 
 
@@ -308,7 +327,7 @@ def _passed(node: ast.Call) -> int:
     """Arguments beyond the usual few: a callee may keep them all."""
     positional = max(0, len(node.args) - costs.ARGUMENTS_FREE)
     named = max(0, len(node.keywords) - costs.KEYWORDS_FREE)
-    bytes_ = costs.SEQUENCE_DISPLAY_BYTES_PER_ITEM * positional
+    bytes_ = costs.PLACE_BYTES * positional
     bytes_ += costs.DICT_DISPLAY_BYTES_PER_ITEM * named
     return price(positional + named, bytes_)
 

@@ -43,6 +43,11 @@ have: what comes after is left to helpers, which do the same for the same price
 (sandbox.md, rule 6) and are a fifth of the nodes to compile."""
 
 
+TEMPORARIES_MAX = 64
+"""Of one statement: each keeps its last value as long as the function's frame lives,
+and a generator's may be kept."""
+
+
 class Writer:
     """Rewrites the expressions of one module; subclasses know the kinds of node."""
 
@@ -85,7 +90,7 @@ class Writer:
         if not self.scope.is_hot:
             return False
         self.guards += 1
-        if self.guards > INLINE_MAX:
+        if self.guards > INLINE_MAX or self.scope.temporaries > TEMPORARIES_MAX:
             return False
         return self.scope.allows_walrus or (value is not None and is_atom(value))
 

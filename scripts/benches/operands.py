@@ -18,6 +18,8 @@ NOT_TIMED: Mapping[str, str] = {
     "TEXT_FREE": "a limit; tried with `+` of texts",
     "INT_FREE_BITS": "a limit; tried with arithmetic",
     "ZIPPED_FREE": "what the calls of `map` and `zip` have paid for",
+    "PLACES_FREE": "items of a display whose memory its price covers",
+    "GENERATOR_PLACES_FREE": "variables that the price of a generator covers",
     "ARGUMENTS_FREE": "a limit; tried with calls",
     "KEYWORDS_FREE": "a limit; tried with calls",
 }
