@@ -36,6 +36,8 @@ _TRIED_MAX = 4
 """Cores whose syncs are compared; each takes some 2 ms."""
 
 _SYNCS = 8
+_SYNCS_SECONDS = 0.01
+"""After which no further one is begun on a core: on a slow disk it matters little."""
 _SYNCED_BYTES = 2_048
 """As a block with one transfer."""
 
@@ -100,8 +102,8 @@ class Cores:
         _move((threading.get_native_id(),), {core})
         descriptor = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC)
         try:
-            taken = []
-            for _ in range(_SYNCS):
+            taken: list[float] = []
+            while len(taken) < _SYNCS and sum(taken) < _SYNCS_SECONDS:
                 began = self._clock.monotonic()
                 os.write(descriptor, bytes(_SYNCED_BYTES))
                 os.fdatasync(descriptor)

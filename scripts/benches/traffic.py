@@ -127,8 +127,10 @@ def measure_serial() -> Section:
         "bare grpc.aio server on uvloop that recovers the signer, writes the bytes to "
         "LevelDB in a synced batch and echoes them (`scripts/benches/ceiling.py`): "
         "once on its event loop, which stands still meanwhile, once on a thread, as "
-        "the node does, whose loop must answer others. All calls have the same "
-        "deadline. Shares are medians of the rounds' ratios."
+        "the node does, whose loop must answer others. It is grpc.aio as it comes; the "
+        "node has set itself up as it always does in this mode: the interpreter's "
+        "threads share a core, one of gRPC's experiments is off. All calls have the "
+        "same deadline. Shares are medians of the rounds' ratios."
     )
     return Section("Transactions, serial", method, tuple(rows))
 

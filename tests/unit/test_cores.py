@@ -89,6 +89,13 @@ def test_the_core_is_the_present_one_if_no_other_syncs_sooner(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_slow_disk_is_tried_once_on_each_core(machine, tmp_path):
+    machine.sync_seconds = {0: 1.0, 1: 1.0, 2: 0.5}
+    Cores(machine, tmp_path).suit(MiningMode.INSTANT)
+    assert machine.now == sum(machine.sync_seconds.values())
+    assert machine.moved[threading.get_native_id()] == {2}
+
+
 @pytest.mark.parametrize(("present", "taken"), [(1, 1), (7, 0)])
 def test_where_syncs_cannot_be_tried_it_is_the_present_core_of_those_given(
     machine, tmp_path, present, taken

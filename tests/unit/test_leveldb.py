@@ -477,6 +477,34 @@ def test_snapshots_of_one_commit_stay_as_they_are_through_the_next_ones(folder):
     assert seen == [(b"1", b"1"), (b"2", None), (b"2", None), (None, b"3")]
 
 
+def test_a_snapshot_taken_during_a_commit_is_of_before_or_of_after_it(folder):
+    """Another thread may take one while the batch is written."""
+    taken = []
+
+    class Batch:
+        def __init__(self, inner):
+            self.inner, self.put = inner, inner.put
+
+        def write(self):
+            taken.append(store.snapshot())
+            self.inner.write()
+            taken.append(store.snapshot())
+
+    class Database:
+        def __init__(self, inner):
+            self.inner, self.snapshot = inner, inner.snapshot
+
+        def write_batch(self, **options):
+            return Batch(self.inner.write_batch(**options))
+
+    with LevelStore(folder) as store:
+        store.commit(WriteSet({b"a": b"1"}))
+        database, store._database = store._database, Database(store._database)
+        store.commit(WriteSet({b"a": b"2"}))
+        store._database = database
+        assert [one.get(b"a") for one in taken] == [b"1", b"2"]
+
+
 @pytest.mark.parametrize("closed", ["snapshot", "store"])
 def test_what_was_written_last_is_not_answered_after_the_end(folder, closed):
     store = LevelStore(folder)
