@@ -13,7 +13,7 @@ from pvm.places import flatten
 from pvm.pricing import FREE, price
 from pvm.protection import Protection
 from pvm.syntax import Here
-from pvm.walking import blocks_of
+from pvm.walking import blocks_of, parameters
 from pvm.writer import Scope
 
 
@@ -73,7 +73,7 @@ class Definitions(Protection):
             here.assign("_depth", depth),
         )
         inner_body = self._declared([*head, self._restoring(body, restore)])
-        names = _parameter_names(node.args)
+        names = [one.arg for one in parameters(node.args)]
         inner = here.put(
             syntax.function("_generator", here.parameters(names), inner_body)
         )
@@ -174,12 +174,6 @@ def _targets(node: ast.ClassDef) -> list[ast.expr]:
         for block in blocks_of(statement):
             statements += block
     return found
-
-
-def _parameter_names(node: ast.arguments) -> list[str]:
-    every = [*node.posonlyargs, *node.args, *node.kwonlyargs]
-    every += [one for one in (node.vararg, node.kwarg) if one is not None]
-    return [one.arg for one in every]
 
 
 def _first_parameter(node: ast.FunctionDef) -> str | None:

@@ -23,12 +23,11 @@ which no actor may use:
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
 from typing import TypeVar, cast
 
 from pvm import enum_bodies, language, records
 from pvm.facts import ENUM, Facts
-from pvm.walking import Survey, blocks_of, handled, survey
+from pvm.walking import Survey, blocks_of, handled, parameters, survey
 
 SET = "hidden_set"
 ITERATOR = "hidden_iterator"
@@ -163,12 +162,8 @@ class _Desugarer:
 
     def _write_functiondef(self, node: ast.FunctionDef) -> Iterable[ast.stmt]:
         node.returns = None
-        every = node.args
-        for one in chain(every.posonlyargs, every.args, every.kwonlyargs):
-            one.annotation = None
-        for rest in (every.vararg, every.kwarg):
-            if rest is not None:
-                rest.annotation = None
+        for parameter in parameters(node.args):
+            parameter.annotation = None
         node.decorator_list = [
             one
             for one in node.decorator_list

@@ -6,13 +6,13 @@ step changes a fact, each only reads them.
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from pvm import language
 from pvm.imports import Find, nothing
-from pvm.walking import LEAVES, Survey, children, marks, survey, walk
+from pvm.walking import LEAVES, Survey, children, head, marks, parameters, survey, walk
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 ENUM = "hidden_enum"
@@ -276,12 +276,8 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
 _SCOPES = frozenset({ast.FunctionDef, ast.Lambda, ast.ClassDef})
 
 
-def _own_children(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.FunctionDef):
-        yield from node.decorator_list
-    if isinstance(node, ast.FunctionDef | ast.Lambda):
-        yield from node.args.defaults
-        yield from filter(None, node.args.kw_defaults)
+def _own_children(node: ast.AST) -> Iterable[ast.AST]:
+    return head(node) if isinstance(node, FunctionNode) else ()
 
 
 _EXITS = (ast.Return, ast.Break, ast.Continue)
@@ -309,9 +305,6 @@ def is_generator(facts: Facts, node: ast.FunctionDef) -> bool:
 
 def variables(node: FunctionNode) -> frozenset[str]:
     """Names that a function binds: parameters, and what its own body assigns."""
-    arguments = node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
     body: list[ast.stmt] = (
         node.body if isinstance(node, ast.FunctionDef) else [ast.Expr(node.body)]
     )
@@ -321,4 +314,4 @@ def variables(node: FunctionNode) -> frozenset[str]:
         if part.__class__ in _BINDING
         for name in _bound_by(part)
     }
-    return frozenset(bound.union(one.arg for one in every))
+    return frozenset(bound.union(one.arg for one in parameters(node.args)))

@@ -19,13 +19,15 @@ _CHANGING = frozenset(
 
 def first_lost_write(found: Survey) -> int | None:
     """Line of the first such statement, from 1."""
-    nodes = [node for kind in _WRITING for node in found.of(kind)]
-    return min((node.lineno for node in nodes if _loses(node)), default=None)
-
-
-_WRITING: tuple[type[ast.stmt], ...] = (
-    ast.Assign, ast.AugAssign, ast.Delete, ast.Expr,
-)  # fmt: skip
+    lost: list[ast.stmt] = [
+        node for node in found.of(ast.Assign) if any(map(_is_inside, node.targets))
+    ]
+    lost += [
+        node for node in found.of(ast.Delete) if any(map(_is_inside, node.targets))
+    ]
+    lost += [node for node in found.of(ast.AugAssign) if _is_inside(node.target)]
+    lost += [node for node in found.of(ast.Expr) if _changes(node.value)]
+    return min((node.lineno for node in lost), default=None)
 
 
 def hint(line: int | None) -> str:
@@ -38,23 +40,18 @@ def hint(line: int | None) -> str:
     )
 
 
-def _loses(node: ast.stmt) -> bool:
+def _changes(node: ast.expr) -> bool:
+    """Whether an expression calls what changes a value that storage gave."""
     match node:
-        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
-            return any(_is_inside(target) for target in targets)
-        case ast.AugAssign(target=target):
-            return _is_inside(target)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=value, attr=name))):
-            return name in _CHANGING and any(_stored(part) for part in _down(value))
+        case ast.Call(func=ast.Attribute(value=value, attr=name)):
+            return name in _CHANGING and any(map(_stored, _down(value)))
         case _:
             return False
 
 
 def _is_inside(target: ast.expr) -> bool:
     """An item of what `self.storage[…]` gives."""
-    return isinstance(target, ast.Subscript) and any(
-        _stored(part) for part in _down(target.value)
-    )
+    return isinstance(target, ast.Subscript) and any(map(_stored, _down(target.value)))
 
 
 def _down(node: ast.expr) -> Iterator[ast.expr]:

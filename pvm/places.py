@@ -8,7 +8,7 @@ nodes of sources that stand on several lines, or come from another place.
 import ast
 from collections.abc import Mapping
 
-from pvm.walking import BLOCK_FIELDS, FIELDS, LEAVES, children, walk
+from pvm.walking import BLOCK_FIELDS, FIELDS, LEAVES, children, head, parameters, walk
 
 _PLACELESS = frozenset({ast.arguments, ast.comprehension, ast.withitem})
 
@@ -45,6 +45,8 @@ _OWN_FIELDS: Mapping[type[ast.AST], tuple[str, ...]] = {
 
 def _own_parts(statement: ast.stmt) -> list[ast.AST]:
     """What is below a statement, without the statements in it."""
+    if isinstance(statement, ast.FunctionDef):
+        return [*head(statement), *parameters(statement.args)]
     found: list[ast.AST] = []
     for field in _OWN_FIELDS[statement.__class__]:
         value = getattr(statement, field)

@@ -12,7 +12,7 @@ from pvm.imports import Find, ModuleNames
 from pvm.policy_values import (
     check_identifier,
 )
-from pvm.walking import Handled, children, walk
+from pvm.walking import Handled, children, parameters, walk
 
 
 class Place(Struct, frozen=True):
@@ -229,8 +229,7 @@ class PolicyWalk:
 
     def check_parameters(self, node: ast.arguments, place: Place) -> None:
         """Names and defaults of parameters; annotations are dropped."""
-        every = [*node.posonlyargs, *node.args, *node.kwonlyargs]
-        every += [one for one in (node.vararg, node.kwarg) if one is not None]
+        every = parameters(node)
         if len(every) > language.PARAMETERS_MAX:
             self.refuse(every[0], f"more than {language.PARAMETERS_MAX} parameters")
         for parameter in every:

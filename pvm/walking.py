@@ -56,6 +56,24 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def head(node: ast.FunctionDef | ast.Lambda) -> list[ast.expr]:
+    """What of a function runs where it stands: decorators, and defaults."""
+    found = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    return (
+        [*node.decorator_list, *found] if isinstance(node, ast.FunctionDef) else found
+    )
+
+
+def parameters(node: ast.arguments) -> list[ast.arg]:
+    """Every parameter: positional ones, those by name, then `*` and `**`."""
+    found = [*node.posonlyargs, *node.args, *node.kwonlyargs]
+    if node.vararg is not None:
+        found.append(node.vararg)
+    if node.kwarg is not None:
+        found.append(node.kwarg)
+    return found
+
+
 BLOCK_FIELDS = frozenset({"body", "finalbody", "handlers", "orelse"})
 """The fields of a statement that hold statements, or handlers that do."""
 
