@@ -19,7 +19,7 @@ from node.chain.params import ADDRESS_BYTES
 from node.chain.transaction import Transaction
 from node.primitives import codec
 from node.primitives.crypto import blake2b256
-from node.primitives.merkle import EMPTY_ROOT, commit
+from node.primitives.merkle import commit_ascending
 from node.primitives.shown import show_struct
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 from pvm import Failure
@@ -301,8 +301,6 @@ def encode_results(receipts: Iterable[Receipt], events: Iterable[Event]) -> Enco
 
 def list_root(encodings: Sequence[bytes]) -> Hash32:
     """Root of the tree over index8 → blake2b256(encoding); zeros when empty."""
-    if not encodings:
-        return EMPTY_ROOT
-    return commit(
+    return commit_ascending(
         [(i.to_bytes(8, "big"), blake2b256(e)) for i, e in enumerate(encodings)]
     )

@@ -318,7 +318,7 @@ def _seal(
 ) -> BlockResult:
     after = _advance_globals(block)
     save_globals(block.journal, after)
-    writes = block.journal.write_set()
+    writes, undo = block.journal.write_and_undo()
     state_root, tree_writes, tree_undo = seal(
         block.journal, state.snapshot, state.caches.trees, writes
     )
@@ -332,7 +332,7 @@ def _seal(
         trace=tuple(block.trace),
         rejected=tuple(rejected),
         writes=writes | tree_writes,
-        undo=block.journal.undo(writes.changes) | tree_undo,
+        undo=undo | tree_undo,
         use=block.use(),
         known=_known_after(block, state_root, after, writes),
         encodings=encodings,

@@ -54,6 +54,7 @@ __all__ = [
     "Tree",
     "TreeUpdate",
     "commit",
+    "commit_ascending",
     "position_of",
 ]
 
@@ -288,7 +289,11 @@ class Tree:
 
 def commit(pairs: Iterable[Leaf]) -> Hash32:
     """Root of the tree of `pairs`: distinct keys of one length, in any order."""
-    leaves = sorted(pairs)
+    return commit_ascending(sorted(pairs))
+
+
+def commit_ascending(leaves: Sequence[Leaf]) -> Hash32:
+    """As `commit`, of pairs that are in the order of their keys."""
     if not leaves:
         return EMPTY_ROOT
     if len(leaves) <= BUCKET_LEAVES_MAX:  # no page is kept: there is nothing to build
@@ -376,11 +381,10 @@ class _Update:
         return self._inner(path, decode_inner(page), known, changes)
 
     def _load(self, path: str) -> bytes | None:
-        try:
+        if path in self.pages:
             return self.pages[path]
-        except KeyError:
-            page = self.loaded[path] = self._load_page(path)
-            return page
+        page = self.loaded[path] = self._load_page(path)
+        return page
 
     def _bucket(
         self, path: str, page: bytes, known: bytes | None, changes: Sequence[Change]

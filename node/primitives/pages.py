@@ -32,6 +32,7 @@ __all__ = [
     "decode_bucket",
     "decode_inner",
     "encode_bucket",
+    "hash_bytes",
     "hash_page",
     "is_inner_page",
     "replace_leaves",
@@ -147,13 +148,14 @@ def replace_leaves(
 ) -> bytes | None:
     """A bucket whose keys have other leaves; None where a key comes, goes or is hidden.
 
+    The changes ascend by key, each of which they name once.
     A key may be hidden behind bytes that happen to be its own, across two entries: who
     gets None decodes the bucket.
     """
     entry_bytes = key_bytes + LEAF_BYTES
-    replaced = bytearray(page)
+    replaced, at = bytearray(page), 1
     for key, leaf in changes:
-        at = page.find(key, 1)
+        at = page.find(key, at)
         if leaf is None or at < 0 or (at - 1) % entry_bytes:
             return None
         replaced[at + key_bytes : at + entry_bytes] = leaf
@@ -163,11 +165,12 @@ def replace_leaves(
 def hash_page(page: bytes) -> bytes:
     """Hash of the subtree that begins with a page."""
     if page[0] == BUCKET_TAG:
-        return _hash(page)
+        return hash_bytes(page)
     return decode_inner(page).hash()
 
 
-def _hash(data: bytes) -> bytes:
+def hash_bytes(data: bytes) -> bytes:
+    """The tree's hash: `crypto.blake2b256`, without what signatures need."""
     hasher = _new_hash()
     hasher.update(data)
     return hasher.digest()
@@ -179,7 +182,7 @@ def _fold(slots: list[bytes], depth: int) -> bytes:
     while len(slots) > 1:
         fork, each = FORKS[bit], iter(slots)
         slots = [
-            _hash(fork + one + two) if one and two else one or two
+            hash_bytes(fork + one + two) if one and two else one or two
             for one, two in zip(each, each, strict=False)
         ]
         bit -= 1

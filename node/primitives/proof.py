@@ -7,7 +7,6 @@ for roots that the chain computed: the bits that a fork's keys share are not has
 but shown by an opened key below it.
 """
 
-from hashlib import blake2b
 from itertools import pairwise
 
 from node.primitives.merkle import (
@@ -17,7 +16,7 @@ from node.primitives.merkle import (
     OPAQUE_TAG,
     position_of,
 )
-from node.primitives.pages import BUCKET_TAG, FORK_TAG, LEAF_BYTES, Leaf
+from node.primitives.pages import BUCKET_TAG, FORK_TAG, LEAF_BYTES, Leaf, hash_bytes
 from node.primitives.types import Hash32
 
 __all__ = ["BadProof", "combine_state_root", "verify"]
@@ -32,7 +31,7 @@ class BadProof(Exception):  # noqa: N818 - a kind of refusal, not of error
 
 def combine_state_root(globals_hash: bytes, state: bytes, calendar: bytes) -> Hash32:
     """The state root, of the hash of the globals and the roots of both trees (D38)."""
-    return Hash32(_hash(_STATE_TAG + globals_hash + state + calendar))
+    return Hash32(hash_bytes(_STATE_TAG + globals_hash + state + calendar))
 
 
 def verify(
@@ -118,7 +117,7 @@ class _Reader:
             for key, leaf in zip(keys, leaves, strict=True)
             if self._low <= key < self._high
         ]
-        return _hash(bytes([BUCKET_TAG]) + raw), keys[0]
+        return hash_bytes(bytes([BUCKET_TAG]) + raw), keys[0]
 
     def _read_fork(self, fork_bit: int) -> tuple[bytes, int]:
         bit = self._take(1)[0]
@@ -137,8 +136,4 @@ class _Reader:
                     raise BadProof("an opaque subtree reaches into the range")
             elif not start <= key < start + span:
                 raise BadProof("a key on the wrong side of a fork")
-        return _hash(bytes([FORK_TAG, bit]) + left_hash + right_hash), shown
-
-
-def _hash(data: bytes) -> bytes:
-    return blake2b(data, digest_size=_HASH_BYTES).digest()
+        return hash_bytes(bytes([FORK_TAG, bit]) + left_hash + right_hash), shown

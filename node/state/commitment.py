@@ -16,6 +16,7 @@ nothing that an outcome or a root shows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -53,6 +54,9 @@ __all__ = [
 
 _ROOT_BYTES = 32
 
+_HASHED_KEYS_MAX = 1_024
+"""Keys of the state whose place in the tree is remembered: many change every block."""
+
 _PARTS = 256
 """Into which `compare` divides a tree: one of ten million leaves has 40,000."""
 
@@ -82,6 +86,9 @@ def tree_key(key: bytes) -> bytes:
     return blake2b256(key)
 
 
+_hashed = lru_cache(maxsize=_HASHED_KEYS_MAX)(blake2b256)
+
+
 def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
     """One of the two trees as a snapshot holds it: its root, `first`, proofs."""
     root = _decode_roots(snapshot.get(keys.TREE_ROOTS))[family is CALENDAR]
@@ -90,7 +97,8 @@ def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
 
 def is_calendar_empty(snapshot: Snapshot) -> bool:
     """Whether no timer lives, as the record of the roots says it."""
-    return _decode_roots(snapshot.get(keys.TREE_ROOTS))[1] == EMPTY_ROOT
+    record = snapshot.get(keys.TREE_ROOTS)
+    return record is None or record.endswith(EMPTY_ROOT)
 
 
 def seal(
@@ -118,12 +126,10 @@ def seal(
         calendar_changes,
         caches.calendar if caches else None,
     )
-    writes: dict[bytes, bytes | None] = {}
-    undo: dict[bytes, bytes | None] = {}
+    writes, undo = dict[bytes, bytes | None](), dict[bytes, bytes | None]()
     for family, update in ((STATE, state), (CALENDAR, calendar)):
-        prefix = family.page_prefix
         for path, page in update.pages.items():
-            key = prefix + path.encode()
+            key = family.page_prefix + path.encode()
             writes[key], undo[key] = page, update.replaced[path]
     if (state.root, calendar.root) != roots:
         writes[keys.TREE_ROOTS] = state.root + calendar.root
@@ -142,7 +148,7 @@ def _tree_changes(writes: WriteSet) -> tuple[list[Change], list[Change]]:
             continue
         leaf = None if record is None else blake2b256(record)
         if family == keys.STATE_PREFIX:
-            state.append((blake2b256(key), leaf))  # which is its `tree_key`
+            state.append((_hashed(key), leaf))  # which is its `tree_key`
         else:
             calendar.append((tree_key(key), leaf))
     # Keys are distinct, so that leaves, which may be None, are never compared.

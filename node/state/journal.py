@@ -10,7 +10,7 @@ with it. It caches what it reads, which is right because its snapshot is frozen.
 changes many times in a block may be put as a `Draft`: it is encoded once, at the end.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import Final, NewType, Protocol
@@ -191,29 +191,30 @@ class Journal:
         removal of what the snapshot does not hold. Only for removals of keys never
         read is the snapshot asked again; a value put unread counts as a change.
         """
+        return WriteSet({key: value for key, _, value in self._net_changes()})
+
+    def write_and_undo(self) -> tuple[WriteSet, WriteSet]:
+        """The net changes, and what takes them back.
+
+        The snapshot is asked only for what nobody has read of it yet.
+        """
+        changes, undo = dict[bytes, bytes | None](), dict[bytes, bytes | None]()
+        for key, before, value in self._net_changes():
+            changes[key] = value
+            undo[key] = self._snapshot.get(key) if before is _UNREAD else before
+        return WriteSet(changes), WriteSet(undo)
+
+    def _net_changes(
+        self,
+    ) -> Iterator[tuple[bytes, bytes | _Unread | None, bytes | None]]:
+        """Of each change the key, the snapshot's value and the one it is to have."""
         assert not self._open, "a write set is taken between executions"
-        view, changes = self._view, dict[bytes, bytes | None]()
-        read: dict[bytes, bytes | None] = {}
+        view = self._view
         for key, before in self._before.items():
             value = view[key]
             if value is not None and not isinstance(value, bytes):
                 value = view[key] = value.encode()
-            if before is _UNREAD and value is None:
-                before = self._snapshot.get(key)  # noqa: PLW2901 - now it is read
-                read[key] = before
+            if before is _UNREAD and value is None:  # now it is read
+                before = self._before[key] = self._snapshot.get(key)  # noqa: PLW2901
             if value != before:
-                changes[key] = value
-        self._before.update(read)
-        return WriteSet(changes)
-
-    def undo(self, written: Iterable[bytes]) -> WriteSet:
-        """What takes back the writes under `written`, which are keys of this journal.
-
-        The snapshot is asked only for what nobody has read of it yet.
-        """
-        before, snapshot = self._before, self._snapshot
-        changes = dict[bytes, bytes | None]()
-        for key in written:
-            value = before[key]
-            changes[key] = snapshot.get(key) if value is _UNREAD else value
-        return WriteSet(changes)
+                yield key, before, value

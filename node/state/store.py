@@ -29,6 +29,8 @@ class WriteSet(Struct, frozen=True, gc=False):
 
     def __or__(self, other: "WriteSet") -> "WriteSet":
         """Both, the right one's values where they meet."""
+        if not other.changes:
+            return self
         return WriteSet({**self.changes, **other.changes})
 
 

@@ -101,9 +101,9 @@ def test_for_what_is_added_the_snapshot_is_not_asked(journal, snapshot):
     checkpoint = journal.checkpoint()
     journal.add(b"m", b"undone")
     journal.revert(checkpoint)
-    writes = journal.write_set()
+    writes, undo = journal.write_and_undo()
     assert writes.changes == {b"n": b"new"}
-    assert journal.undo(writes.changes).changes == {b"n": None}
+    assert undo.changes == {b"n": None}
     assert journal.get(b"m") is None
     assert snapshot.asked == []
 
@@ -114,9 +114,9 @@ def test_what_was_deleted_in_the_block_can_be_added_again(journal):
     journal.delete(b"b")
     journal.add(b"a", b"1")
     journal.add(b"b", b"other")
-    writes = journal.write_set()
+    writes, undo = journal.write_and_undo()
     assert writes.changes == {b"b": b"other"}
-    assert journal.undo(writes.changes).changes == {b"b": b"2"}
+    assert undo.changes == {b"b": b"2"}
 
 
 def test_what_is_removed_is_known_to_its_remover(journal, snapshot):
@@ -124,9 +124,9 @@ def test_what_is_removed_is_known_to_its_remover(journal, snapshot):
     checkpoint = journal.checkpoint()
     journal.remove(b"b", b"2")
     journal.revert(checkpoint)
-    writes = journal.write_set()
+    writes, undo = journal.write_and_undo()
     assert writes.changes == {b"a": None}
-    assert journal.undo(writes.changes).changes == {b"a": b"1"}
+    assert undo.changes == {b"a": b"1"}
     assert snapshot.asked == []
     assert journal.get(b"b") == b"2"
 
@@ -134,8 +134,8 @@ def test_what_is_removed_is_known_to_its_remover(journal, snapshot):
 def test_a_deletion_that_nobody_read_is_looked_up_once(journal, snapshot):
     journal.delete(b"a")
     journal.delete(b"x")
-    writes = journal.write_set()
-    assert journal.undo(writes.changes).changes == {b"a": b"1"}
+    _, undo = journal.write_and_undo()
+    assert undo.changes == {b"a": b"1"}
     assert snapshot.asked == [b"a", b"x"]
 
 
