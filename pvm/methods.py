@@ -15,6 +15,7 @@ from pvm.execution import HEAP_TYPE, Execution, Helper
 from pvm.methods_containers import DICT, FROZENSET, LIST, SET, TUPLE, fromkeys
 from pvm.methods_text import BYTES, INT, STR, from_bytes, from_hex
 from pvm.sets import FrozenOrderedSet, OrderedSet
+from pvm.storage import StorageView
 
 TABLES: Mapping[type, Mapping[str, Helper]] = {
     int: INT,
@@ -89,7 +90,7 @@ def caller(name: str) -> Helper:
             own = by_class.get(native_class(vm, value) or object)
             if own is not None:
                 return own(vm, *arguments, **named)
-        if is_open(value):
+        if type(value) is StorageView or is_open(value):  # which is open, too
             return getattr(value, name)(*arguments, **named)
         found = find(vm, value, name)
         assert found is not None, "what is not open has a method or raises"

@@ -52,6 +52,8 @@ KEY_LENGTH_MAX: Final = 1_024
 """Characters of a str that is a key of a dict (sandbox.md §5)."""
 
 _WORD = 1 << 64
+_FIRST_BEYOND_UINT: Final = b"\x20"
+"""What begins lower is an integer of 0 or more, in nine bytes at most."""
 
 _SCALARS: Final = frozenset({int, bool, str, bytes, type(None)})
 
@@ -87,6 +89,10 @@ def to_cbor(value: object, meter: Meter) -> bytes:
     Raises:
         UnencodableValue: the value, or something in it, has no form.
     """
+    if type(value) is int and 0 <= value < _WORD:  # nine bytes at most
+        encoded = _encode(value)
+        meter.charge_cycles(costs.CODEC + len(encoded))
+        return encoded
     meter.charge_cycles(costs.CODEC)
     size = _charge_walk(value, meter)
     if size > costs.TEXT_FREE:
@@ -104,6 +110,8 @@ def from_cbor(data: bytes, meter: Meter) -> Value:
     """
     meter.charge_cycles(costs.CODEC + len(data))
     meter.charge_memory(costs.DECODED_BYTES_PER_BYTE * len(data))
+    if data[:1] < _FIRST_BEYOND_UINT:
+        return _decode(data)
 
     def charge_container(items: int) -> None:
         meter.charge_cycles(costs.WALK_CONTAINER + costs.WALK_ITEM * items)

@@ -192,7 +192,7 @@ class NearWorker:
     one job at a time, whoever asks, in the same settings.
     """
 
-    __slots__ = ("_closed", "_has_deep_main", "_owner", "_turn", "_worker")
+    __slots__ = ("_closed", "_main", "_owner", "_turn", "_worker")
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
@@ -200,7 +200,7 @@ class NearWorker:
         """Thread whose job runs, 0 for none."""
         self._worker: Worker | None = None
         self._closed = False
-        self._has_deep_main = _main_stack_bytes() >= NEAR_STACK_BYTES_MIN
+        self._main = _deep_main_thread()
 
     def run(self, function: Callable[[], Result]) -> Result:
         """Run `function` and return what it returns; its exceptions propagate.
@@ -215,7 +215,7 @@ class NearWorker:
         with self._turn:
             if self._closed:
                 raise RuntimeError("the worker is closed")
-            if self._has_deep_main and _is_near_the_main_stack():
+            if threading.get_ident() == self._main and _is_near_the_stack():
                 with _INTERPRETER:
                     return self._own(function)
             if self._worker is None:
@@ -257,10 +257,14 @@ def _main_stack_bytes() -> int:
     return STACK_BYTES if soft == RLIM_INFINITY else soft
 
 
-def _is_near_the_main_stack() -> bool:
-    """Whether this is the main thread, with few frames on its stack."""
-    if threading.get_ident() != threading.main_thread().ident:
-        return False
+def _deep_main_thread() -> int | None:
+    """The main thread, if its stack has the room."""
+    has_room = _main_stack_bytes() >= NEAR_STACK_BYTES_MIN
+    return threading.main_thread().ident if has_room else None
+
+
+def _is_near_the_stack() -> bool:
+    """Whether few frames are on this thread's stack."""
     try:
         sys._getframe(NEAR_FRAMES_MAX)  # noqa: SLF001 - counts without a frame object
     except ValueError:

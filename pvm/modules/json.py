@@ -13,8 +13,11 @@ Rules (sandbox.md §3, §4):
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from json.encoder import encode_basestring_ascii
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from json.encoder import (  # type: ignore[attr-defined] # of CPython
+    c_make_encoder,
+    encode_basestring_ascii,
+)
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from pvm import costs
@@ -81,7 +84,8 @@ class _Json(Bound):
             raise refused(ValueError("not JSON")) from None
         if end != len(body):
             raise refused(ValueError("not JSON"))
-        _require_actor_value(value)
+        if len(text) > KEY_LENGTH_MAX:  # no shorter one holds anything too long
+            _require_actor_value(value)
         return value
 
     def dumps(
@@ -99,7 +103,7 @@ class _Json(Bound):
         is_sorted = require_bool(sort_keys)
         size = _Walk(meter, layout, is_sorted=is_sorted).size_of(obj)
         charge_text(meter, size)
-        text = _encoder(layout, is_sorted=is_sorted).encode(obj)
+        text = _encode(obj, layout, is_sorted=is_sorted)
         assert len(text) == size, "the walk foresees the size"
         return text
 
@@ -113,7 +117,19 @@ class _Layout(NamedTuple):
 
 
 _PLAIN: Final = _Layout(None, ", ", ": ")
-_PLAIN_ENCODER: Final = json.JSONEncoder(check_circular=False)
+_PLAIN_ENCODE: Final[Callable[[object, int], Iterable[str]]] = c_make_encoder(
+    markers=None,
+    default=None,
+    encoder=encode_basestring_ascii,
+    indent=None,
+    key_separator=": ",
+    item_separator=", ",
+    sort_keys=False,
+    skipkeys=False,
+    allow_nan=False,
+)
+"""What `JSONEncoder` makes anew for each text: without a check for circles, an encoder
+of other types, an indent, sorted or skipped keys and NaN, none of which come here."""
 
 
 def _refuse_fraction(_: str) -> NoReturn:
@@ -125,16 +141,17 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 
-def _encoder(layout: _Layout, *, is_sorted: bool) -> json.JSONEncoder:
-    """What writes a value that was walked."""
-    if layout == _PLAIN and not is_sorted:
-        return _PLAIN_ENCODER
-    return json.JSONEncoder(
+def _encode(value: object, layout: _Layout, *, is_sorted: bool) -> str:
+    """The text of a value that was walked."""
+    if layout is _PLAIN and not is_sorted:
+        return "".join(_PLAIN_ENCODE(value, 0))
+    encoder = json.JSONEncoder(
         check_circular=False,  # the walk ends only where there is no circle
         sort_keys=is_sorted,
         indent=layout.indent,
         separators=(layout.item, layout.key),
     )
+    return encoder.encode(value)
 
 
 def _outside_strings(text: str) -> bytes:
