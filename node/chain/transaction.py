@@ -242,12 +242,12 @@ def impersonated(body: Body, sender: Address) -> Transaction:
     Raises:
         InvalidTransaction: MALFORMED or TOO_LARGE, as of the bytes.
     """
-    values, fields = astuple(body)[:-1], instruction_fields(body.instruction)
+    *values, instruction = astuple(body)
+    fields = instruction_fields(instruction)
     raw = impersonate(codec.encode([*values, fields]), sender)
     _refuse_long(raw)
     numbers = _require_numbers(values)
-    instruction = _decode_instruction(fields)
-    read = Body(*numbers, instruction=instruction)  # type: ignore[arg-type, misc]
+    read = Body(*numbers, instruction=_decode_instruction(fields))  # type: ignore[arg-type, misc]
     return Transaction(read, sender, Hash32(keccak256(raw)), raw, is_impersonated=True)
 
 
@@ -424,14 +424,15 @@ _INSTRUCTIONS: dict[int, tuple[type[Instruction], dict[str, _Reader]]] = {
 def _decode_instruction(items: object) -> Instruction:
     if type(items) is not list or not items:
         raise _malformed("instruction is an array that begins with its number")
-    number = _u64(items[0], "instruction number")
-    if number not in _INSTRUCTIONS:
+    number, *values = items
+    if type(number) is not int or number not in _INSTRUCTIONS:
+        number = _u64(number, "instruction number")
         raise _malformed(f"instruction {number} is unknown")
     kind, readers = _INSTRUCTIONS[number]
-    if len(items) != len(readers) + 1:
+    if len(values) != len(readers):
         raise _malformed(f"instruction {number} has {len(readers)} fields")
-    values = [
-        read(value, name)
-        for value, (name, read) in zip(items[1:], readers.items(), strict=True)
+    read = [
+        read_one(value, name)
+        for value, (name, read_one) in zip(values, readers.items(), strict=False)
     ]
-    return kind(*values)  # type: ignore[arg-type]
+    return kind(*read)  # type: ignore[arg-type]

@@ -69,12 +69,13 @@ def validate_stateless(params: ChainParams, transaction: Transaction) -> None:
             f"the transaction is for chain {body.chain_id}, this is {params.chain_id}",
             {"chain_id": body.chain_id, "expected": params.chain_id},
         )
-    if not params.dev and (transaction.is_dev or transaction.is_impersonated):
+    is_dev = transaction.is_dev
+    if not params.dev and (is_dev or transaction.is_impersonated):
         raise InvalidTransaction(
             TransactionFault.NOT_DEV,
             "development instructions and impersonation need a genesis with dev: true",
         )
-    if transaction.is_dev:
+    if is_dev:
         return
     cycles, cells = intrinsic_cost(body, transaction.body_bytes)
     if body.cycles_limit < cycles or body.cells_limit < cells:

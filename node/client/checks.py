@@ -78,7 +78,8 @@ def _looking(
     def look(self: _Kind, /, *args: _Given.args, **named: _Given.kwargs) -> _Answer:
         if first is not None:
             first(self)
-        for name, value in chain(zip(places, args, strict=False), named.items()):
+        given = chain(zip(places, args, strict=False), named.items())
+        for name, value in given if args else named.items():
             if name in wanted and (value is not None or name not in optional):
                 wanted[name](name, value)
         return method(self, *args, **named)

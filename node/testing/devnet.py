@@ -12,6 +12,8 @@ Failures are exceptions that show the actor's line. What can be asked of it is i
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from node.chain.accounts import load_account
 from node.chain.advance import is_done, stop_height
 from node.chain.block import Receipt
@@ -52,7 +54,7 @@ from node.client.values import (
     check_target,
     code_of,
 )
-from node.primitives.types import Address, Hash32
+from node.primitives.types import NOTHING, Address, Amount, Hash32
 from node.testing.keeping import DevnetKeeper
 from node.testing.stories import OutlookStory, outlook_story
 
@@ -175,22 +177,20 @@ class Devnet(DevnetKeeper):
         fees: Mapping[str, int],
     ) -> Body:
         globals_ = head_globals(self.state)
-        senders = [t.sender for t in self._queue]
         nonce = load_account(self.state.snapshot, sender).nonce
-        fields = {
-            "chain_id": self.state.params.chain_id,
-            "nonce": nonce,
-            "cycles_limit": 0,
-            "cells_limit": 0,
-            "max_fee_per_cycle": FEE_HEADROOM * globals_.basefee_cycle,
-            "max_priority_fee_per_cycle": 0,
-            "max_fee_per_cell": FEE_HEADROOM * globals_.basefee_cell,
-            "max_priority_fee_per_cell": 0,
-        }
-        if isinstance(instruction, DEV_INSTRUCTIONS):
-            fields.update(dict.fromkeys(list(fields)[2:], 0))
-        elif cycles_limit is None or cells_limit is None:
-            draft = Body(**fields, instruction=instruction)  # type: ignore[arg-type]
+        headroom = 0 if isinstance(instruction, DEV_INSTRUCTIONS) else FEE_HEADROOM
+        draft = Body(
+            self.state.params.chain_id,
+            nonce,
+            0,
+            0,
+            Amount(headroom * globals_.basefee_cycle),
+            NOTHING,
+            Amount(headroom * globals_.basefee_cell),
+            NOTHING,
+            instruction,
+        )
+        if headroom and (cycles_limit is None or cells_limit is None):
             try:
                 estimate = self._on_worker(
                     lambda: estimate_limits(self.state, draft, sender)
@@ -200,9 +200,9 @@ class Devnet(DevnetKeeper):
             cycles_limit = estimate[0] if cycles_limit is None else cycles_limit
             cells_limit = estimate[1] if cells_limit is None else cells_limit
         if cycles_limit is not None and cells_limit is not None:
-            fields["cycles_limit"], fields["cells_limit"] = cycles_limit, cells_limit
-        fields.update(nonce=nonce + senders.count(sender), **fees)
-        return Body(**fields, instruction=instruction)  # type: ignore[arg-type]
+            draft = replace(draft, cycles_limit=cycles_limit, cells_limit=cells_limit)
+        queued = [t for t in self._queue if t.sender == sender]
+        return replace(draft, **{"nonce": nonce + len(queued), **fees})
 
     def execute(
         self,

@@ -3,18 +3,20 @@
 No part of consensus: they read what the chain did, and change nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from node.chain.accounts import load_account
 from node.chain.context import BlockContext
 from node.chain.timers.timer import Timer
 
 
-def unfunded(block: BlockContext, scheduled: Iterable[Timer]) -> str:
+def unfunded(block: BlockContext, scheduled: Sequence[Timer]) -> str:
     """What a timer's payer lacks for one fire at present prices; "" if nothing.
 
     The timer will be destroyed when it is due unless that changes (CIP-5 §5.4 path 2).
     """
+    if not scheduled:
+        return ""
     config = block.timer_config
     cap = block.rule_set.cycles_cap(config)
     for timer in scheduled:
