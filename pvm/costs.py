@@ -32,7 +32,15 @@ VERIFY_SECP256K1 = 10_000
 # Cycles of syntax, summed over a block when the source is compiled.
 STATEMENT = 1
 OPERATOR = 1  # arithmetic, bit, unary, each further and/or operand
-OPERATOR_OF = {"Mult": 2, "FloorDiv": 3, "Mod": 3, "Pow": 5, "LShift": 5, "RShift": 5}
+OPERATOR_OF = {
+    "Mult": 2,
+    "Sub": 2,
+    "FloorDiv": 3,
+    "Mod": 3,
+    "Pow": 5,
+    "LShift": 5,
+    "RShift": 5,
+}
 COMPARISON = 2  # 1 with `is` and with a short literal on a side
 ATTRIBUTE = 1
 SUBSCRIPT = 3
@@ -126,6 +134,7 @@ POWER_STEP = 4  # for each bit of an exponent, + w² for w words of the result
 SET_OPERATION = 40  # `| & ^ -` of sets and of views, `|` of dicts
 METHOD_BOUND = 16  # `x.method`, not called
 CAUGHT = 70  # an exception that a handler gets to see
+CAUGHT_MISMATCH = 220  # a TypeError of the interpreter's, which may name 64 parameters
 COMPARED_PER = 8  # characters compared for one cycle
 WALK_CONTAINER = 16
 SEARCHED_BITS_PER = 1_024  # bits of an int that is sought, for one cycle an item

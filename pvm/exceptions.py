@@ -89,6 +89,8 @@ def caught(vm: Execution, error: Exception) -> Exception:
         error = NameError()  # 3.12 raises the subclass in comprehensions
     if not is_ours(error) and not is_stripped(error):
         vm.allocate(costs.EXCEPTION_BYTES)  # nobody has paid for it yet
+        if type(error) is TypeError:
+            vm.charge(costs.CAUGHT_MISMATCH)
         _strip(error)
     _forget(error)
     setattr(error, _LINE, line)

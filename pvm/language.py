@@ -41,6 +41,9 @@ ANCESTORS_MAX = 16
 """Classes of the module that one class derives from, through all its bases: making a
 class, and setting an attribute of one, takes the interpreter a walk through them."""
 CLASSES_MAX = 256
+DESCENDANTS_MAX = 32
+"""Classes of the module that derive from one: setting an attribute of it, whoever may
+look it up in them, takes a walk through them."""
 INT_BITS_MAX = 4_096
 FORMAT_WIDTH_MAX = 256
 REFUSALS_MAX = 20

@@ -43,7 +43,7 @@ def added(vm: Execution, result: object) -> object:
     kind = type(result)
     if kind is int:
         return checked(vm, result)  # type: ignore[arg-type] # exactly an int
-    if kind is list or kind is tuple:
+    if kind is list or kind is tuple or kind is bytes:
         vm.charge(costs.OPERATION)
     pay_for_built(vm, result)
     return result

@@ -8,6 +8,7 @@ f-strings, since the two parsers place their parts differently.
 import ast
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable
 
 from pvm import language
@@ -117,6 +118,7 @@ def _check_each_node(tree: ast.Module) -> None:
 def _check_classes(tree: ast.Module) -> None:
     """How many classes there are, and how many one derives from."""
     ancestors: dict[str, frozenset[str]] = {}
+    descendants: Counter[str] = Counter()
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     if len(classes) > language.CLASSES_MAX:
         raise refuse(f"more than {language.CLASSES_MAX} classes")
@@ -127,6 +129,14 @@ def _check_classes(tree: ast.Module) -> None:
             reason = f"a class derives from more than {language.ANCESTORS_MAX} others"
             raise refuse(reason, "an attribute that holds one", node.lineno)
         ancestors[node.name] = found
+        descendants.update(found)
+        for base in sorted(found & ancestors.keys()):
+            if descendants[base] > language.DESCENDANTS_MAX:
+                raise refuse(
+                    f"more than {language.DESCENDANTS_MAX} classes derive from {base}",
+                    "an attribute that tells them apart",
+                    node.lineno,
+                )
 
 
 def _is_elif(parent: ast.AST, child: ast.AST) -> bool:

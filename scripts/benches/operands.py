@@ -80,6 +80,7 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
     "OPERATOR": (
         f"{_MID} | c = a + b",
         f"{_MID} | c = a - b",
+        f"{_LONG} | c = a - 1",
         "a = (1 << 127) + 5; b = (1 << 128) - 7 | c = a * b",
         f"{_MID} | c = a // 3",
         "a = (1 << 255) + 5; b = (1 << 127) + 9 | c = a % b",
@@ -217,6 +218,10 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
         "\ntry: later\nexcept NameError as e: pass",
         "\ntry: deep(9)\nexcept ValueError: pass",
     ),
+    "CAUGHT_MISMATCH": (
+        "\ntry: wide()\nexcept TypeError: pass",
+        "\ntry: f(1)\nexcept TypeError: pass",
+    ),
     "YIELD": ("\nfor i in gen(): pass",),
     "RESUME": ("\nfor i in gen(): pass", "\nfor i in gen2(): pass"),
 }
@@ -228,6 +233,7 @@ WORK: Mapping[str, tuple[str, ...]] = {
         "x = 'ab' | x * 3",
         "x = [1, 2] | x[::2]",
         "x = (1, 2) | x[0:1]",
+        "x = b'ab' | x + x",
         "x = {1}; y = 2 | y in x",
         "x = range(9) | x[2:4]",
         "x = [1]; y = () \nx += y",

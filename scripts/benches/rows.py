@@ -50,6 +50,8 @@ def gen():
 def gen2():
     for i in range(9):
         yield i
+def wide({parameters}):
+    pass
 def deep(n):
     if n:
         deep(n - 1)
@@ -106,6 +108,7 @@ def source(program: str) -> str:
     imports = [line for name, line in names.items() if f"{name}." in program]
     return _PRELUDE.format(
         imports="\n".join(imports),
+        parameters=", ".join(f"parameter{n}" for n in range(64)),
         setup=f"        {setup.strip() or 'pass'}",
         body="\n".join(" " * 12 + line for line in statement.split("\n") * _UNROLLED),
     )

@@ -36,6 +36,15 @@ def test_a_chunk_is_refused_where_and_why_it_says(chunk):
         assert expected[refusal.line] in str(refusal)
 
 
+def _classes(count):
+    derived = "".join(f"class C{n}(B):\n    pass\n" for n in range(count))
+    return f"class B:\n    pass\n{derived}".encode()
+
+
+def test_as_many_classes_derive_from_one_as_the_limit_says():
+    compile_actor(_classes(32) + b"def run():\n    pass\n")
+
+
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -51,6 +60,7 @@ def test_a_chunk_is_refused_where_and_why_it_says(chunk):
         (b"def f(): pass\n" * 300, "more than 256 functions"),
         (b"x = " + b"[0 for i in " * 20 + b"[]" + b"]" * 20, "more than 16 deep"),
         (b"x = " + b"9" * 1_300, "4096 bits"),
+        (_classes(33), "line 67, column 0: more than 32 classes derive from B"),
     ],
 )
 def test_a_source_beyond_a_limit_is_refused(source, reason):
