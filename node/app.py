@@ -163,10 +163,12 @@ async def _serve(
         if config.is_verified:
             await _verify(opened.state, worker, clock, log)
         figures = Figures()
-        parts_of_engine = EngineParts(
-            store, worker, clock, log, figures, Cores(clock, config.data_dir).suit
+        cores = Cores(clock, config.data_dir)
+        engine = _make_engine(
+            config,
+            opened,
+            EngineParts(store, worker, clock, log, figures, cores.suit),
         )
-        engine = _make_engine(config, opened, parts_of_engine)
         is_dev = opened.genesis.params.dev and config.is_dev_served
         server = RpcServer(
             engine,
@@ -193,6 +195,7 @@ async def _serve(
                 helpers = [
                     tasks.create_task(_stop_when(stop, engine), name="stop"),
                     tasks.create_task(late, name="late"),
+                    tasks.create_task(cores.watch(), name="cores"),
                     tasks.create_task(server.keep(partial(_tell, log)), name="server"),
                 ]
                 await server.announce()

@@ -11,10 +11,12 @@ one on which a sync returns first: on a machine whose disk interrupts one core, 
 Rules: only in mode `instant`, for there blocks are short; in the other modes reads and
 admission go on beside long blocks, on all cores. Only Python's threads: gRPC's own and
 LevelDB's keep all cores, but for what LevelDB begins meanwhile on the worker's thread.
-Never a core that the process was not given. Where the system knows nothing of this,
-or forbids it, nothing happens.
+Never a core that the process was not given. Who waits for a shared core that others
+keep busy, another node perhaps that chose the same, gets all of them back for some
+seconds. Where the system knows nothing of this, or forbids it, nothing happens.
 """
 
+import asyncio
 import os
 import sys
 import threading
@@ -41,6 +43,18 @@ _SYNCS_SECONDS = 0.01
 _SYNCED_BYTES = 2_048
 """As a block with one transfer."""
 
+_SCHEDULED = Path("/proc/self/schedstat")
+"""Of the main thread: nanoseconds that it ran, and that it waited for its core."""
+
+_LOOK_SECONDS = 1.0
+
+_WAITED_MIN_NS = 50_000_000
+"""Between two looks: less is no matter. Python's threads wait for each other, too, a
+third of the time that they run; two busy nodes on a core wait longer than they run."""
+
+_LOOKS_OFF = 15
+"""Until a core that others kept busy is tried again."""
+
 _QUICKER_PERCENT = 90
 """Of the time on the present core: only for that another one is taken."""
 
@@ -56,22 +70,53 @@ class Cores:
         self._clock = clock
         self._folder = folder
         self._chosen: int | None = None
+        self._is_wanted = False
         self._is_shared = False
+        self._looks_off = 0
+        self._scheduled = (0, 0)
 
     def suit(self, mode: MiningMode) -> None:
         """Let the threads that there are run where it suits a mining mode."""
-        is_shared = mode is MiningMode.INSTANT and len(self._given) > 1
-        if is_shared == self._is_shared:
-            return
-        self._is_shared = is_shared
+        self._is_wanted = mode is MiningMode.INSTANT and len(self._given) > 1
         with suppress(OSError):
-            if is_shared:
-                if self._chosen is None:
-                    self._chosen = self._choose()
-                python = (thread.native_id for thread in threading.enumerate())
-                _move(filter(None, python), {self._chosen})
-            else:
-                _move((int(one.name) for one in _THREADS.iterdir()), self._given)
+            if self._is_wanted and not self._is_shared:
+                self._share()
+            elif self._is_shared and not self._is_wanted:
+                self._give_back()
+
+    async def watch(self) -> None:
+        """Look every second whether others keep the shared core busy."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            self.look()
+
+    def look(self) -> None:
+        """Give all cores back if the shared one was waited for, share again later."""
+        with suppress(OSError):
+            if self._is_shared:
+                before, self._scheduled = self._scheduled, _read_scheduled()
+                ran, waited = (
+                    now - then
+                    for now, then in zip(self._scheduled, before, strict=True)
+                )
+                if waited >= max(_WAITED_MIN_NS, ran):
+                    self._give_back()
+                    self._looks_off = _LOOKS_OFF
+            elif self._is_wanted:
+                self._looks_off -= 1
+                if self._looks_off <= 0:
+                    self._share()
+
+    def _share(self) -> None:
+        if self._chosen is None:
+            self._chosen = self._choose()
+        python = (thread.native_id for thread in threading.enumerate())
+        _move(filter(None, python), {self._chosen})
+        self._is_shared, self._scheduled = True, _read_scheduled()
+
+    def _give_back(self) -> None:
+        _move((int(one.name) for one in _THREADS.iterdir()), self._given)
+        self._is_shared = False
 
     def _choose(self) -> int:
         """The core that the main thread is on, if no other one syncs sooner."""
@@ -118,6 +163,11 @@ def _present(given: frozenset[int]) -> int:
     fields = _STAT.read_text("ascii").rpartition(")")[2].split()
     present = int(fields[_PROCESSOR_FIELD])
     return present if present in given else min(given)
+
+
+def _read_scheduled() -> tuple[int, int]:
+    ran, waited, _times = _SCHEDULED.read_text("ascii").split()
+    return int(ran), int(waited)
 
 
 def _move(threads: Iterable[int], cores: Iterable[int]) -> None:

@@ -41,6 +41,20 @@ class Machine:
         return "1 (a name) with) " + " ".join(fields)
 
 
+class Scheduled:
+    """What the system says of the main thread: nanoseconds it ran, and waited."""
+
+    def __init__(self) -> None:
+        self.ran = self.waited = 0
+
+    def pass_time(self, ran: int, waited: int) -> None:
+        self.ran += ran
+        self.waited += waited
+
+    def read_text(self, _encoding: str) -> str:
+        return f"{self.ran} {self.waited} 7\n"
+
+
 @pytest.fixture
 def machine(monkeypatch) -> Machine:
     made = Machine()
@@ -48,6 +62,13 @@ def machine(monkeypatch) -> Machine:
     monkeypatch.setattr(os, "sched_setaffinity", made.move)
     monkeypatch.setattr(os, "fdatasync", made.sync)
     monkeypatch.setattr("node.runtime.cores._STAT", made)
+    return made
+
+
+@pytest.fixture
+def scheduled(monkeypatch) -> Scheduled:
+    made = Scheduled()
+    monkeypatch.setattr("node.runtime.cores._SCHEDULED", made)
     return made
 
 
@@ -119,3 +140,43 @@ def test_a_system_that_forbids_it_is_obeyed(machine, monkeypatch, tmp_path):
 
     monkeypatch.setattr(os, "sched_setaffinity", refuse)
     Cores(machine, tmp_path).suit(MiningMode.INSTANT)
+
+
+def test_a_core_that_others_keep_busy_is_given_back_and_tried_again(machine, scheduled):
+    """Two nodes that chose the same core are not to share it for good."""
+    cores = Cores(machine, None)
+    cores.suit(MiningMode.INSTANT)
+    shared, second = dict(machine.moved), 1_000_000_000
+    assert set(map(len, shared.values())) == {1}
+    scheduled.pass_time(ran=second, waited=second // 3)  # for its own threads
+    cores.look()
+    assert machine.moved == shared
+    scheduled.pass_time(ran=1_000, waited=2_000)  # idle: no matter
+    cores.look()
+    assert machine.moved == shared
+    scheduled.pass_time(ran=second // 3, waited=second // 2)
+    cores.look()
+    assert {frozenset(moved) for moved in machine.moved.values()} == {
+        frozenset(range(3))
+    }
+    looks = 0
+    while any(machine.moved[thread] != shared[thread] for thread in shared):
+        scheduled.pass_time(ran=second // 3, waited=second // 2)  # not of one core
+        cores.look()
+        looks += 1
+        assert looks < 100
+    assert looks > 1, "not at once"
+    scheduled.pass_time(ran=second, waited=second // 3)
+    cores.look()
+    assert machine.moved.items() >= shared.items()
+
+
+def test_nobody_looks_at_a_core_that_is_not_shared(machine, scheduled):
+    cores = Cores(machine, None)
+    cores.suit(MiningMode.INSTANT)
+    cores.suit(MiningMode.INTERVAL)
+    machine.moved.clear()
+    for _ in range(100):
+        scheduled.pass_time(ran=1, waited=1_000_000_000)
+        cores.look()
+    assert not machine.moved
