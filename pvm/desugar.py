@@ -46,8 +46,7 @@ def desugar(tree: ast.Module, facts: Facts) -> Survey:
     Returns:
         the nodes of the tree as it is then.
     """
-    desugarer = _Desugarer(facts)
-    desugarer.body(tree.body)
+    _Desugarer(facts).body(tree.body)
     found = survey(tree)
     if _rewrite_expressions(found):
         found = survey(tree)
@@ -103,8 +102,7 @@ class _Desugarer:
         after: list[ast.stmt] = []
         for node in statements:
             write = _WRITTEN.get(node.__class__)
-            written = (node,) if write is None else write(self, node)
-            after += written
+            after += (node,) if write is None else write(self, node)
         statements[:] = after
         for node in after:
             for block in blocks_of(node):

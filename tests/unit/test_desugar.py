@@ -1,11 +1,15 @@
 """`pvm.desugar`: before → after (the table of sandbox.md §2)."""
 
 import ast
+from pathlib import Path
 
 import pytest
 
 from pvm.desugar import desugar, public_name
 from pvm.facts import gather
+from pvm.walking import survey, walk
+
+PROGRAMS = Path(__file__).parents[1] / "actors" / "programs.py"
 
 
 def after(source):
@@ -73,3 +77,25 @@ def test_a_class_has_an_init_that_can_carry_its_price():
 def test_names_are_shown_as_they_were_written():
     assert public_name("private_x") == "_x"
     assert public_name("x") == "x"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *PROGRAMS.read_text("utf-8").split("\n---\n"),
+        "next(({_a} for _a in x))",
+        "x = {type(y).__name__ for y in ({1} for z in [])}",
+        "class A:\n    def _f(self, _b: int = (lambda _c: {_c})(1)):\n        pass",
+        "from dataclasses import dataclass\n\n@dataclass\nclass A:\n    _x: int = 1",
+    ],
+)
+def test_it_tells_the_nodes_of_the_tree_as_it_is_then(source):
+    """What the gate looks at is what runs: each node, none that was replaced."""
+    tree = ast.parse(source)
+    found = desugar(tree, gather(tree))
+    told = [node for nodes in found.kinds.values() for node in nodes]
+    assert sorted(map(id, told)) == sorted(map(id, walk(tree)))
+    assert found == survey(tree)
+    assert all(
+        node.__class__ is kind for kind in found.kinds for node in found.of(kind)
+    )
