@@ -49,6 +49,8 @@ class Facts(Struct, frozen=True):
     """`x - 1` is `x + -1`: no class that could be met has `__add__` or `__sub__`."""
     has_generators: bool
     """Some function of the module is one."""
+    is_wide: bool
+    """Some function has so many parameters that to name them all takes time."""
 
     def meaning(self, node: ast.expr) -> str:
         """`module.name` for what is imported, by either form; else nothing."""
@@ -122,6 +124,10 @@ def gather(
         is_simple,
         can_negate,
         any(found.of(kind) for kind in _YIELDING),
+        any(
+            len(one.posonlyargs) + len(one.args) + len(one.kwonlyargs) > _MANY
+            for one in found.of(ast.arguments)
+        ),
     )
 
 
@@ -146,6 +152,7 @@ _BINDING = frozenset({ast.Name, ast.arg, ast.FunctionDef, *_OTHER_BINDING})
 _YIELDING = (ast.Yield, ast.YieldFrom)
 
 
+_MANY = 16  # parameters
 _ADDING = frozenset({"__add__", "__sub__"})
 
 _WITHOUT_OPERATORS = (

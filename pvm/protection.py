@@ -34,7 +34,7 @@ class Protection(Blocks):
             for part in walk(*node.body)
         )
         name = node.name
-        if name is None and is_again:
+        if name is None and (is_again or self.facts.is_wide):
             name = self.fresh("_x")
         price = self.pricing.block(node.body) + costs.HANDLER
         head = self.restored(self.charge(price, node.body))

@@ -45,12 +45,12 @@ BODIES: Mapping[str, Mapping[str, str]] = {
     },
     "CLASS_PER_ANCESTOR": {
         "eight bases": _repeated(
-            "class B#(A0, A1, A2, A3, A4, A5, A6, A7):\n    y = 1\n", head=_EIGHT
+            "class B#(A0, A1, A2, A3, A4, A5, A6, A7):\n    y = 1\n", 32, _EIGHT
         ),
         "eight bases of eight": _repeated(
-            "class B#(C0, C1, C2, C3, C4, C5, C6, C7):\n    y = 1\n", head=_SIXTEEN
+            "class B#(C0, C1, C2, C3, C4, C5, C6, C7):\n    y = 1\n", 31, _SIXTEEN
         ),
-        "a chain of fifteen": _repeated("class B#(A14):\n    y = 1\n", head=_CHAIN),
+        "a chain of fifteen": _repeated("class B#(A14):\n    y = 1\n", 18, _CHAIN),
     },
     "IMPORT_FIRST": {"every module": f"import {_NAMES.replace(' ', ', ')}{_RUN}"},
     "IMPORT_AGAIN": {
