@@ -273,4 +273,7 @@ def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:
             size * (length // costs.COMPARED_PER) if length > costs.TEXT_FREE else 0
         )
         return item in container
-    return any(is_sought(vm, item, one) for one in list(container))
+    for one in list(container):  # a generator would take more of the stack
+        if is_sought(vm, item, one):
+            return True
+    return False

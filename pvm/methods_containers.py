@@ -1,6 +1,6 @@
 """Priced methods of list, tuple, dict and our set (sandbox.md §3, §4)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from pvm import costs
 from pvm.comparison import SCALARS, is_sought
@@ -66,11 +66,17 @@ def pop_list(vm: Execution, self: _List, index: object = -1) -> object:
     return self.pop(index)
 
 
-def _positions(vm: Execution, self: _Sequence, item: object) -> Iterator[int]:
-    """Where an equal item stands, from the front."""
+def _positions(
+    vm: Execution, self: _Sequence, item: object, most: int | None = None
+) -> list[int]:
+    """Where an equal item stands, from the front; not lazily, for the stack's sake."""
+    found: list[int] = []
     for index, one in enumerate(list(self)):
         if is_sought(vm, item, one):
-            yield index
+            found.append(index)
+            if len(found) == most:
+                break
+    return found
 
 
 def _first(vm: Execution, self: _Sequence, item: object) -> int:
@@ -79,7 +85,7 @@ def _first(vm: Execution, self: _Sequence, item: object) -> int:
             return -1
         return self.index(item)
     vm.charge(len(self))
-    return next(_positions(vm, self, item), -1)
+    return next(iter(_positions(vm, self, item, 1)), -1)
 
 
 def remove_item(vm: Execution, self: _List, item: object) -> None:
@@ -109,7 +115,7 @@ def count_of(vm: Execution, self: _Sequence, item: object) -> int:
         any_equal(vm, item, self)
         return self.count(item)
     vm.charge(len(self))
-    return sum(1 for _ in _positions(vm, self, item))
+    return len(_positions(vm, self, item))
 
 
 def reverse(vm: Execution, self: _List) -> None:

@@ -1139,3 +1139,47 @@ class O:
         return 1
 def run():
     return O(200)(1)
+---
+# expect: returns True
+class O:
+    def __init__(self, d):
+        self.d = d
+    def __eq__(self, other):
+        if self.d:
+            O(self.d - 1) in [[other]]
+        return True
+def run():
+    return O(253) == 1
+---
+# expect: returns True
+class O:
+    def __init__(self, d):
+        self.d = d
+    def __eq__(self, other):
+        if self.d:
+            [O(self.d - 1)].count([other])
+        return True
+def run():
+    return O(253) == 1
+---
+# expect: returns True
+class O:
+    def __init__(self, d):
+        self.d = d
+    def __eq__(self, other):
+        if self.d:
+            [O(self.d - 1)].index([other])
+        return True
+def run():
+    return O(253) == 1
+---
+# expect: returns True
+class O:
+    def __init__(self, d):
+        self.d = d
+    def __eq__(self, other):
+        if self.d:
+            O(self.d - 1) != other
+        return True
+def run():
+    return O(253) == 1
