@@ -273,7 +273,15 @@ def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:
             size * (length // costs.COMPARED_PER) if length > costs.TEXT_FREE else 0
         )
         return item in container
-    for one in list(container):  # a generator would take more of the stack
+    return first_equal(vm, item, container) >= 0
+
+
+def first_equal(vm: Execution, item: object, container: Iterable[object]) -> int:
+    """Where an object or container is found, from the front, or -1.
+
+    Without a generator, which would take more of the stack for each comparison.
+    """
+    for index, one in enumerate(list(container)):
         if is_sought(vm, item, one):
-            return True
-    return False
+            return index
+    return -1

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from pvm import costs
 from pvm.comparison import SCALARS, is_sought
-from pvm.containers import any_equal, snapshot
+from pvm.containers import any_equal, first_equal, snapshot
 from pvm.conversions import update
 from pvm.exceptions import refused
 from pvm.execution import Execution, Helper
@@ -66,26 +66,13 @@ def pop_list(vm: Execution, self: _List, index: object = -1) -> object:
     return self.pop(index)
 
 
-def _positions(
-    vm: Execution, self: _Sequence, item: object, most: int | None = None
-) -> list[int]:
-    """Where an equal item stands, from the front; not lazily, for the stack's sake."""
-    found: list[int] = []
-    for index, one in enumerate(list(self)):
-        if is_sought(vm, item, one):
-            found.append(index)
-            if len(found) == most:
-                break
-    return found
-
-
 def _first(vm: Execution, self: _Sequence, item: object) -> int:
     if type(item) in SCALARS:
         if not any_equal(vm, item, self):
             return -1
         return self.index(item)
     vm.charge(len(self))
-    return next(iter(_positions(vm, self, item, 1)), -1)
+    return first_equal(vm, item, self)
 
 
 def remove_item(vm: Execution, self: _List, item: object) -> None:
@@ -115,7 +102,7 @@ def count_of(vm: Execution, self: _Sequence, item: object) -> int:
         any_equal(vm, item, self)
         return self.count(item)
     vm.charge(len(self))
-    return len(_positions(vm, self, item))
+    return [is_sought(vm, item, one) for one in list(self)].count(True)
 
 
 def reverse(vm: Execution, self: _List) -> None:
