@@ -6,6 +6,7 @@ what does not re-encode to itself is malformed.
 """
 
 from collections.abc import Callable, Sequence
+from operator import call
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -431,8 +432,4 @@ def _decode_instruction(items: object) -> Instruction:
     kind, readers = _INSTRUCTIONS[number]
     if len(values) != len(readers):
         raise _malformed(f"instruction {number} has {len(readers)} fields")
-    read = [
-        read_one(value, name)
-        for value, (name, read_one) in zip(values, readers.items(), strict=False)
-    ]
-    return kind(*read)  # type: ignore[arg-type]
+    return kind(*map(call, readers.values(), values, readers))  # type: ignore[arg-type]

@@ -54,7 +54,8 @@ class Journal:
         self._view: dict[bytes, bytes | Draft | None] = {}
         # Keys that were written → the snapshot's value, as far as it was read.
         self._before: dict[bytes, bytes | _Unread | None] = {}
-        self._order = SortedKeys()  # of the keys in _before
+        # Of the keys in _before, from the first range on: most blocks have none.
+        self._order: SortedKeys | None = None
         # (key, what the view held, whether this was the key's first write)
         self._undo: list[tuple[bytes, bytes | Draft | _Unread | None, bool]] = []
         self._open: list[int] = []  # length of _undo at each open checkpoint
@@ -85,7 +86,8 @@ class Journal:
         is_first = key not in self._before
         if is_first:  # and so no draft: it stands as the snapshot has it
             self._before[key] = before  # type: ignore[assignment]
-            self._order.add(key)
+            if self._order is not None:
+                self._order.add(key)
         self._undo.append((key, before, is_first))
         view[key] = value
 
@@ -112,7 +114,7 @@ class Journal:
 
         What is written while the iterator runs does not show in it.
         """
-        written = self._order.between(start, stop)
+        written = self._written().between(start, stop)
         base = self._snapshot.range(start, stop)
         if not written:
             return base
@@ -124,8 +126,14 @@ class Journal:
         So whoever pays for each step pays for those as well. Nothing may be written
         while the iterator runs.
         """
-        written = ((key, self.get(key)) for key in self._order.walk(start, stop))
+        written = ((key, self.get(key)) for key in self._written().walk(start, stop))
         return laid_over(self._scan_snapshot(start, stop), written)
+
+    def _written(self) -> SortedKeys:
+        """Keys that were written and not reverted, to be cut in order."""
+        if self._order is None:
+            self._order = SortedKeys(self._before)
+        return self._order
 
     def _scan_snapshot(
         self, start: bytes, stop: bytes
@@ -176,7 +184,8 @@ class Journal:
                 view[key] = before
             if is_first:
                 del self._before[key]
-                self._order.remove(key)
+                if self._order is not None:
+                    self._order.remove(key)
 
     # --- what came of it -----------------------------------------------------------
 

@@ -19,8 +19,8 @@ class SortedKeys:
 
     __slots__ = ("_added", "_ordered", "_removed")
 
-    def __init__(self) -> None:
-        self._ordered: list[bytes] = []
+    def __init__(self, keys: Iterable[bytes] = ()) -> None:
+        self._ordered = sorted(keys)
         # Waiting changes: the set is (_ordered - _removed) | _added.
         self._added: set[bytes] = set()
         self._removed: set[bytes] = set()
