@@ -18,7 +18,7 @@ from json.encoder import (  # type: ignore[attr-defined] # of CPython
     c_make_encoder,
     encode_basestring_ascii,
 )
-from typing import Final, NamedTuple, NoReturn, TypeAlias
+from typing import Final, NamedTuple, NoReturn, TypeAlias, TypeGuard
 
 from pvm import costs
 from pvm.context import Bound, ModuleContext
@@ -48,6 +48,9 @@ _SPACE = " \t\n\r"
 """What may stand around a value (RFC 8259 §2)."""
 _LONG_INTEGER = b"0" * (INT_DIGITS_MAX + 1)
 _INT_MAGNITUDE_BITS_FREE = 64
+_WORD = 1 << _INT_MAGNITUDE_BITS_FREE
+_SHORT_ITEMS_MAX = 16
+"""Of a dict whose text may be made before it is paid for: some 13,000 bytes at most."""
 
 
 def make(context: ModuleContext) -> Mapping[str, object]:
@@ -101,6 +104,13 @@ class _Json(Bound):
         meter.charge_cycles(costs.JSON)
         layout = _layout(indent, separators)
         is_sorted = require_bool(sort_keys)
+        if layout is _PLAIN and not is_sorted and _is_short(obj):
+            text = _encode(obj, layout, is_sorted=False)
+            if "\\" not in text:  # nothing was escaped, which costs more
+                items = costs.WALK_CONTAINER + 2 * costs.WALK_ITEM * len(obj)
+                meter.charge_cycles(items + len(text))
+                charge_text(meter, len(text))
+                return text
         size = _Walk(meter, layout, is_sorted=is_sorted).size_of(obj)
         charge_text(meter, size)
         text = _encode(obj, layout, is_sorted=is_sorted)
@@ -139,6 +149,21 @@ def _refuse_fraction(_: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(
     parse_float=_refuse_fraction, parse_constant=_refuse_fraction
 )
+
+
+def _is_short(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether it is a dict of few short scalars, written as soon as foreseen."""
+    if type(value) is not dict or len(value) > _SHORT_ITEMS_MAX:
+        return False
+    for key, item in value.items():
+        if type(key) is not str or len(key) > costs.TEXT_FREE:
+            return False
+        if type(item) is str:
+            if len(item) > costs.TEXT_FREE:
+                return False
+        elif type(item) is not int or not -_WORD < item < _WORD:
+            return False
+    return True
 
 
 def _encode(value: object, layout: _Layout, *, is_sorted: bool) -> str:

@@ -350,3 +350,30 @@ def test_dumps_foresees_the_size_and_loads_reads_it_back(value, indent, separato
     text = module["dumps"](value, indent=indent, separators=separators)
     assert text == json.dumps(value, indent=indent, separators=separators)
     assert module["loads"](text) == json.loads(text)
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=70),
+        st.one_of(
+            st.text(max_size=70),
+            st.text(st.characters(codec="ascii"), max_size=70),
+            st.integers(-(2**66), 2**66),
+            st.none(),
+        ),
+        max_size=18,
+    ),
+    st.integers(0, 3_000),
+)
+def test_what_is_written_at_once_costs_what_it_costs_in_steps(value, cycles):
+    at_once, in_steps = context_of(cycles), context_of(cycles)
+    texts = []
+    for context, named in ((at_once, {}), (in_steps, {"separators": (", ", ": ")})):
+        with contextlib.suppress(OutOfCycles):
+            texts.append(make(context)["dumps"](value, **named))
+    assert texts in ([], [json.dumps(value)] * 2)
+    used = [
+        (one.meter.cycles_used, one.meter.memory.cell_contents)
+        for one in (at_once, in_steps)
+    ]
+    assert used[0] == used[1]
