@@ -164,16 +164,21 @@ class Operations(Writer):
         )
 
     def inline_division(self, node: ast.BinOp) -> ast.expr:
-        """`a // b` and `a % b`, of an int in place."""
+        """`a // b` and `a % b`, of short ints in place.
+
+        Of a short and a long one the rest may be long: it is what is missing to the
+        long one where their signs differ.
+        """
         name = "_" + _ARITHMETIC[type(node.op)]
         left, right, left_again, right_again = self.operands(node.left, node.right)
         if not is_atom(right):
             return self.here.call(
                 name, left, right
             )  # bound operands would be read too early
-        test = self.here.conjunction(
-            self.here.has_class(left, "_int"), self.here.is_short_int(left_again)
-        )
+        tests = [self.here.has_class(left, "_int"), self.here.is_short_int(left_again)]
+        if not _is_short_int(right):
+            tests += [self.here.has_class(right, "_int"), self.here.is_short_int(right)]
+        test = self.here.conjunction(*tests)
         plain = self.here.binary(left_again, node.op, right)
         helper = self.here.call(name, left_again, right_again)
         return self.here.either(test, plain, helper)
@@ -296,6 +301,11 @@ def _refused_chain(node: ast.Compare) -> CompileError:
 
 def _is_int(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and syntax.literal_int(node) is not None
+
+
+def _is_short_int(node: ast.expr) -> bool:
+    number = syntax.literal_int(node)
+    return number is not None and number.bit_length() <= costs.INT_FREE_BITS
 
 
 def _is_literal_display(node: ast.expr) -> bool:

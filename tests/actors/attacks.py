@@ -1183,3 +1183,16 @@ class O:
         return True
 def run():
     return O(253) == 1
+---
+# expect: OutOfCycles
+def run():
+    m, rests = 1 << 4000, []
+    for i in range(50_000):
+        rests.append(~i % m)
+---
+# expect: OutOfCycles
+def run():
+    m, rests = -1 << 4000, []
+    for i in range(1, 50_000):
+        i %= m
+        rests.append(i)
