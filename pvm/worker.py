@@ -9,9 +9,10 @@ thread with a large stack and a fixed recursion limit.
 Rules:
 
 * one job at a time, in the order given;
-* while a job runs, the recursion limit is `RECURSION_LIMIT` and garbage collection
-  is paused; both are put back as they were. They belong to the process, so workers
-  that run at the same time share them: the first saves, the last restores;
+* while a job runs, the recursion limit is `RECURSION_LIMIT`, that of digits is
+  `DIGITS_MAX` and garbage collection is paused; all are put back as they were. They
+  belong to the process, so workers that run at the same time share them: the first
+  saves, the last restores;
 * nothing here knows asyncio: `post` reports on the worker thread, and an event loop
   wraps that with its own thread-safe call.
 """
@@ -33,6 +34,9 @@ STACK_BYTES: Final = 64 * 1024 * 1024
 RECURSION_LIMIT: Final = 3_000
 """Far above what 256 actor frames and the library beneath them need."""
 
+DIGITS_MAX: Final = 4_300
+"""Of an int as text, as CPython has it unless PYTHONINTMAXSTRDIGITS says otherwise."""
+
 NEAR_STACK_BYTES_MIN: Final = 8 * 1024 * 1024
 """What systems give a main thread. The deepest actors that there are use 2 MiB."""
 
@@ -45,12 +49,13 @@ _Jobs: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
 class _Interpreter:
     """The settings of the process that hold while any worker runs a job."""
 
-    __slots__ = ("_collecting", "_lock", "_recursion_limit", "_running")
+    __slots__ = ("_collecting", "_digits", "_lock", "_recursion_limit", "_running")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running = 0
         self._recursion_limit = 0
+        self._digits = 0
         self._collecting = False
 
     def __enter__(self) -> None:
@@ -60,6 +65,8 @@ class _Interpreter:
                 self._collecting = gc.isenabled()
                 gc.disable()
                 sys.setrecursionlimit(RECURSION_LIMIT)
+                self._digits = sys.get_int_max_str_digits()
+                sys.set_int_max_str_digits(DIGITS_MAX)
             self._running += 1
 
     def __exit__(self, *_: object) -> None:
@@ -67,6 +74,7 @@ class _Interpreter:
             self._running -= 1
             if self._running == 0:
                 sys.setrecursionlimit(self._recursion_limit)
+                sys.set_int_max_str_digits(self._digits)
                 if self._collecting:
                     gc.enable()
 

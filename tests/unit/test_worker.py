@@ -10,6 +10,7 @@ import pytest
 from pvm import Meter, execute
 from pvm.testing import DictionaryHost, World
 from pvm.worker import (
+    DIGITS_MAX,
     NEAR_FRAMES_MAX,
     NEAR_STACK_BYTES_MIN,
     RECURSION_LIMIT,
@@ -54,6 +55,18 @@ def test_a_nested_run_just_calls(worker):
 
     first, second = worker.run(outer)
     assert first == second
+
+
+def test_how_many_digits_an_int_may_have_is_not_the_environments(worker):
+    """PYTHONINTMAXSTRDIGITS=640 would make `str` of 4,096 bits a ValueError."""
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        assert worker.run(sys.get_int_max_str_digits) == DIGITS_MAX
+        assert worker.run(lambda: len(str(2**4095))) == 1_233
+        assert sys.get_int_max_str_digits() == 640
+    finally:
+        sys.set_int_max_str_digits(before)
 
 
 def test_recursion_limit_is_set_while_work_runs_and_restored(worker):
