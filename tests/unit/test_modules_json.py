@@ -377,3 +377,39 @@ def test_what_is_written_at_once_costs_what_it_costs_in_steps(value, cycles):
         for one in (at_once, in_steps)
     ]
     assert used[0] == used[1]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", "c", "d:", "e,", "{", "[", "é", '"', "\\"]),
+            st.one_of(
+                st.integers(),
+                st.text('ab:,{}["]\\', max_size=4),
+                st.sampled_from([[], {}, [1, 2], {"f": 3}, None, True, 0.5]),
+            ),
+        ),
+        max_size=4,
+    ),
+    st.sampled_from(["", "x", ",", "}", " "]),
+)
+def test_what_is_read_at_once_costs_what_it_costs_in_steps(pairs, rest):
+    shown = ", ".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in pairs)
+    text = "{" + shown + "}" + rest
+    read = []
+    for start in ("", " "):  # the second is not looked at in short
+        context = context_of(10**6)
+        try:
+            found = make(context)["loads"](start + text)
+        except ValueError as error:
+            found = str(error)
+        paid = 20 * len(start), len(start)
+        meter = context.meter
+        read.append(
+            (
+                found,
+                meter.cycles_used - paid[1],
+                meter.memory.cell_contents + paid[0],
+            )
+        )
+    assert read[0] == read[1]
