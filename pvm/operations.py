@@ -315,15 +315,29 @@ def _is_literal_display(node: ast.expr) -> bool:
 
 
 def _is_step(node: ast.BinOp) -> bool:
-    """`x ± literal`: grows by one bit at most, and the next check sees it."""
+    """`x ± literal`: grows by one bit at most, and the next check sees it.
+
+    A step from a step is none: in a row of them a long `x` would cost too little.
+    """
     kind = node.op.__class__
     if kind is not ast.Add and kind is not ast.Sub:
         return False
-    number = syntax.literal_int(node.right)
-    if number is not None and number.bit_length() <= _INLINE_LITERAL_BITS:
-        return True
-    number = syntax.literal_int(node.left) if kind is ast.Add else None
+    if _is_literal_step(node.right):
+        return not _has_stepped(node.left)
+    is_literal = kind is ast.Add and _is_literal_step(node.left)
+    return is_literal and not _has_stepped(node.right)
+
+
+def _is_literal_step(node: ast.expr) -> bool:
+    number = syntax.literal_int(node)
     return number is not None and number.bit_length() <= _INLINE_LITERAL_BITS
+
+
+def _has_stepped(node: ast.expr) -> bool:
+    """Whether a value may come of a step right before, without a price between."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        return _is_literal_step(node.left) or _is_literal_step(node.right)
+    return isinstance(node, ast.NamedExpr)
 
 
 def _is_small(node: ast.BinOp) -> bool:

@@ -81,6 +81,8 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
         f"{_MID} | c = a + b",
         f"{_MID} | c = a - b",
         f"{_LONG} | c = a - 1",
+        f"{_LONG} | c = a + 1 + 1 + 1 + 1 - 1 - 1 - 1 - 1",
+        f"{_LONG} | c = (d := (e := (f := a + 1) + 1) + 1) + 1",
         "a = (1 << 127) + 5; b = (1 << 128) - 7 | c = a * b",
         f"{_MID} | c = a // 3",
         "a = (1 << 255) + 5; b = (1 << 127) + 9 | c = a % b",

@@ -1196,3 +1196,15 @@ def run():
     for i in range(1, 50_000):
         i %= m
         rests.append(i)
+---
+# expect: OutOfMemory
+def run():
+    m = 1 << 4000
+    while True:
+        m + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 - 1 - 1 - 1 - 1 - 1 - 1 - 1 - 1
+---
+# expect: OutOfMemory
+def run():
+    m = 1 << 4000
+    while True:
+        (e := (d := (c := (b := (a := m + 1) + 1) + 1) + 1) + 1) + 1
