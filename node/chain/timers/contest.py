@@ -40,7 +40,7 @@ from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives.types import NOTHING, Address, Amount, TimerId
 
 
-class Offer(Struct, frozen=True):
+class Offer(Struct, frozen=True, gc=False):
     """What timers with the same bid pay and compete with in one block."""
 
     bid: Bid
@@ -49,7 +49,7 @@ class Offer(Struct, frozen=True):
     """Base units a cycle, all parts together."""
 
 
-class Contender(Struct, frozen=True):
+class Contender(Struct, frozen=True, gc=False):
     """A due timer that may fire, with what decides its place."""
 
     place: tuple[int, int]
@@ -263,7 +263,7 @@ class _Lane(Struct):
             pre_charge(block, queued, account, as_read)
             fire(block, queued, story)
             self._stops.append(block.timer_cycles)
-            self.fires.append((timer.timer_id, timer.actor, contender.effective))
+            self.fires.append((timer.timer_id, timer.actor, -contender.place[0]))
 
     def _put_off(self, timer: Timer, contender: Contender, rank: int) -> None:
         """The lane is too full: note the fire after which its limit fitted no more.
@@ -299,9 +299,10 @@ class _Lane(Struct):
     def _story(self, contender: Contender, rank: int) -> dict[str, int]:
         """What decided the place: offered, weighed, ranked."""
         offer = contender.offer
+        bid = offer.bid
         story: dict[str, int] = {
-            "max_fee": offer.bid.max_fee,
-            "max_priority": offer.bid.max_priority,
+            "max_fee": bid.max_fee,
+            "max_priority": bid.max_priority,
             "basefee_lane": self.view.basefee,
             "priority": offer.price.cycle_tip,
             "weight_ppm": contender.weight,

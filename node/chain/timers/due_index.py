@@ -172,7 +172,7 @@ def clear(journal: Journal) -> None:
 # --- who is looked at ----------------------------------------------------------------
 
 
-class DueTimer(Struct, frozen=True):
+class DueTimer(Struct, frozen=True, gc=False):
     """A timer that a block looks at, as it stood when it was looked at."""
 
     timer: Timer
