@@ -41,6 +41,7 @@ OPERATOR_OF = {
     "LShift": 5,
     "RShift": 5,
 }
+MEMBERSHIP = 2  # `in`, but for a short literal on a side, more: an int is hashed
 COMPARISON = 2  # 1 with `is` and with a short literal on a side
 ATTRIBUTE = 1
 SUBSCRIPT = 3
@@ -50,7 +51,7 @@ CALL_OF_BUILTIN = {  # by name, instead
     "abs": 10, "bool": 10, "bytes": 24, "callable": 10, "chr": 10, "dict": 30,
     "enumerate": 30, "frozenset": 30, "int": 10, "isinstance": 10, "len": 5,
     "map": 60, "ord": 10, "range": 10, "set": 30, "sorted": 40, "str": 10,
-    "type": 10, "zip": 48,
+    "type": 10, "zip": 54,
 }  # fmt: skip
 CALL_OF_METHOD = {  # by name, instead; `pop` without arguments only
     "add": 36, "append": 2, "bit_count": 10, "bit_length": 10, "copy": 40,

@@ -134,8 +134,10 @@ class Pricing:
                 or syntax.is_short_scalar(side)
             )
             total += costs.OPERATOR if is_plain else costs.COMPARISON
-            if isinstance(operator, ast.In | ast.NotIn) and isinstance(side, ast.Tuple):
-                total += len(side.elts)  # a display in which something is searched
+            if isinstance(operator, ast.In | ast.NotIn):
+                total += 0 if is_plain else costs.MEMBERSHIP
+                if isinstance(side, ast.Tuple):
+                    total += len(side.elts)  # a display in which something is searched
             left = side
         return total
 
