@@ -41,7 +41,7 @@ OPERATOR_OF = {
     "LShift": 5,
     "RShift": 5,
 }
-MEMBERSHIP = 2  # `in`, but for a short literal on a side, more: an int is hashed
+MEMBERSHIP = 3  # `in`, but for a short literal on a side, more: an int is hashed
 COMPARISON = 2  # 1 with `is` and with a short literal on a side
 ATTRIBUTE = 1
 SUBSCRIPT = 3
