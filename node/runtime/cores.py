@@ -108,11 +108,16 @@ class Cores:
                     self._share()
 
     def _share(self) -> None:
-        if self._chosen is None:
-            self._chosen = self._choose()
-        python = (thread.native_id for thread in threading.enumerate())
-        _move(filter(None, python), {self._chosen})
-        self._is_shared, self._scheduled = True, _read_scheduled()
+        try:
+            self._scheduled = _read_scheduled()  # or nobody could tell when to end it
+            if self._chosen is None:
+                self._chosen = self._choose()
+            python = (thread.native_id for thread in threading.enumerate())
+            _move(filter(None, python), {self._chosen})
+        except OSError:
+            self._is_wanted = False  # nor will it be possible a second later
+        else:
+            self._is_shared = True
 
     def _give_back(self) -> None:
         _move((int(one.name) for one in _THREADS.iterdir()), self._given)

@@ -180,3 +180,28 @@ def test_nobody_looks_at_a_core_that_is_not_shared(machine, scheduled):
         scheduled.pass_time(ran=1, waited=1_000_000_000)
         cores.look()
     assert not machine.moved
+
+
+def test_where_nobody_tells_who_waits_nothing_is_moved(machine, monkeypatch, tmp_path):
+    """Threads that were moved and not noted would never get their cores back."""
+    monkeypatch.setattr("node.runtime.cores._SCHEDULED", tmp_path / "absent")
+    cores = Cores(machine, None)
+    cores.suit(MiningMode.INSTANT)
+    for _ in range(100):
+        cores.look()
+    assert not machine.moved
+
+
+def test_what_the_system_forbids_is_tried_once(machine, monkeypatch):
+    tried = []
+
+    def refuse(thread: int, cores) -> None:
+        tried.append(thread)
+        raise PermissionError(thread, cores)
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    cores = Cores(machine, None)
+    cores.suit(MiningMode.INSTANT)
+    for _ in range(100):
+        cores.look()
+    assert len(tried) == 1
