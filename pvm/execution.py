@@ -154,6 +154,23 @@ class Execution:
         return found
 
 
+class PricedMethod:
+    """A priced method as a value: it shows nothing, and nothing can be set on it."""
+
+    __slots__ = ("_method", "_vm")
+
+    def __init__(self, vm: Execution, method: MethodType) -> None:
+        self._vm = vm
+        self._method = method
+
+    def __call__(self, /, *arguments: object, **named: object) -> object:
+        """Call it: one deeper, for it takes more of the stack than an actor's."""
+        depth = self._vm.deeper()
+        result: object = self._method(*arguments, **named)
+        self._vm.depth.cell_contents = depth
+        return result
+
+
 class SealedModule:
     """A module as an actor sees it: names that cannot be set or deleted."""
 

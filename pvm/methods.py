@@ -5,13 +5,12 @@ none; an actor's object is called as it is. `f = s.split` gives a priced bound h
 """
 
 from collections.abc import Mapping
-from functools import partial
 from types import FunctionType, MethodType
 
 from pvm import costs, language
 from pvm.classes import CLASS_OF, OTHER_TYPES, native_class
 from pvm.exceptions import refused
-from pvm.execution import HEAP_TYPE, Execution, Helper
+from pvm.execution import HEAP_TYPE, Execution, Helper, PricedMethod
 from pvm.methods_containers import DICT, FROZENSET, LIST, SET, TUPLE, fromkeys
 from pvm.methods_text import BYTES, INT, STR, from_bytes, from_hex
 from pvm.sets import FrozenOrderedSet, OrderedSet
@@ -44,19 +43,21 @@ TYPES: tuple[type, ...] = (
 """Every type whose objects an actor can meet and has not defined itself."""
 
 
-def find(vm: Execution, value: object, name: str) -> Helper | None:
-    """The priced method of a native object, unbound; None for an actor's object.
+def find(vm: Execution, value: object, name: str) -> MethodType | None:
+    """The priced method of a native object; None for an actor's object.
+
+    Not for actors to hold, who get a `PricedMethod` of it: it shows `vm` and helper.
 
     Raises:
         AttributeError: a native object that has no such method for actors.
     """
     table = TABLES.get(type(value))
     if table is not None and name in table:
-        return partial(table[name], vm, value)
+        return MethodType(vm.bind(table[name]), value)
     if isinstance(value, MethodType):
         class_ = native_class(vm, value)
         if class_ is not None and (class_, name) in CLASS_METHODS:
-            return partial(CLASS_METHODS[class_, name], vm)
+            return vm.bind(CLASS_METHODS[class_, name])
     if table is None and is_open(value):
         return None
     vm.charge(costs.OPERATION)
@@ -104,9 +105,10 @@ def bind(vm: Execution, value: object, name: str) -> object:
     if type(value) not in OWNERS[name]:
         return getattr(value, name)
     found = find(vm, value, name)
+    assert found is not None, "no owner of a name is open"
     vm.charge(costs.METHOD_BOUND)
     vm.allocate(64)
-    return _Bound(vm, found)
+    return PricedMethod(vm, found)
 
 
 def _owners(name: str) -> frozenset[type]:
@@ -136,7 +138,7 @@ class _Native:
         self._vm = vm
         self._value = value
 
-    def __getattr__(self, name: str) -> Helper | None:
+    def __getattr__(self, name: str) -> MethodType | None:
         """The priced method."""
         return find(self._vm, self._value, name)
 
@@ -149,24 +151,6 @@ def native(vm: Execution, value: object) -> object:
 def receiver(vm: Execution, value: object, name: str) -> object:
     """The object on which `name` is called: itself, or what stands for a native."""
     return _Native(vm, value) if type(value) in OWNERS[name] else value
-
-
-class _Bound:
-    """A priced method as a value; nothing can be set on it."""
-
-    __slots__ = ("_method", "_vm")
-
-    def __init__(self, vm: Execution, method: Helper | None) -> None:
-        self._vm = vm
-        self._method = method
-
-    def __call__(self, /, *arguments: object, **named: object) -> object:
-        """Call it: one deeper, for it takes more of the stack than an actor's."""
-        assert self._method is not None
-        depth = self._vm.deeper()
-        result = self._method(*arguments, **named)
-        self._vm.depth.cell_contents = depth
-        return result
 
 
 _MISSING = object()

@@ -19,13 +19,13 @@ from pvm.interpreter import execute
 from pvm.meter import Meter
 from pvm.profile import ProfiledCode, Recorder, by_line
 from pvm.types import (
-    ZEROS,
     Address,
     Entry,
     Environment,
     Limits,
     Message,
     Outcome,
+    zeros,
 )
 from pvm.values import type_name
 from pvm.worker import Worker
@@ -33,7 +33,7 @@ from pvm.worker import Worker
 DEPLOYER: Final = Address(b"\xdd" * 20)
 SENDER: Final = Address(b"\x55" * 20)
 ENVIRONMENT: Final = Environment(
-    chain_id=100, height=5, timestamp_ms=1_700_000_005_000, beacon=ZEROS
+    chain_id=100, height=5, timestamp_ms=1_700_000_005_000, beacon=zeros
 )
 
 _CYCLES = 10_000_000

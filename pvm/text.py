@@ -5,7 +5,6 @@ an explicit stack and paid as they are printed (sandbox.md §3, §5).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from types import FunctionType, GeneratorType, MethodType
 
 from pvm import costs
@@ -13,7 +12,7 @@ from pvm.classes import class_name, is_actor_class, name_of_class
 from pvm.containers import snapshot
 from pvm.enums import Enum, member_text
 from pvm.exceptions import is_stripped, refused
-from pvm.execution import Execution, SealedModule
+from pvm.execution import Execution, PricedMethod, SealedModule
 from pvm.sealing import ACTOR_FUNCTIONS
 from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
@@ -228,11 +227,11 @@ def inherited(vm: Execution, proxy: object, name: str) -> object:
     if isinstance(function, ACTOR_FUNCTIONS):
         return found
     value = proxy.__self__  # type: ignore[attr-defined] # of `super`
-    if name == "__str__" and not isinstance(value, type):
-        return partial(_inherited_str, vm, value)
-    if name == "__repr__" and not isinstance(value, type):
-        return partial(_inherited_repr, vm, value)
-    raise refused(AttributeError(f"no class above has {name}"))
+    method = _INHERITED.get(name)
+    if method is None or isinstance(value, type):
+        raise refused(AttributeError(f"no class above has {name}"))
+    vm.allocate(64)
+    return PricedMethod(vm, MethodType(vm.bind(method), value))
 
 
 def _inherited_str(vm: Execution, value: object) -> str:
@@ -248,6 +247,9 @@ def _inherited_repr(vm: Execution, value: object) -> str:
     if isinstance(value, Enum):
         return f"<{member_text(value)}: {to_repr(vm, value.value)}>"
     return f"<{class_name(vm, value)}>"
+
+
+_INHERITED = {"__repr__": _inherited_repr, "__str__": _inherited_str}
 
 
 def format_field(  # noqa: C901 - a line for each form of a field

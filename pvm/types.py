@@ -6,8 +6,7 @@ Nothing here knows of blocks: what an actor may read of the chain arrives in a
 
 from collections.abc import Callable
 from enum import Enum
-from functools import partial
-from typing import Final, NewType
+from typing import NewType
 
 from msgspec import Struct
 
@@ -24,8 +23,9 @@ DEPTH_MAX = 256
 """Frames of actors' functions that call anything, inside one another."""
 
 
-ZEROS: Final = partial(bytes, 32)
-"""Makes 32 zero bytes."""
+def zeros() -> bytes:
+    """32 zero bytes."""
+    return bytes(32)
 
 
 class Entry(Enum):
@@ -65,7 +65,7 @@ class Message(Struct, frozen=True):
     """Base units that moved to the actor with this call; 0 but in transactions."""
     origin: bytes = bytes(32)
     """Id of the causing transaction, 32 zero bytes for fires and their messages."""
-    msg_id: Callable[[], bytes] = ZEROS
+    msg_id: Callable[[], bytes] = zeros
     """32 bytes, made for who asks."""
     nonce: int = 0
     """The signer's nonce in a transaction, else 0."""

@@ -1208,3 +1208,36 @@ def run():
     m = 1 << 4000
     while True:
         (e := (d := (c := (b := (a := m + 1) + 1) + 1) + 1) + 1) + 1
+---
+# expect: AttributeError
+class A:
+    names = func = 0
+    def m(self):
+        return super().__repr__
+def run():
+    f = A().m()
+    look = f.args[0].names["_getattr"]
+    return look(f.func, "__globals__")["__builtins__"]["__import__"]("os")
+---
+# expect: returns ['<A>', '<A>', '<function>', 'E(1)']
+class A:
+    def text(self):
+        return super().__str__
+    def form(self):
+        return super().__repr__
+class E(Exception):
+    def form(self):
+        return super().__repr__
+def run():
+    return [A().text()(), A().form()(), str(A().form()), E(1).form()()]
+---
+# expect: TooDeepRecursion
+class E(Exception):
+    def __str__(self):
+        method = super().__str__
+        return method()
+def run():
+    e = E()
+    for i in range(128):
+        e = E(e)
+    return str(e)

@@ -182,6 +182,24 @@ def unknown_pages(text: str) -> list[str]:
     )
 
 
+def partials(text: str) -> list[str]:
+    """Every `partial` of `functools`: it shows what it holds to whoever holds it."""
+    return [
+        f"line {node.lineno}"
+        for node in ast.walk(ast.parse(text))
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "functools"
+            and any(alias.name in {"*", "partial"} for alias in node.names)
+        )
+        or (isinstance(node, ast.Attribute) and node.attr.startswith("partial"))
+        or (
+            isinstance(node, ast.Import)
+            and any(alias.name == "functools" for alias in node.names)
+        )
+    ]
+
+
 def findings(
     check: Callable[[str], Iterable[str]], files: dict[str, str]
 ) -> dict[str, list[str]]:
@@ -209,6 +227,10 @@ BAD_SAMPLES = {
     "skip": (find(IDLE_TESTS), unsplit("@pytest.mark.sk~ip")),
     "sleep": (find(IDLE_TESTS), unsplit("time.sl~eep(1)")),
     "unknown page": (unknown_pages, "see nowhere.md §4"),
+    "partial": (partials, "from functools import cache, partial"),
+    "partial as": (partials, "from functools import partial as bound"),
+    "functools": (partials, "import functools as f"),
+    "attribute": (partials, "f.partialmethod(g)"),
 }
 
 
@@ -271,6 +293,19 @@ def test_nothing_names_the_host_of_a_registry():
 def test_every_test_runs_and_none_waits_by_the_clock():
     tests = {p: t for p, t in SOURCES.items() if p.startswith("tests/")}
     assert findings(find(IDLE_TESTS), tests) == {}
+
+
+def test_the_machine_hands_out_no_partial():
+    """What an actor holds is a slotted object, or a method bound to one.
+
+    The functions of libraries are partials underneath, which show nothing of theirs.
+    """
+    machine = {
+        path: text
+        for path, text in PRODUCT.items()
+        if path.startswith("pvm/") and path != "pvm/sealing.py"
+    }
+    assert findings(partials, machine) == {}
 
 
 def module_name(path: str) -> str:

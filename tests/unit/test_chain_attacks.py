@@ -141,3 +141,33 @@ def test_a_scan_that_is_repeated_steps_over_nothing_again():
     ]
     assert store.asked == 2
     assert list(journal.scan(b"\x03", b"\xff")) == []
+
+
+ESCAPE = """
+class A:
+    names = func = system = 0
+    def m(self):
+        return super().__repr__
+
+def run(payload):
+    f = A().m()
+    look = f.args[0].names["_getattr"]
+    os = look(f.func, "__globals__")["__builtins__"]["__import__"]("os")
+    return os.system("exit 7")
+"""
+
+
+def test_a_method_of_the_class_above_shows_nothing_of_the_machine():
+    """Thirteen lines ran shell commands as the node's user, in any block."""
+    with Devnet() as chain:
+        receipt = chain.deploy(ESCAPE).call("run", b"", expect_failure=True)
+    assert receipt.failure.kind == "AttributeError"
+    assert receipt.failure.line == 9
+
+
+def test_a_method_of_the_class_above_is_no_way_to_the_meter():
+    source = ESCAPE.replace("look =", "f.args[0].charge(-50_000)\n    look =")
+    source = source.replace("system = 0", "system = charge = 0")
+    with Devnet() as chain:
+        receipt = chain.deploy(source).call("run", b"", expect_failure=True)
+    assert receipt.failure.kind == "AttributeError"
