@@ -7,6 +7,7 @@ from node.chain.errors import TransactionFault
 from node.chain.transaction import ExecuteActor, Fund, Transfer
 from node.primitives import codec
 from node.testing import Devnet
+from tests.spec.puppets import AUCTION, WORKER, put_off, route, schedule_all
 
 CBY = 10**9
 THERE = b"\x77" * 20
@@ -154,7 +155,7 @@ def test_a_last_transaction_may_still_write_its_4000():
 
 
 def test_no_fire_or_message_starts_once_20000_keys_are_changed(monkeypatch):
-    """Once 20,000 no fire or message; the gate stands with the cells gate."""
+    """Once 20,000 no fire or message; in fifo's second pass with the cells gate."""
     from node.chain import mailbox  # noqa: PLC0415 - to make the bound near
     from node.chain.params import WRITES_BEFORE_DEFERRED_STOP  # noqa: PLC0415
     from node.chain.timers import lane  # noqa: PLC0415
@@ -183,3 +184,60 @@ def test_no_fire_or_message_starts_once_20000_keys_are_changed(monkeypatch):
         ]
         chain.mine()
         assert [r.kind for r in chain.last.receipts] == [ReceiptKind.MAILBOX_MESSAGE]
+
+
+def test_under_auction_the_gate_of_writes_comes_before_funds(monkeypatch):
+    """The gate stands with the lane's (D43): lane, funds, cells (D8)."""
+    from node.chain.timers import lane  # noqa: PLC0415 - to make the bound near
+
+    monkeypatch.setattr(lane, "WRITES_BEFORE_DEFERRED_STOP", 2)
+    with Devnet(**AUCTION) as chain:
+        actor = chain.deploy(WORKER, value="20 CBY")
+        height = chain.height + 3
+        leave_nothing = route("send_away", codec.encode([THERE, 19_200 * CBY // 1_000]))
+        first = {"max_priority_fee_per_cycle": 1, "gas_limit": 100_000}
+        _, poor = schedule_all(actor, (height, leave_nothing, first), (height, b"", {}))
+        chain.mine_until(height)
+        assert chain.last.use.writes == 2
+        assert actor.balance < 8 * CBY // 10
+        # Whom the gate stops waits, though its payer could not pay its fire now …
+        assert put_off(chain.last, "writes") == [poor]
+        assert [timer.timer_id for timer in actor.timers] == [poor]
+        chain.mine()  # … and is judged anew in the next block: there it cannot pay
+        assert actor.timers == []
+        assert chain.last.trace[0].decision == "removed_insufficient_funds"
+
+
+def test_under_auction_the_lane_is_asked_before_the_keys(monkeypatch):
+    """Who fits neither was put off by the lane."""
+    from node.chain.timers import lane  # noqa: PLC0415 - to make the bound near
+
+    monkeypatch.setattr(lane, "WRITES_BEFORE_DEFERRED_STOP", 1)
+    lanes = {"lane_timer_cycles": 250_000, "max_cycles_per_fire": 250_000}
+    with Devnet(**AUCTION, timer_config=lanes) as chain:
+        actor = chain.deploy(WORKER, value="20 CBY")
+        height = chain.height + 3
+        ids = schedule_all(
+            actor,
+            (height, b"", {}),
+            (height, b"", {"gas_limit": 250_000}),
+            (height, b"", {"gas_limit": 2_000}),
+        )
+        chain.mine_until(height)
+        assert put_off(chain.last, "lane") == ids[1:2]
+        assert put_off(chain.last, "writes") == ids[2:]
+
+
+@pytest.mark.parametrize("rules", [{}, AUCTION])
+def test_who_fits_neither_keys_nor_cells_is_told_of_the_keys(rules, monkeypatch):
+    """Gates stand apart: each refuses under its own name."""
+    from node.chain.timers import lane  # noqa: PLC0415 - to make the bound near
+
+    monkeypatch.setattr(lane, "WRITES_BEFORE_DEFERRED_STOP", 1)
+    with Devnet(**rules, block_cells=1_200_000 + 550_000) as chain:
+        actor = chain.deploy(WORKER, value="20 CBY")
+        height = chain.height + 3
+        _, second = schedule_all(actor, (height, b"", {}), (height, b"", {}))
+        chain.mine_until(height)
+        assert put_off(chain.last, "writes") == [second]
+        assert put_off(chain.last, "cells") == []

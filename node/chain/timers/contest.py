@@ -27,10 +27,12 @@ from node.chain.timers.lane import (
     available_funds,
     expire,
     fire,
-    has_room,
+    has_cells_left,
+    has_writes_left,
     pre_charge,
     put_off,
-    put_off_for_room,
+    put_off_for_cells,
+    put_off_for_writes,
     record,
     remove_unfunded,
 )
@@ -240,7 +242,11 @@ class _Lane(Struct):
     """Of each the timer, its actor and its effective priority."""
 
     def take(self, contender: Contender, rank: int) -> None:
-        """Gates, pre-charge, fire, refund, for one after the other (D28)."""
+        """Gates, pre-charge, fire, refund, for one after the other (D28).
+
+        The gates come in the order lane, writes, funds, cells (D8, D43): so nobody is
+        destroyed for want of funds who could not have fired with them.
+        """
         block, limit, offer = self.block, contender.limit, contender.offer
         timer = contender.due.present(block.journal)
         if timer is None:
@@ -250,13 +256,16 @@ class _Lane(Struct):
             self._put_off(timer, contender, rank)
             return
         story = self._story(contender, rank)
+        if not has_writes_left(block):
+            put_off_for_writes(block, timer, story)
+            return
         required = contender.required
         account = load_account(block.journal, timer.fee_payer)
         available = account.balance
         if available < required:
             remove_unfunded(block, timer, required, available, story)
-        elif not has_room(block):
-            put_off_for_room(block, timer, story)
+        elif not has_cells_left(block):
+            put_off_for_cells(block, timer, story)
         else:
             queued = QueuedFire(timer, limit, offer.price, required, available, used)
             as_read = contender.due.record if timer is contender.due.timer else None

@@ -140,12 +140,15 @@ def pre_charge(
     block.rule_set.forget(block, timer)
 
 
-def has_room(block: BlockContext) -> bool:
-    """The gates at the fire itself: cells and writes of the block (D8, D43)."""
+def has_writes_left(block: BlockContext) -> bool:
+    """The gate of written keys, which stands with the lane's (D43)."""
+    return block.writes < WRITES_BEFORE_DEFERRED_STOP
+
+
+def has_cells_left(block: BlockContext) -> bool:
+    """The gate of cells, the last one before a fire (D8)."""
     cells = block.cells + block.timer_config.max_cells_per_fire
-    return (
-        cells <= block.params.block_cells and block.writes < WRITES_BEFORE_DEFERRED_STOP
-    )
+    return cells <= block.params.block_cells
 
 
 def give_back(block: BlockContext, queued: QueuedFire) -> None:
@@ -153,23 +156,26 @@ def give_back(block: BlockContext, queued: QueuedFire) -> None:
     timer = queued.timer
     credit(block.journal, timer.fee_payer, queued.max_cost)
     calendar.insert(block.journal, timer)
-    put_off_for_room(block, timer)
 
 
-def put_off_for_room(
+def put_off_for_writes(
     block: BlockContext, timer: Timer, story: Mapping[str, int] = NO_STORY
 ) -> None:
-    """Note which gate at the fire itself has no room: see `has_room`."""
-    if block.writes >= WRITES_BEFORE_DEFERRED_STOP:
-        numbers = {"writes": block.writes, "limit": WRITES_BEFORE_DEFERRED_STOP}
-        put_off(block, timer, "writes", {**numbers, **story})
-    else:
-        numbers = {
-            "cells_used": block.cells,
-            "cells_cap": block.timer_config.max_cells_per_fire,
-            "cells_limit": block.params.block_cells,
-        }
-        put_off(block, timer, "cells", {**numbers, **story})
+    """Note that the block changed too many keys for one more fire (D43)."""
+    numbers = {"writes": block.writes, "limit": WRITES_BEFORE_DEFERRED_STOP}
+    put_off(block, timer, "writes", {**numbers, **story})
+
+
+def put_off_for_cells(
+    block: BlockContext, timer: Timer, story: Mapping[str, int] = NO_STORY
+) -> None:
+    """Note that the block has no room for the cells of one more fire (D8)."""
+    numbers = {
+        "cells_used": block.cells,
+        "cells_cap": block.timer_config.max_cells_per_fire,
+        "cells_limit": block.params.block_cells,
+    }
+    put_off(block, timer, "cells", {**numbers, **story})
 
 
 def fire(

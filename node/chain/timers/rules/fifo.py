@@ -19,10 +19,13 @@ from node.chain.timers.lane import (
     expire,
     fire,
     give_back,
-    has_room,
+    has_cells_left,
+    has_writes_left,
     is_expired,
     pre_charge,
     put_off,
+    put_off_for_cells,
+    put_off_for_writes,
     remove_unfunded,
 )
 from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
@@ -166,7 +169,11 @@ def _run_queue(block: BlockContext) -> None:
         queued = block.queue.pop(timer_id)  # from here on it is not to be found (D21)
         if queued.is_cancelled:
             continue
-        if has_room(block):
-            fire(block, queued)
-        else:
+        if not has_writes_left(block):
             give_back(block, queued)
+            put_off_for_writes(block, queued.timer)
+        elif not has_cells_left(block):
+            give_back(block, queued)
+            put_off_for_cells(block, queued.timer)
+        else:
+            fire(block, queued)
