@@ -233,6 +233,8 @@ class Execution(Struct):
     write_log: list[bytes] = field(default_factory=list)
     undo_log: list[Callable[[], None]] = field(default_factory=list)
     """For effects outside of the journal: a queued fire's cancellation."""
+    handlers_named: dict[bytes, str] = field(default_factory=dict)
+    """By payloads of timers: found out once, whatever comes of the timer."""
 
     @property
     def receipt_index(self) -> int:

@@ -1,11 +1,13 @@
 """Attacks on the chain through host calls: work that was not paid for."""
 
+import json
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from node.chain.arguments import expect_text
+from node.chain.timers import host_calls, timer
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
@@ -32,30 +34,83 @@ def test_a_long_text_is_refused_before_it_is_encoded():
         storage_key(Unencodable("a" * 201))
 
 
-def test_a_payload_is_paid_for_before_it_is_parsed():
-    """A refused timer parsed 64 KB of JSON for 200 cycles (CIP-5 §6.1)."""
-    source = """
-def run():
-    payload = b'{"a":[' + b"[]," * 20000 + b"[]]}"
-    height = pvm_host.block_height() + 5
-    before = pvm_host.gas_left()
-    try:
-        pvm_host.schedule_timer(height, payload, None, 1)
-    except pvm_host.HostError:
-        pass
-
-def routed():
-    name = "a" * 300
-    payload = f'{{"_handler":"{name}","_payload":""}}'.encode()
-    pvm_host.schedule_timer(pvm_host.block_height() + 5, payload)
+TOO_LONG = """
+def too_long(length=300):
+    name = "a" * length
+    return f'{{"_handler":"{name}","_payload":""}}'.encode()
 """
+
+
+def test_a_refused_payload_is_parsed_once():
+    """A loop over a refused payload parsed it for 200 cycles each time (CIP-5 §6.1)."""
+    source = (
+        TOO_LONG
+        + """
+def run():
+    data = too_long()
+    for i in range(50):
+        try:
+            pvm_host.schedule_timer(pvm_host.block_height() + 5, data)
+        except pvm_host.HostError:
+            pass
+
+def nested():
+    pvm_host.call_actor(pvm_host.self_address(), "run", b"", 100_000)
+    run()
+"""
+    )
     with Devnet() as chain:
         actor = chain.deploy(source)
-        actor.call("run")
-        receipt = actor.call("routed", expect_failure=True)
-        assert receipt.failure.kind == "HostError.InvalidInput"
-        assert "_handler has at most" in receipt.failure.message
-        assert not chain.timers(actor)
+        with pytest.MonkeyPatch.context() as patch:
+            parsed = []
+            route = host_calls.route_payload
+            patch.setattr(
+                host_calls, "route_payload", lambda p: parsed.append(p) or route(p)
+            )
+            actor.call("nested", cycles_limit=300_000, cells_limit=5_000)
+        assert len(parsed) == 1
+
+
+def test_what_nests_is_not_parsed():
+    """64 KB of nested JSON took milliseconds, refused then for want of cells."""
+    deep = b'{"_handler":"a","_payload":' + b"[" * 500_000 + b"]" * 500_000 + b"}"
+    with pytest.MonkeyPatch.context() as patch:
+        decoder = json.JSONDecoder()
+        read = []
+
+        class Reading(json.JSONDecoder):
+            def raw_decode(self, text, place=0):
+                found = decoder.raw_decode(text, place)
+                read.append(found[1] - place)
+                return found
+
+        patch.setattr(timer, "_DECODER", Reading())
+        assert timer.route_payload(deep) == ("", deep)
+    assert sum(read) < 50
+
+
+def test_a_refused_payload_costs_no_cells():
+    """D16: "charge their base first, then validate, then charge for size"."""
+    source = (
+        TOO_LONG
+        + """
+def routed(payload):
+    try:
+        data = too_long(pvm_host.cbor_decode(payload))
+        pvm_host.schedule_timer(pvm_host.block_height() + 5, data)
+    except pvm_host.HostError as error:
+        return str(error)
+"""
+    )
+    with Devnet() as chain:
+        actor = chain.deploy(source)
+        short, long = (
+            actor.call("routed", cbor.encode(length), cells_limit=1_000)
+            for length in (300, 3_000)
+        )
+        assert b"_handler has at most" in short.value
+        assert long.value == short.value  # nor is it refused for want of cells
+        assert long.cells_used == short.cells_used
 
 
 def test_a_scan_pays_for_each_key_that_the_block_has_removed():

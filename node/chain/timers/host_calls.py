@@ -70,12 +70,9 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
     # VALIDATE
     terms = _validate_terms(host.execution, request)
     timer = _validate_timer(host, request, terms)
+    handler = _validate_handler(host.execution, timer.payload)
     # CHARGE for size
     host.meter.charge_cells(len(timer.payload))
-    # VALIDATE what has to be parsed: the size is paid for whatever comes of it
-    handler, _ = route_payload(timer.payload)
-    if is_handler_too_long(handler):
-        refuse(f"payload: _handler has at most {HANDLER_BYTES_MAX} bytes")
     # EFFECT
     block, execution = host.execution.block, host.execution
     account = load_account(block.journal, host.actor)
@@ -167,7 +164,7 @@ def _validate_timer(
         timer_id=TimerId(b""),  # given with the sequence, once accepted
         actor=host.actor,
         payload=payload,
-        handler="",  # routed once the payload is paid for
+        handler="",  # routed last, which takes longest
         fee_payer=fee_payer,
         gas_limit=gas_limit,
         is_gas_limit_defaulted=request.gas_limit is None,
@@ -177,6 +174,21 @@ def _validate_timer(
         max_priority_fee_per_cycle=terms.max_priority_fee_per_cycle,
         gba=gba,
     )
+
+
+def _validate_handler(execution: Execution, payload: bytes) -> str:
+    """The handler that a payload names, "" for the default one (D12).
+
+    A refused payload is not paid for (D16); making it was, by the byte. So each is
+    parsed once in an execution, however often it is refused.
+    """
+    handler = execution.handlers_named.get(payload)
+    if handler is None:
+        handler, _ = route_payload(payload)
+        execution.handlers_named[payload] = handler
+    if is_handler_too_long(handler):
+        refuse(f"payload: _handler has at most {HANDLER_BYTES_MAX} bytes")
+    return handler
 
 
 def _validate_fee_payer(host: "ActorHost", value: object) -> Address:
