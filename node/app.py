@@ -39,7 +39,13 @@ from node.runtime.http import HttpPort, Probes
 from node.runtime.log import NodeLog
 from node.runtime.metrics import Metrics
 from node.runtime.reads import on_worker
-from node.runtime.startup import DamagedChain, ForeignGenesis, Opened, open_chain
+from node.runtime.startup import (
+    DamagedChain,
+    ForeignGenesis,
+    Opened,
+    open_chain,
+    require_chain,
+)
 from node.runtime.types import CannotListen, NodeStatus
 from node.state.errors import StoreError, StoreForeign, StoreLocked, StoreUnwritable
 from node.state.store import Store
@@ -253,7 +259,8 @@ def _open_store(config: NodeConfig) -> Store:
         return SharedStore()
     from node.state.leveldb import LevelStore  # noqa: PLC0415 - needs LevelDB
 
-    return LevelStore(config.data_dir)
+    inspect = partial(require_chain, want=config.genesis.wanted)
+    return LevelStore(config.data_dir, inspect=inspect)
 
 
 def _make_engine(config: NodeConfig, opened: Opened, parts: EngineParts) -> Engine:

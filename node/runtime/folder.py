@@ -2,7 +2,7 @@
 
 Rules: a folder that holds no chain is refused before anything is made in it, and so
 is one whose last node was killed in the middle of a rewind, which only a start
-finishes. Opening takes the lock that a node takes.
+finishes. Opening takes the lock that a node takes, and alters nothing.
 """
 
 # ruff: noqa: N818 - it names a condition of the folder
@@ -19,7 +19,7 @@ from node.chain.genesis import Genesis
 from node.primitives.types import Height
 from node.runtime.startup import DamagedChain, load_genesis
 from node.state import keys
-from node.state.leveldb import FORMAT_FILE, LevelStore
+from node.state.leveldb import FORMAT_FILE, look_into
 from node.state.past import past_snapshot
 from node.state.store import Snapshot
 
@@ -36,7 +36,6 @@ class NoChain(Exception):
 class Folder(Struct, frozen=True):
     """A chain at rest."""
 
-    store: LevelStore
     snapshot: Snapshot
     genesis: Genesis
     head: Header
@@ -44,7 +43,7 @@ class Folder(Struct, frozen=True):
 
 @contextmanager
 def open_folder(path: Path) -> Iterator[Folder]:
-    """Open a chain's folder; closed at the end of the `with`.
+    """Open a chain's folder to read it; closed at the end of the `with`.
 
     Raises:
         NoChain: There is no chain, or one on its way back.
@@ -55,8 +54,7 @@ def open_folder(path: Path) -> Iterator[Folder]:
         raise NoChain(
             f"{path} holds no chain: give the --data-dir that a node was started with"
         )
-    with LevelStore(path) as store:
-        snapshot = store.snapshot()
+    with look_into(path) as snapshot:
         genesis = load_genesis(snapshot)
         if genesis is None:
             raise NoChain(f"{path} holds no chain yet: start a node on it first")
@@ -69,7 +67,7 @@ def open_folder(path: Path) -> Iterator[Folder]:
             raise DamagedChain(f"{path} holds a genesis but no block")
         head = history.load_head(snapshot)
         assert head is not None, "its height was just read"
-        yield Folder(store, snapshot, genesis, head)
+        yield Folder(snapshot, genesis, head)
 
 
 def state_at(folder: Folder, height: int | None) -> tuple[Header, Snapshot]:

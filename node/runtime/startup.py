@@ -45,6 +45,7 @@ __all__ = [
     "begin_unfinished",
     "load_genesis",
     "open_chain",
+    "require_chain",
     "reset_chain",
     "resume_state",
 ]
@@ -64,6 +65,12 @@ class ForeignGenesis(Exception):  # noqa: N818 - a condition of the folder
 
 class DamagedChain(Exception):  # noqa: N818 - a condition of the folder
     """The store contradicts itself."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what}: the chain is damaged; restore a copy of its folder, or start "
+            "again with an empty one"
+        )
 
 
 class Opened(Struct, frozen=True):
@@ -89,14 +96,37 @@ def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opene
     if stored is None:
         genesis = want(None)
         return Opened(_begin(store, genesis), genesis, is_fresh=True)
-    wanted = want(stored)
-    if wanted.encode() != snapshot.get(keys.GENESIS):
-        raise ForeignGenesis(_describe_difference(stored, wanted))
+    _require_wanted(snapshot, stored, want)
     if chainstore.is_clearing(snapshot):
         return Opened(reset_chain(store, stored), stored, is_fresh=False)
     if _finish_rewind(store):
         snapshot = store.snapshot()
     return Opened(_resume(stored, snapshot), stored, is_fresh=False)
+
+
+def require_chain(
+    snapshot: Snapshot, want: Callable[[Genesis | None], Genesis]
+) -> None:
+    """Refuse what `open_chain` would refuse; nothing is written.
+
+    Raises:
+        ForeignGenesis: As `open_chain`.
+        DamagedChain: As `open_chain`.
+    """
+    stored = load_genesis(snapshot)
+    if stored is None:
+        return
+    _require_wanted(snapshot, stored, want)
+    if not chainstore.is_clearing(snapshot):
+        _require_sound(snapshot)
+
+
+def _require_wanted(
+    snapshot: Snapshot, stored: Genesis, want: Callable[[Genesis | None], Genesis]
+) -> None:
+    wanted = want(stored)
+    if wanted.encode() != snapshot.get(keys.GENESIS):
+        raise ForeignGenesis(_describe_difference(stored, wanted))
 
 
 def reset_chain(store: Store, genesis: Genesis) -> State:
@@ -169,6 +199,11 @@ def load_genesis(snapshot: Snapshot) -> Genesis | None:
 
 
 def _resume(genesis: Genesis, snapshot: Snapshot) -> State:
+    return _open(genesis, _require_sound(snapshot), snapshot)
+
+
+def _require_sound(snapshot: Snapshot) -> Header:
+    """Refuse a chain whose end contradicts itself; its head."""
     headers = _tail(snapshot)
     head = next(headers, None)
     if head is None:
@@ -185,7 +220,7 @@ def _resume(genesis: Genesis, snapshot: Snapshot) -> State:
             f"the state is not the one of block {head.height}, the latest"
         )
     _require_sample(snapshot, head.state_root)
-    return _open(genesis, head, snapshot)
+    return head
 
 
 def _tail(snapshot: Snapshot) -> Iterator[Header]:

@@ -1,10 +1,11 @@
 """LevelStore: the database of a node on disk; the only module that touches LevelDB.
 
 A folder holds LevelDB's files and one more, FORMAT: a line that names this program
-and the version of its layout. What has no such line, or one of a newer version, is
-refused before LevelDB is let near it, for opening a database alters it. FORMAT also
-carries the lock: LevelDB's own is lost as soon as the same process tries to open the
-folder a second time. HEAD tells how far the chain was on disk (`watermark.py`).
+and the version of its layout. What has no such line, or one of another version, is
+refused before LevelDB is let near it, for opening a database alters it; the rest is
+opened in a trial first (`trial.py`). FORMAT also carries the lock: LevelDB's own is
+lost as soon as the same process tries to open the folder a second time. HEAD tells how
+far the chain was on disk (`watermark.py`).
 
 Rules: one writer; a commit is one batch, all or nothing. Every failure is a
 `StoreError` that says what to do.
@@ -12,7 +13,7 @@ Rules: one writer; a commit is one batch, all or nothing. Every failure is a
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from enum import Enum
 from pathlib import Path
@@ -24,16 +25,17 @@ import plyvel
 from node.state import keys
 from node.state.errors import (
     StoreClosed,
-    StoreCorrupt,
     StoreError,
     StoreForeign,
-    StoreLocked,
-    StoreUnwritable,
+    damaged,
+    locked,
+    unwritable,
 )
 from node.state.store import WriteSet
-from node.state.watermark import WATERMARK_FILE, Watermark
+from node.state.trial import TRIAL_FOLDER, is_new, open_trial, require_files
+from node.state.watermark import WATERMARK_FILE, Watermark, read_watermark
 
-__all__ = ["MAX_OPEN_FILES", "LevelSnapshot", "LevelStore"]
+__all__ = ["MAX_OPEN_FILES", "LevelSnapshot", "LevelStore", "look_into"]
 
 FORMAT_FILE = "FORMAT"
 FORMAT_NAME = "cowboy-devnet-store"
@@ -143,59 +145,46 @@ class LevelStore:
         "_watermark",
     )
 
-    def __init__(self, folder: Path, *, max_open_files: int = MAX_OPEN_FILES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        max_open_files: int = MAX_OPEN_FILES,
+        inspect: Callable[[LevelSnapshot], object] | None = None,
+    ) -> None:
         """Open the database in `folder`, or make one if the folder is empty or absent.
 
+        One that is there is opened in a trial first. `inspect` reads what it holds
+        then; what it raises, and any refusal, leaves the folder as it was.
+
         Raises:
-            StoreForeign: Something else lies there, or a newer format.
+            StoreForeign: Something else lies there, or another format.
             StoreLocked: Another node has it open.
             StoreCorrupt: It is damaged.
             StoreUnwritable: The operating system does not let us.
         """
-        try:
-            str(folder).encode()
-        except UnicodeEncodeError:
-            raise _unwritable("its path is not UTF-8", folder) from None
         self._folder = folder
         # What the latest commit wrote. It is emptied before the next one, so that the
         # snapshots which share it ask their own view from then on.
         self._fresh: _Values = {}
-        self._head = 0
         self._is_failed = False
         self._is_unsynced = False
         with ExitStack() as parts:
             self._lock = _take_folder(folder)
             parts.callback(os.close, self._lock)
-            with _errors_explained(folder):
-                self._database = plyvel.DB(
-                    str(folder),
-                    create_if_missing=_is_new(folder),
-                    # Otherwise LevelDB drops damaged commits and keeps later ones.
-                    paranoid_checks=True,
-                    write_buffer_size=_WRITE_BUFFER_BYTES,
-                    max_open_files=max_open_files,
-                    lru_cache_size=_BLOCK_CACHE_BYTES,
-                    block_size=_BLOCK_BYTES,
-                    max_file_size=_TABLE_BYTES_MAX,
-                    bloom_filter_bits=_BLOOM_BITS_PER_KEY,
-                    compression="snappy",
-                )
+            if not is_new(folder):
+                with _tried(folder, max_open_files) as snapshot:
+                    if inspect is not None:
+                        inspect(snapshot)
+            elif _read_watermark(folder):
+                raise damaged("all of its files are missing", folder)
+            self._database = _open_database(folder, folder, max_open_files)
             parts.callback(self._database.close)
-            self._watermark = _open_watermark(folder)
+            with _watermark_explained(folder):
+                self._watermark = Watermark(folder)
             parts.callback(self._watermark.close)
-            self._require_whole()
+            self._head = _height_of(self.snapshot().get(keys.HEAD))
             parts.pop_all()  # they are ours to close
-
-    def _require_whole(self) -> None:
-        """Refuse a database that ends before what was on disk already."""
-        self._head = _height_of(self.snapshot().get(keys.HEAD))
-        if self._head < self._watermark.height:
-            raise _damaged(
-                f"it ends at height {self._head}, and blocks up to height "
-                f"{self._watermark.height} were on disk: a log was cut, or a file is "
-                "missing",
-                self._folder,
-            )
 
     def snapshot(self) -> LevelSnapshot:
         """A view of what is committed now, unmoved by later commits."""
@@ -214,7 +203,7 @@ class LevelStore:
         that failed there is none but by a restart.
         """
         if self._is_failed:
-            raise _unwritable("an earlier commit failed", self._folder)
+            raise unwritable("an earlier commit failed", self._folder)
         self._fresh.clear()
         self._fresh = {}
         try:
@@ -225,7 +214,7 @@ class LevelStore:
             raise _explained(error, self._folder) from error
         except OSError as error:
             self._is_failed = True
-            raise _unwritable(error.strerror or str(error), self._folder) from error
+            raise unwritable(error.strerror or str(error), self._folder) from error
         self._fresh = dict(writes.changes)
 
     def _write(self, writes: WriteSet, *, sync: bool) -> None:
@@ -295,6 +284,10 @@ def _log_bytes(folder: Path) -> int:
 def _take_folder(folder: Path) -> int:
     """Make sure that `folder` is ours, and lock it; the descriptor holds the lock."""
     try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise unwritable("its path is not UTF-8", folder) from None
+    try:
         folder.mkdir(parents=True, exist_ok=True)
         names = set(os.listdir(folder)) - _INNOCENT_NAMES  # noqa: PTH208 - names only
         if names and FORMAT_FILE not in names:
@@ -302,12 +295,13 @@ def _take_folder(folder: Path) -> int:
                 f"{folder} is not empty and no database of cowboy-devnet: give an "
                 "empty folder, or one that does not exist yet"
             )
+        require_files(folder)
         flags = os.O_RDONLY if names else os.O_RDWR | os.O_CREAT
         lock = os.open(folder / FORMAT_FILE, flags | os.O_CLOEXEC, 0o644)
     except (FileExistsError, NotADirectoryError) as error:
         raise StoreForeign(f"{folder} is a file: give a folder") from error
     except OSError as error:
-        raise _unwritable(error.strerror or str(error), folder) from error
+        raise unwritable(error.strerror or str(error), folder) from error
     try:
         _lock(lock, folder)
         _check_format(lock, folder)
@@ -321,26 +315,27 @@ def _lock(descriptor: int, folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise _locked(folder) from error
+        raise locked(folder) from error
 
 
 def _check_format(descriptor: int, folder: Path) -> None:
     """Read FORMAT, or write it if the folder is new; the lock is held."""
     line = os.read(descriptor, FORMAT_BYTES_MAX)
-    if not line and _is_new(folder):
+    if not line and is_new(folder):
         # Just made, or left by a start that was killed before it wrote the line.
         _write_format(folder)
         return
-    name, _, version = line.decode(errors="replace").strip().partition(" ")
-    if name != FORMAT_NAME or not version.isdecimal():
+    name, _, version = line.removesuffix(b"\n").partition(b" ")
+    if name != FORMAT_NAME.encode() or not version.isdigit():  # of bytes: 0 to 9
         raise StoreForeign(
             f"{folder / FORMAT_FILE} does not name a database of cowboy-devnet: give "
             "an empty folder, or one that does not exist yet"
         )
-    if int(version) != FORMAT_VERSION:
+    if version != b"%d" % FORMAT_VERSION:
         raise StoreForeign(
-            f"{folder} has format {version}, and this cowboy-devnet knows only "
-            f"{FORMAT_VERSION}: use the version that made it, or give an empty folder"
+            f"{folder} has format {version.decode()}, and this cowboy-devnet knows "
+            f"only {FORMAT_VERSION}: use the version that made it, or give an empty "
+            "folder"
         )
 
 
@@ -351,7 +346,67 @@ def _write_format(folder: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise _unwritable(error.strerror or str(error), folder) from error
+        raise unwritable(error.strerror or str(error), folder) from error
+
+
+def _open_database(place: Path, folder: Path, max_open_files: int) -> plyvel.DB:
+    """LevelDB in `place`: `folder` itself, or its trial."""
+    with _errors_explained(folder):
+        return plyvel.DB(
+            str(place),
+            create_if_missing=place == folder and is_new(folder),
+            # Otherwise LevelDB drops damaged commits and keeps later ones.
+            paranoid_checks=True,
+            write_buffer_size=_WRITE_BUFFER_BYTES,
+            max_open_files=max_open_files,
+            lru_cache_size=_BLOCK_CACHE_BYTES,
+            block_size=_BLOCK_BYTES,
+            max_file_size=_TABLE_BYTES_MAX,
+            bloom_filter_bits=_BLOOM_BITS_PER_KEY,
+            compression="snappy",
+        )
+
+
+@contextmanager
+def _tried(folder: Path, max_open_files: int) -> Iterator[LevelSnapshot]:
+    """What LevelDB reads in a folder that is locked, without a change of its files."""
+    try:
+        with open_trial(folder) as trial, ExitStack() as parts:
+            database = _open_database(trial, folder, max_open_files)
+            parts.callback(database.close)
+            snapshot = LevelSnapshot(database.snapshot(), folder, {})
+            _require_whole(snapshot, _read_watermark(folder), folder)
+            yield snapshot
+    except OSError as error:
+        raise unwritable(error.strerror or str(error), folder) from error
+
+
+@contextmanager
+def look_into(folder: Path) -> Iterator[LevelSnapshot]:
+    """What is in the folder of a store, of which nothing is altered; it is locked.
+
+    Raises:
+        StoreError: As `LevelStore`; also where there is no database yet.
+    """
+    lock = _take_folder(folder)
+    try:
+        if is_new(folder):
+            raise damaged("there are no files of it", folder)
+        with _tried(folder, MAX_OPEN_FILES) as snapshot:
+            yield snapshot
+    finally:
+        os.close(lock)
+
+
+def _require_whole(snapshot: LevelSnapshot, height: int, folder: Path) -> None:
+    """Refuse a database that ends before what was on disk already."""
+    head = _height_of(snapshot.get(keys.HEAD))
+    if head < height:
+        raise damaged(
+            f"it ends at height {head}, and blocks up to height {height} were on disk: "
+            "a log was cut, or a file is missing",
+            folder,
+        )
 
 
 def _sync_older_logs(folder: Path) -> None:
@@ -375,30 +430,27 @@ def _sync_older_logs(folder: Path) -> None:
 
 
 def _number_of(name: str) -> int:
-    return int(name.partition(".")[0])
+    number = name.partition(".")[0]
+    return int(number) if number.isascii() and number.isdecimal() else -1
 
 
-def _open_watermark(folder: Path) -> Watermark:
+@contextmanager
+def _watermark_explained(folder: Path) -> Iterator[None]:
     try:
-        return Watermark(folder)
+        yield
     except ValueError as error:
-        raise _damaged(f"{WATERMARK_FILE} holds no height", folder) from error
+        raise damaged(f"{WATERMARK_FILE} holds no height", folder) from error
     except OSError as error:
-        raise _unwritable(error.strerror or str(error), folder) from error
+        raise unwritable(error.strerror or str(error), folder) from error
+
+
+def _read_watermark(folder: Path) -> int:
+    with _watermark_explained(folder):
+        return read_watermark(folder)
 
 
 def _height_of(record: bytes | None) -> int:
     return int.from_bytes(record or b"", "big")
-
-
-def _is_new(folder: Path) -> bool:
-    """Whether there is no database in `folder`, not even a damaged one."""
-    names = os.listdir(folder)  # noqa: PTH208 - only names are wanted
-    # CURRENT is the first file of a database; without it LevelDB would begin anew and
-    # remove the tables and logs that it does not know.
-    return "CURRENT" not in names and not any(
-        name.endswith((".ldb", ".sst", ".log")) for name in names
-    )
 
 
 # --- failures ------------------------------------------------------------------------
@@ -420,29 +472,10 @@ def _explained(error: Exception, folder: Path) -> StoreError:
             raise error  # a RecursionError, say: nothing of LevelDB's
         return StoreClosed(f"the store in {folder} was closed")
     detail = str(error.args[0].decode(errors="replace") if error.args else error)
+    detail = detail.replace(f"/{TRIAL_FOLDER}/", "/")
     is_input_or_output = isinstance(error, plyvel.IOError)
     if is_input_or_output and detail.startswith("IO error: lock"):
-        return _locked(folder)
+        return locked(folder)
     if is_input_or_output and not any(one in detail for one in _SIGNS_OF_DAMAGE):
-        return _unwritable(detail, folder)
-    return _damaged(detail, folder)
-
-
-def _damaged(detail: str, folder: Path) -> StoreCorrupt:
-    return StoreCorrupt(
-        f"the database in {folder} is damaged ({detail}): restore a copy of the "
-        "folder, or start again with an empty one"
-    )
-
-
-def _locked(folder: Path) -> StoreLocked:
-    return StoreLocked(
-        f"another node has {folder} open: stop it, or give this one a folder of its own"
-    )
-
-
-def _unwritable(detail: str, folder: Path) -> StoreUnwritable:
-    return StoreUnwritable(
-        f"{folder} cannot be used ({detail}): make it writable, make room on its disk, "
-        "or give another folder"
-    )
+        return unwritable(detail, folder)
+    return damaged(detail, folder)

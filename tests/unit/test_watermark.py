@@ -29,5 +29,5 @@ def test_the_file_has_its_size_from_the_start(tmp_path):
 
 def test_what_is_no_number_is_refused(tmp_path):
     (tmp_path / WATERMARK_FILE).write_bytes(b"seven\n")
-    with pytest.raises(ValueError, match="invalid literal"):
+    with pytest.raises(ValueError, match="no height"):
         Watermark(tmp_path)
