@@ -16,11 +16,8 @@ NATIVE: Mapping[str, object] = {
     "chr": chr,
     "ord": ord,
     "callable": callable,
-    # forms, which the policy admits in their places only
+    # a form, which the policy admits in its place only
     "super": super,
-    "property": property,
-    "staticmethod": staticmethod,
-    "classmethod": classmethod,
     # what the `class` statement calls
     "__build_class__": builtins.__build_class__,
 }

@@ -6,7 +6,14 @@ made without paying; `isinstance`, `except` and base classes name the class itse
 
 import builtins
 from collections.abc import Mapping
-from types import FunctionType, GeneratorType, MethodType
+from types import (
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+)
 
 from pvm import desugar, language
 from pvm.errors import HostError, RevertError
@@ -85,6 +92,14 @@ def origin_of(class_: type) -> str:
 def is_actor_class(class_: type) -> bool:
     """Whether an actor's source defined the class."""
     return bool(_find(class_, "__module__") == ACTOR_MODULE)
+
+
+_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType)
+
+
+def is_descriptor(value: object) -> bool:
+    """Whether it is how CPython's own classes keep an attribute."""
+    return isinstance(value, _DESCRIPTORS)
 
 
 def class_value(vm: Execution, class_: type) -> object:

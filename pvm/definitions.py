@@ -6,7 +6,7 @@ the generator counts on each resume, and while suspended leaves the depth as it 
 
 import ast
 
-from pvm import costs, leaves, syntax
+from pvm import costs, language, leaves, syntax
 from pvm.blocks import ENTRY_DEPTH
 from pvm.facts import is_generator
 from pvm.places import flatten
@@ -40,6 +40,9 @@ class Definitions(Protection):
     def _decorator(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Attribute) and node.attr == "setter":
             return node
+        name = node.id if isinstance(node, ast.Name) else ""
+        if name in language.DECORATORS and self.facts.is_universal(name):
+            return self.here.load(f"_{name}")  # no actor can say that
         return self.rewrite_without_walrus(node)
 
     def _body(self, node: ast.FunctionDef, more: int) -> list[ast.stmt]:

@@ -9,6 +9,7 @@ made it, and so what is asked of it is paid before it works.
 
 from collections.abc import Iterator
 from types import FunctionType
+from typing import NoReturn
 
 from typing_extensions import override
 
@@ -76,6 +77,16 @@ class EnumClass(Sealed):
         """An enum is true, whatever it has."""
         self._paid()
         return True
+
+    @property
+    def name(self) -> NoReturn:
+        """A member has one, the class none: `AttributeError`."""
+        raise AttributeError("name")
+
+    @property
+    def value(self) -> NoReturn:
+        """A member has one, the class none: `AttributeError`."""
+        raise AttributeError("value")
 
     def _members(self, table: str) -> dict[object, object]:
         found: dict[object, object] = vars(self).get(table, {})

@@ -65,20 +65,45 @@ class Expressions(Operations):
         return self.rewrite(node)
 
     def _write_attribute(self, node: ast.Attribute) -> ast.expr:
+        is_guarded = self._is_guarded(node)
         value = self.subject(node.value)
         if node.attr.startswith(desugar.DUNDER_PREFIX):
-            name = f"__{node.attr.removeprefix(desugar.DUNDER_PREFIX)}__"
-            if name in {"__init__", "__class__"}:
-                return self.here.attribute(value, name)
-            return self.here.call("_inherited", value, self.here.constant(name))
-        if node.attr in language.GUARDED_ATTRIBUTES:
-            helper = self.here.call("_bind", value, self.here.constant(node.attr))
-            if not syntax.is_atom(value):
-                return helper
-            plain = self.here.attribute(value, node.attr)
+            return self._dunder(value, node.attr.removeprefix(desugar.DUNDER_PREFIX))
+        if not is_guarded:
+            node.value = value
+            return node
+        helper = self.here.call("_bind", value, self.here.constant(node.attr))
+        if not syntax.is_atom(value):
+            return helper
+        plain = self.here.attribute(value, node.attr)
+        if node.attr not in methods.READERS:
             return self._unless_native(value, node.attr, helper, plain)
-        node.value = value
-        return node
+        kind = self.here.attribute(value, "__class__")
+        kinds = self.here.load(f"_readers_{node.attr}")
+        test = self.here.compare(kind, syntax.IN, kinds)
+        return self.here.either(test, helper, plain)
+
+    def _dunder(self, value: ast.expr, name: str) -> ast.expr:
+        """`super().__name__`, or `x.__class__`."""
+        if name == "class":
+            return self.here.attribute(value, "__class__")
+        if name == "init":
+            return self.here.call("_initializer", value)
+        return self.here.call("_inherited", value, self.here.constant(f"__{name}__"))
+
+    def _is_guarded(self, node: ast.Attribute) -> bool:
+        """Whether something native could show more by the name than an actor may see.
+
+        `args`, `name` and `value` are read as they are where no class can have them
+        from an exception of CPython's: such a class names that exception.
+        """
+        if node.attr in language.GUARDED_ATTRIBUTES:
+            return True
+        showing = methods.SHOWING.get(node.attr)
+        if showing is None:
+            return False
+        is_proxy = policy_values.is_super(node.value)
+        return is_proxy or not showing.isdisjoint(self.facts.read)
 
     def _write_subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice):
@@ -311,7 +336,11 @@ class Expressions(Operations):
             helper = "_isinstance" if is_native else name
             return self.here.call(helper, arguments[0], classes or arguments[1])
         if name in language.EXCEPTIONS:
-            return self._call(self.here.load(f"_{name}"), arguments, keywords)
+            function: ast.expr = self.here.load(f"_{name}")
+            if keywords:
+                arguments = [function, *arguments]
+                function = self.here.load("_make_error")
+            return self._call(function, arguments, keywords)
         if name == "str" and len(arguments) == 1 and not keywords:
             return self._call_str(arguments[0])
         return self._call(self.here.load(HELPERS.get(name, name)), arguments, keywords)

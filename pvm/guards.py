@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from pvm import (
     comparison,
+    constructors,
     containers,
     costs,
     exceptions,
@@ -104,6 +105,8 @@ HELPERS: Mapping[str, Helper] = {
     "_set_of": containers.set_of,
     "_format": text.format_field,
     "_inherited": text.inherited,
+    "_initializer": constructors.initializer,
+    "_make_error": constructors.make_error,
     "_class_name": class_name,
     "_members": make_members,
     "_bind": methods.bind,
@@ -138,6 +141,9 @@ NATIVES: Mapping[str, object] = {
     "_enumerate": enumerate,
     "_zip": zip,
     "_reversed": reversed,
+    "_property": property,
+    "_staticmethod": staticmethod,
+    "_classmethod": classmethod,
     "_RecursionError": RecursionError,
     "_MemoryError": MemoryError,
     **{
@@ -148,4 +154,5 @@ NATIVES: Mapping[str, object] = {
         f"_owners_{name}": next(iter(owners)) if len(owners) == 1 else owners
         for name, owners in methods.OWNERS.items()
     },
+    **{f"_readers_{name}": kinds for name, kinds in methods.READERS.items()},
 }

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import FunctionType, MethodType
 
 from pvm import costs, language
-from pvm.classes import CLASS_OF, OTHER_TYPES, native_class
+from pvm.classes import CLASS_OF, OTHER_TYPES, is_descriptor, native_class
 from pvm.exceptions import refused
 from pvm.execution import HEAP_TYPE, Execution, Helper, PricedMethod
 from pvm.methods_containers import DICT, FROZENSET, LIST, SET, TUPLE, fromkeys
@@ -102,8 +102,11 @@ def caller(name: str) -> Helper:
 
 def bind(vm: Execution, value: object, name: str) -> object:
     """`value.name`, not called: a priced method, or an actor's attribute."""
-    if type(value) not in OWNERS[name]:
+    kind = type(value)
+    if kind not in _BOUND[name]:
         return getattr(value, name)
+    if kind is type or kind is super:
+        return _of_class(value, name)
     found = find(vm, value, name)
     assert found is not None, "no owner of a name is open"
     vm.charge(costs.METHOD_BOUND)
@@ -127,6 +130,41 @@ OWNERS: Mapping[str, frozenset[type]] = {
     name: _owners(name) for name in language.GUARDED_ATTRIBUTES
 }
 """Every other object has the attribute by its actor's doing, or not at all."""
+
+
+_EXCEPTIONS = {
+    name: class_
+    for name, class_ in CLASS_OF.items()
+    if issubclass(class_, BaseException)
+}
+
+SHOWING: Mapping[str, frozenset[str]] = {
+    attribute: frozenset(
+        name for name, class_ in _EXCEPTIONS.items() if hasattr(class_, attribute)
+    )
+    for attribute in {one for class_ in _EXCEPTIONS.values() for one in dir(class_)}
+    if not attribute.startswith("_") and attribute not in language.NEVER_ATTRIBUTES
+}
+"""Public names of native exceptions → those that have it.
+
+Of an object they are values; of a class they would be CPython's descriptors, through
+which anything of the kind is set unseen.
+"""
+
+READERS: Mapping[str, frozenset[type]] = {
+    name: OWNERS.get(name, frozenset()) | {type, super} for name in SHOWING
+}
+"""What `bind` has to look at where such a name is read."""
+
+_BOUND = {**OWNERS, **READERS}
+
+
+def _of_class(value: object, name: str) -> object:
+    """What an actor's class, or `super()`, has of an actor's."""
+    found: object = getattr(value, name)
+    if is_descriptor(found):
+        raise refused(AttributeError(f"no attribute {name!r}"))
+    return found
 
 
 class _Native:
@@ -161,7 +199,7 @@ def get_attribute(
 ) -> object:
     """`getattr(value, "name")`; the policy has checked the name."""
     try:
-        if name in language.GUARDED_ATTRIBUTES:
+        if name in _BOUND:
             return bind(vm, value, name)
         result: object = getattr(value, name)
     except AttributeError:

@@ -13,7 +13,7 @@ from types import FunctionType
 from typing_extensions import override
 
 from pvm import costs
-from pvm.classes import ORIGIN
+from pvm.classes import ORIGIN, is_descriptor
 from pvm.errors import Sealed
 from pvm.execution import Execution, SealedModule
 from pvm.sets import FrozenOrderedSet
@@ -57,7 +57,11 @@ class SealedClass(Sealed):
         if name[0] != "_":  # else it is asked for by helpers or by the interpreter
             _find(cls, _VM).charge(costs.CLASS_ATTRIBUTE)
         value: object = _find(cls, name)
-        return SealedFunction(value) if type(value) is FunctionType else value
+        if type(value) is FunctionType:
+            return SealedFunction(value)
+        if name[0] != "_" and is_descriptor(value):
+            raise AttributeError(name)  # CPython's, through which it sets unseen
+        return value
 
 
 def build_class(

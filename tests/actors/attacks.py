@@ -860,7 +860,7 @@ def run():
     out.append(times)
     return out
 ---
-# expect: returns ['<function>', '<function>', '<function>', '<function>', '<object>', '<generator>']
+# expect: returns ['<function>', '<function>', '<function>', '<function>', '<generator>']
 import json
 from enum import Enum
 class E(Enum):
@@ -872,7 +872,7 @@ def g():
     yield 1
 def run():
     kinds = [type(json), type(A().run()), type(run), type(type)]
-    return [str(kind) for kind in kinds] + [str(E.name), str(g())]
+    return [str(kind) for kind in kinds] + [str(g())]
 ---
 # expect: actor.E
 class E(Exception):
@@ -1241,3 +1241,91 @@ def run():
     for i in range(128):
         e = E(e)
     return str(e)
+---
+# expect: AttributeError
+class E(ValueError):
+    unpaid = 0
+def run():
+    E.unpaid = E.args
+    e = E()
+    e.unpaid = range(3000000)
+    return len(e.args)
+---
+# expect: returns [0, 0, 0, 0, 0, 0, 0, 0, 0]
+from enum import Enum
+class Names:
+    start = object = value = errno = path = 1
+class M(Enum):
+    A = 1
+    @classmethod
+    def above(cls):
+        return super().name
+class K(ValueError):
+    @classmethod
+    def above(cls):
+        return super().args
+    @classmethod
+    def made(cls):
+        return super().__init__
+class D(UnicodeDecodeError):
+    pass
+class S(StopIteration):
+    pass
+class N(NameError):
+    pass
+class P(PermissionError):
+    pass
+def found(read):
+    try:
+        read()
+    except AttributeError:
+        return 0
+    return 1
+def run():
+    reads = [lambda: K.args, K.above, K.made, lambda: D.object, lambda: S.value]
+    reads += [lambda: N.name, lambda: getattr(P, "errno"), lambda: M.value, M.above]
+    return [found(read) for read in reads]
+---
+# expect: returns [[1, 2], 'here', 'why', 5, None, 4, 'M.A', 7, [8]]
+from enum import Enum
+class Names:
+    start = path = name = 4
+    value = 5
+class M(Enum):
+    A = 7
+class E(ValueError):
+    reason = "why"
+class I(ImportError):
+    def __init__(self, path):
+        super().__init__("text", path=path)
+class S(StopIteration):
+    pass
+class K(KeyError):
+    def m(self):
+        return super().args
+def run():
+    read = [E(1, 2).args, I("here").path, E.reason, Names.value, S(3).value]
+    return [*read, Names.start, f"M.{M.A}"[2:], M.A.value, K(8).m()]
+---
+# expect: returns ['TypeError', 'TypeError', 'TypeError', 'TypeError', 'name', 'path']
+class I(ImportError):
+    def __init__(self, named):
+        super().__init__("text", **named)
+def kind(make):
+    try:
+        error = make()
+    except TypeError as e:
+        return type(e).__name__
+    return error.name or error.path
+class Names:
+    path = 1
+def run():
+    named = {"name_from": "a"}
+    return [
+        kind(lambda: ImportError("text", name_from="a")),
+        kind(lambda: ImportError("text", **named)),
+        kind(lambda: I(named)),
+        kind(lambda: ValueError("text", name="a")),
+        kind(lambda: ImportError("text", name="name")),
+        kind(lambda: I({"path": "path"})),
+    ]
