@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["FeedLimits", "HttpLimits", "MiningMode"]
+__all__ = ["Confinement", "FeedLimits", "HttpLimits", "MiningMode"]
 
 
 class MiningMode(StrEnum):
@@ -19,6 +19,17 @@ class MiningMode(StrEnum):
     """An admitted transaction: one a block, then until no message is pending."""
     MANUAL = "manual"
     """`Mine` alone."""
+
+
+class Confinement(StrEnum):
+    """What is asked of the walls around a process that executes actors."""
+
+    AUTO = "auto"
+    """Those that this machine has."""
+    REQUIRED = "required"
+    """All that the kernel builds, or no start."""
+    OFF = "off"
+    """None."""
 
 
 class FeedLimits(Struct, frozen=True):
