@@ -31,7 +31,16 @@ from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
 from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer
+from node.runtime.choices import Confinement
 from node.runtime.clock import Clock, SystemClock
+from node.runtime.confine import (
+    CannotConfine,
+    Needs,
+    Walls,
+    confine,
+    limit_memory,
+    refuse_links,
+)
 from node.runtime.cores import Cores
 from node.runtime.engine import Engine, EngineParts, EngineSettings
 from node.runtime.figures import Figures
@@ -46,6 +55,7 @@ from node.runtime.startup import (
     open_chain,
     require_chain,
 )
+from node.runtime.tripwire import stand_watch
 from node.runtime.types import CannotListen, NodeStatus
 from node.state.errors import StoreError, StoreForeign, StoreLocked, StoreUnwritable
 from node.state.store import Store
@@ -73,6 +83,7 @@ Each call wants it several times: with Python's own 5 ms, one `GetStatus` in a h
 took 30 to 45 ms while full blocks executed, with this one 9 to 13."""
 
 _PUT_RIGHT_BY_OPERATOR = (
+    CannotConfine,
     CannotListen,
     ConfigError,
     ForeignGenesis,
@@ -94,6 +105,8 @@ class Ready(Struct, frozen=True):
     """Where operators ask; None if they cannot."""
     is_dev_served: bool
     """Whether anybody who may call may also mint, impersonate and reset."""
+    walls: Walls
+    """Which stand around the process."""
 
 
 def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
@@ -105,8 +118,10 @@ def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
     clock = SystemClock()
     log = _make_log(config, clock)
     try:
+        config = replace(config, genesis=config.genesis.read())
+        walls = _confine(config)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(config, announce, clock, log))
+            runner.run(_serve(config, walls, announce, clock, log))
     except BaseExceptionGroup as group:
         return _explain(_first_of(group), log)
     except (*_PUT_RIGHT_BY_OPERATOR, DamagedChain, StoreError) as error:
@@ -114,6 +129,34 @@ def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
     finally:
         log.close()
     return EXIT_DONE
+
+
+def _confine(config: NodeConfig) -> Walls:
+    """Give up what the node does not need, before it has a second thread.
+
+    Raises:
+        CannotConfine: A wall is required that this machine does not have.
+    """
+    listens = [one for one in (config.grpc_listen, config.http_listen) if one]
+    folders = [] if config.data_dir is None else [config.data_dir]
+    for folder in folders:
+        with suppress(OSError):  # whoever opens the store says what is wrong
+            folder.mkdir(parents=True, exist_ok=True)
+    is_limited = config.memory_max is not None and limit_memory(config.memory_max)
+    walls = confine(
+        Needs(
+            folders=tuple(folders),
+            replaced=() if config.ready_file is None else (config.ready_file,),
+            ports=tuple(listen.port for listen in listens),
+        ),
+        config.confine,
+    )
+    if is_limited and config.memory_max is not None:
+        walls = walls.with_memory(config.memory_max)
+    if config.confine is not Confinement.OFF:
+        stand_watch()
+        walls = walls.with_wall("tripwire")
+    return walls
 
 
 def _fill_standard_descriptors() -> None:
@@ -155,12 +198,17 @@ def _explain(error: BaseException, log: NodeLog) -> int:
 
 
 async def _serve(
-    config: NodeConfig, announce: Callable[[Ready], None], clock: Clock, log: NodeLog
+    config: NodeConfig,
+    walls: Walls,
+    announce: Callable[[Ready], None],
+    clock: Clock,
+    log: NodeLog,
 ) -> None:
     stop = _stop_on_signals()
     with ExitStack() as parts:
         store = _open_store(config)
         parts.callback(store.close)
+        refuse_links(walls)
         _forget(config.ready_file)  # of a node that was killed: the folder is ours
         worker = parts.enter_context(Worker())
         opened = await on_worker(
@@ -172,6 +220,7 @@ async def _serve(
         cores = Cores(clock, config.data_dir)
         engine = _make_engine(
             config,
+            walls,
             opened,
             EngineParts(store, worker, clock, log, figures, cores.suit),
         )
@@ -191,7 +240,7 @@ async def _serve(
             number = await server.start(str(config.grpc_listen))
             grpc_listen = replace(config.grpc_listen, port=number)
             ready = Ready(
-                config, opened, engine.status, grpc_listen, http_listen, is_dev
+                config, opened, engine.status, grpc_listen, http_listen, is_dev, walls
             )
             async with asyncio.TaskGroup() as tasks:
                 engine_task = tasks.create_task(_run(engine, alive), name="engine")
@@ -263,7 +312,9 @@ def _open_store(config: NodeConfig) -> Store:
     return LevelStore(config.data_dir, inspect=inspect)
 
 
-def _make_engine(config: NodeConfig, opened: Opened, parts: EngineParts) -> Engine:
+def _make_engine(
+    config: NodeConfig, walls: Walls, opened: Opened, parts: EngineParts
+) -> Engine:
     interval_ms = opened.genesis.params.block_interval_ms
     settings = EngineSettings(
         mode=config.mining,
@@ -273,6 +324,8 @@ def _make_engine(config: NodeConfig, opened: Opened, parts: EngineParts) -> Engi
         keep_blocks=config.keep_blocks,
         pool=config.pool,
         feed=config.feed,
+        walls=walls.standing,
+        folder=config.data_dir,
     )
     return Engine(parts, opened.genesis, opened.state, settings)
 
@@ -352,7 +405,10 @@ def _log_start(ready: Ready, log: NodeLog) -> None:
         chain_id=genesis.params.chain_id,
         height=state.head.height,
         is_fresh=ready.opened.is_fresh,
+        walls=list(ready.walls.standing),
     )
+    for warning in ready.walls.warnings():
+        log.warning("confinement", warning=warning)
 
 
 def _stop_on_signals() -> asyncio.Event:

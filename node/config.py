@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from typing_extensions import override
 
 import node
@@ -25,7 +26,7 @@ from node.primitives import amounts
 from node.primitives.types import Amount
 from node.rpc.access import Access, AccessError, read_certificate, read_token
 from node.rpc.limits import RpcLimits
-from node.runtime.choices import FeedLimits, HttpLimits, MiningMode
+from node.runtime.choices import Confinement, FeedLimits, HttpLimits, MiningMode
 
 __all__ = [
     "DEFAULT_GENESIS",
@@ -41,6 +42,7 @@ __all__ = [
     "parse_amount",
     "parse_duration_ms",
     "parse_listen",
+    "parse_memory_max",
 ]
 
 DEFAULT_GENESIS = "devnet"
@@ -51,6 +53,9 @@ GENESIS_BYTES_MAX = 16 << 20
 PORT_MAX = 65_535
 KEEP_BLOCKS_MIN = 64
 """As many as can be taken back without a named snapshot."""
+
+MEMORY_MAX_LEAST = 256 << 20
+"""A node has 150 MiB when it is idle."""
 
 PACE_MS_MAX = 3_600_000
 """An hour between two blocks; longer is mode `manual`."""
@@ -103,6 +108,8 @@ class GenesisChoice(Struct, frozen=True):
     account_count: int | None = None
     account_balance: Amount | None = None
     block_interval_ms: int | None = None
+    document: Genesis | None = None
+    """What `source` names, once it was read."""
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -115,6 +122,16 @@ class GenesisChoice(Struct, frozen=True):
         if interval is not None and not 1 <= interval <= PACE_MS_MAX:
             raise ConfigError("--block-time is from 1ms to 1h")
 
+    def read(self) -> "GenesisChoice":
+        """The same with the document read, if one is named: files come out of reach.
+
+        Raises:
+            ConfigError: No such preset or file, or it is not a genesis.
+        """
+        if self.source is None:
+            return self
+        return replace(self, document=load_genesis(self.source))
+
     def wanted(self, stored: Genesis | None) -> Genesis:
         """The genesis that was asked for; `stored` is that of the folder, if any.
 
@@ -124,7 +141,7 @@ class GenesisChoice(Struct, frozen=True):
         if self.source is None and stored is not None:
             genesis = stored
         else:
-            genesis = load_genesis(self.source or DEFAULT_GENESIS)
+            genesis = self.document or load_genesis(self.source or DEFAULT_GENESIS)
         try:
             return override_genesis(
                 genesis,
@@ -157,6 +174,10 @@ class NodeConfig(Struct, frozen=True):
     ready_file: Path | None = None
     log_format: LogFormat = LogFormat.AUTO
     log_level: LogLevel = LogLevel.INFO
+    confine: Confinement = Confinement.AUTO
+    """Which walls are to stand around the process."""
+    memory_max: int | None = None
+    """Bytes that the process may write to; None: as many as there are."""
     http_listen: Listen | None = field(default_factory=lambda: Listen(port=8080))
     """Where operators ask; None: nowhere."""
     access: Access = field(default_factory=Access)
@@ -170,6 +191,8 @@ class NodeConfig(Struct, frozen=True):
         """Check what one field cannot know of itself."""
         if self.pace_ms is not None and not 1 <= self.pace_ms <= PACE_MS_MAX:
             raise ConfigError("--pace is from 1ms to 1h")
+        if self.memory_max is not None and self.memory_max < MEMORY_MAX_LEAST:
+            raise ConfigError("--memory-max is at least 256MiB, or `off`")
         if self.keep_blocks is not None and self.keep_blocks < KEEP_BLOCKS_MIN:
             raise ConfigError(
                 f"--keep-blocks is at least {KEEP_BLOCKS_MIN}, which can be taken back"
@@ -226,6 +249,24 @@ def parse_duration_ms(text: str) -> int:
     if rest:
         raise ConfigError(f"{text!r} is not a whole number of milliseconds")
     return milliseconds
+
+
+_SIZE = re.compile(r"(\d{1,9})\s*([KMGT])(?:iB)?", re.ASCII)
+_UNIT_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse_memory_max(text: str) -> int | None:
+    """Bytes of `512MiB`, `4GiB` or `4G`; None of `off`.
+
+    Raises:
+        ConfigError: Something else.
+    """
+    if text.strip() == "off":
+        return None
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(f"{text!r} is no size: write `512MiB`, `4GiB`, or `off`")
+    return int(match[1]) * _UNIT_BYTES[match[2]]
 
 
 def parse_listen(text: str) -> Listen:

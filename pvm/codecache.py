@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec.structs import astuple
 
+from pvm.alarm import suspended
+
 if TYPE_CHECKING:
     from pvm.compiler import ActorCode
 
@@ -79,7 +81,8 @@ class CodeCache:
         if packed is None:
             return None
         marshalled = zlib.decompress(packed)
-        code = _unpacked(marshalled)
+        with suspended():
+            code = _unpacked(marshalled)
         self._live.put(code_hash, code, len(marshalled))
         return code
 
@@ -92,10 +95,8 @@ class CodeCache:
         code = self.find(code_hash)
         if code is None:
             self.compilations += 1
-            from pvm.compiler import compile_actor  # noqa: PLC0415 - half of pvm
-
-            code = compile_actor(source)
-            marshalled = _packed(code)
+            with suspended():
+                code, marshalled = _compiled(source)
             packed = zlib.compress(marshalled, _FASTEST)
             self._kept.put(code_hash, packed, len(packed))
             self._live.put(code_hash, code, len(marshalled))
@@ -106,8 +107,12 @@ class CodeCache:
         return len(self._live)
 
 
-def _packed(code: "ActorCode") -> bytes:
-    return marshal.dumps(astuple(code))
+def _compiled(source: bytes) -> "tuple[ActorCode, bytes]":
+    """The code, and how it is packed."""
+    from pvm.compiler import compile_actor  # noqa: PLC0415 - half of pvm
+
+    code = compile_actor(source)
+    return code, marshal.dumps(astuple(code))
 
 
 def _unpacked(marshalled: bytes) -> "ActorCode":

@@ -6,6 +6,8 @@ Linux, safe-pysha3 has the same at a quarter of the cost of a call (1.3 µs in p
 5.4), and no wheels elsewhere. Both give the same bytes, which a test holds.
 """
 
+from pvm.alarm import suspended
+
 try:
     from sha3 import keccak_256
 except ImportError:
@@ -22,7 +24,8 @@ def keccak256(data: bytes) -> bytes:
 
 def portable(data: bytes) -> bytes:
     """The same by pycryptodome alone, whose import takes 30 ms of a start."""
-    from Crypto.Hash import keccak  # noqa: PLC0415
+    with suspended():
+        from Crypto.Hash import keccak  # noqa: PLC0415
 
     digest: bytes = keccak.new(data=data, digest_bits=256).digest()
     return digest

@@ -7,9 +7,11 @@ nothing but a bug of ours leaves `execute` as an exception.
 """
 
 import inspect
+from _thread import get_ident
 from types import FunctionType
 
 from pvm import namespaces
+from pvm.alarm import NOW
 from pvm.cbor import decode
 from pvm.compiler import ActorCode
 from pvm.errors import Halt
@@ -46,9 +48,12 @@ def execute(
         return Outcome(b"", handler_not_found(message.handlers, known))
     vm = own or take()
     vm.begin(meter, host, message, handler or "")
+    before = NOW.thread, NOW.message
+    NOW.thread, NOW.message = 0 if own else get_ident(), message
     try:
         outcome = _outcome(code, vm, handler)
     finally:
+        NOW.thread, NOW.message = before
         vm.end()
     if own is None:
         give_back(vm)

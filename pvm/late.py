@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 
+from pvm.alarm import suspended
+
 
 def resolve(package: str, homes: Mapping[str, str], name: str) -> object:
     """`package.name`, from its home; the package has it from then on.
@@ -22,6 +24,7 @@ def resolve(package: str, homes: Mapping[str, str], name: str) -> object:
     """
     if name not in homes:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    value: object = getattr(import_module(homes[name], package), name)
+    with suspended():
+        value: object = getattr(import_module(homes[name], package), name)
     setattr(sys.modules[package], name, value)
     return value

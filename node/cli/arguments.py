@@ -14,6 +14,7 @@ from node.config import ConfigError, parse_amount, parse_duration_ms
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.primitives.types import Address
 from node.rpc.limits import RpcLimits
+from node.runtime.choices import Confinement
 
 __all__ = [
     "COUNT",
@@ -21,12 +22,23 @@ __all__ = [
     "Sender",
     "address",
     "amount",
+    "confine_option",
     "duration",
     "file_bytes",
     "hash32",
     "payload",
     "sender",
 ]
+
+confine_option = click.option(
+    "--confine",
+    "confinement",
+    type=click.Choice([choice.value for choice in Confinement]),
+    envvar="COWBOY_DEVNET_CONFINE",
+    default=Confinement.AUTO.value,
+    help="Walls around what is executed: those of the kernel, all of it, none.",
+)
+"""For commands that execute a chain which may be somebody else's."""
 
 _ADDRESS_BYTES = 20
 _HASH_BYTES = 32

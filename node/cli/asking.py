@@ -51,6 +51,7 @@ def status(connection: Connection) -> None:
             "head": hexadecimal(answer.head.hash),
             "mining": _mining(answer),
             "pool": f"{answer.pool_transactions}, {answer.pool_queued} of them queued",
+            "walls": ", ".join(answer.walls) or "none",
             "rules": answer.rules,
             "next basefee per cycle": amount(answer.next_basefee_cycle),
             "next basefee per cell": amount(answer.next_basefee_cell),

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from node.chain.bundle_errors import BundleRefused
+from node.cli.arguments import confine_option
 from node.cli.connection import Connection, client_command
 from node.cli.describing import header_fields
 from node.cli.output import Output
@@ -37,10 +38,12 @@ def bundle() -> None:
     metavar="FILE",
     help="Also write the genesis that it begins from, for `start --genesis`.",
 )
+@confine_option
 @click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
 def check(
     file: Path,
     genesis_to: Path | None,
+    confinement: str,
     is_json: bool,  # noqa: FBT001 - a flag
 ) -> None:
     """Execute the blocks of FILE again, and compare all that it tells; no node.
@@ -51,7 +54,7 @@ def check(
     """
     from node.cli.offline import check_bundle_file  # noqa: PLC0415 - needs LevelDB
 
-    check_bundle_file(file, genesis_to, Output(is_json=is_json))
+    check_bundle_file(file, genesis_to, confinement, Output(is_json=is_json))
 
 
 @bundle.command()

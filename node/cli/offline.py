@@ -1,5 +1,7 @@
 """Commands on files: `replay`, `bundle check`, state files; they need no node.
 
+What executes somebody else's chain is confined first (`node.runtime.confine`).
+
 Rules: exit code 0 when all is as it should be, 1 when the chain is not, 2 when the
 command cannot be carried out as it was given.
 """
@@ -12,13 +14,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from node.chain.bundle_errors import BundleFault, BundleRefused
+from node.cli.arguments import confine_option
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
 from node.history import load_header
 from node.runtime.bundle import Bundle, open_bundle, replay_of
+from node.runtime.choices import Confinement
 from node.runtime.clock import SystemClock
+from node.runtime.confine import (
+    CannotConfine,
+    Needs,
+    Walls,
+    confine,
+    refuse_links,
+)
 from node.runtime.folder import Folder, NoChain, open_folder, state_at
 from node.runtime.importing import import_folder, load_state
 from node.runtime.replay import (
@@ -59,6 +71,17 @@ _data_dir = click.option(
 )
 
 
+def _confine(needs: Needs, confinement: str, output: Output) -> Walls:
+    choice = Confinement(confinement)
+    try:
+        walls = confine(needs, choice)
+    except CannotConfine as error:
+        raise click.UsageError(str(error)) from error
+    if choice is Confinement.AUTO and walls.missing:
+        output.error(walls.warnings()[0])
+    return walls
+
+
 @contextmanager
 def _folder_at(path: Path, output: Output) -> Iterator[Folder]:
     """A chain's folder; what keeps the command from its work ends it."""
@@ -83,11 +106,13 @@ def _folder_at(path: Path, output: Output) -> Iterator[Folder]:
 @click.option(
     "--until", type=_HEIGHT, metavar="H", help="Stop there.  [default: the head]"
 )
+@confine_option
 @click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
 def replay(
     data_dir: Path,
     from_snapshot: Path | None,
     until: int | None,
+    confinement: str,
     is_json: bool,  # noqa: FBT001 - a flag
 ) -> None:
     """Execute a folder's blocks again, and compare all they left.
@@ -99,10 +124,16 @@ def replay(
     output = Output(is_json=is_json)
     clock = SystemClock()
     began = clock.monotonic()
-    with _folder_at(data_dir, output) as folder:
+    needs = Needs((data_dir,), read=() if from_snapshot is None else (from_snapshot,))
+    with (
+        _scratch(needs, confinement, output) as (scratch, walls),
+        _folder_at(data_dir, output) as folder,
+    ):
+        refuse_links(walls)
         last = folder.head.height if until is None else min(until, folder.head.height)
         try:
-            done = _replay(folder, from_snapshot, last, output)
+            with LevelStore(scratch) as store:
+                done = _replay(folder, store, from_snapshot, last, output)
         except StateFileRefused as refusal:
             raise click.UsageError(str(refusal)) from refusal
         except Differs as difference:
@@ -111,16 +142,27 @@ def replay(
     _tell(done, clock.monotonic() - began, output)
 
 
+@contextmanager
+def _scratch(
+    needs: Needs, confinement: str, output: Output
+) -> Iterator[tuple[Path, Walls]]:
+    """A folder to execute in, and the walls that stand from here on."""
+    with tempfile.TemporaryDirectory(prefix="cowboy-replay-") as name:
+        path = Path(name)
+        more = replace(needs, folders=(*needs.folders, path), removed=(path,))
+        yield path, _confine(more, confinement, output)
+
+
 def _replay(
-    folder: Folder, from_snapshot: Path | None, last: int, output: Output
+    folder: Folder,
+    store: LevelStore,
+    from_snapshot: Path | None,
+    last: int,
+    output: Output,
 ) -> Replayed:
     file = None if from_snapshot is None else _file_of(folder, from_snapshot)
     require_replayable(folder.snapshot, 0 if file is None else file.head.height)
-    with (
-        tempfile.TemporaryDirectory(prefix="cowboy-replay-") as scratch,
-        LevelStore(Path(scratch)) as store,
-        Worker() as worker,
-    ):
+    with Worker() as worker:
         state = worker.run(
             lambda: (
                 begin_at_genesis(folder.snapshot, folder.genesis, store)
@@ -142,7 +184,9 @@ def _drive(run: Replay, worker: Worker, heights: int, output: Output) -> None:
             show(run.done.height - begun)
 
 
-def check_bundle_file(file: Path, genesis_to: Path | None, output: Output) -> None:
+def check_bundle_file(
+    file: Path, genesis_to: Path | None, confinement: str, output: Output
+) -> None:
     """Execute a bundle's blocks, and compare all that it tells; `bundle check`."""
     clock = SystemClock()
     began = clock.monotonic()
@@ -150,7 +194,12 @@ def check_bundle_file(file: Path, genesis_to: Path | None, output: Output) -> No
         with open_bundle(file) as bundle:
             if genesis_to is not None:
                 _write_genesis(bundle, genesis_to)
-            done = _replay_bundle(bundle, output)
+            with (
+                _scratch(Needs(), confinement, output) as (scratch, walls),
+                LevelStore(scratch) as store,
+            ):
+                refuse_links(walls)
+                done = _replay_bundle(bundle, store, output)
     except BundleRefused as refusal:
         if refusal.fault in _OF_THE_SYSTEM:
             raise click.UsageError(str(refusal)) from refusal
@@ -162,12 +211,8 @@ def check_bundle_file(file: Path, genesis_to: Path | None, output: Output) -> No
     _tell(done, clock.monotonic() - began, output)
 
 
-def _replay_bundle(bundle: Bundle, output: Output) -> Replayed:
-    with (
-        tempfile.TemporaryDirectory(prefix="cowboy-replay-") as scratch,
-        LevelStore(Path(scratch)) as store,
-        Worker() as worker,
-    ):
+def _replay_bundle(bundle: Bundle, store: LevelStore, output: Output) -> Replayed:
+    with Worker() as worker:
         state = worker.run(lambda: begin(bundle.genesis, store))
         run = replay_of(bundle, into(store), state)
         _drive(run, worker, bundle.head.height, output)

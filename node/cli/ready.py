@@ -51,6 +51,7 @@ def _document(ready: Ready) -> dict[str, object]:
         "chain": genesis.name,
         "chain_id": genesis.params.chain_id,
         "height": state.head.height,
+        "walls": list(ready.walls.standing),
         "data_dir": str(ready.config.data_dir or ":memory:"),
         "mining": ready.status.mining_mode.value,
         "pace_ms": ready.status.pace_ms,
@@ -107,12 +108,15 @@ def _banner(ready: Ready) -> list[str]:
         f"  height    {height}, {origin}",
         f"  data      {ready.config.data_dir or 'in memory, nothing is kept'}",
         f"  mining    {_mining(ready.status)}",
+        f"  confined  {ready.walls.told()}",
         "",
     ]
     if genesis.params.dev:
         lines += _accounts(ready)
     if ready.is_dev_served and not _is_kept_in(ready):
         lines += [_WARNING_REACHABLE, ""]
+    for warning in ready.walls.warnings():
+        lines += [f"WARNING: {warning}", ""]
     return lines
 
 

@@ -43,6 +43,8 @@ class _Flags(TypedDict):
     keep_blocks: int | None
     verify: bool
     ready_file: Path | None
+    confine: str
+    memory_max: str | None
     log_format: str
     log_level: str
     tls_cert: Path | None
@@ -127,6 +129,17 @@ class _Flags(TypedDict):
     help="Written once the node serves, as JSON; removed when it ends.",
 )
 @click.option(
+    "--confine",
+    type=click.Choice(["auto", "required", "off"]),
+    default="auto",
+    help="Walls around the process: what the kernel has, all of it or no start, none.",
+)
+@click.option(
+    "--memory-max",
+    metavar="SIZE|off",
+    help="Memory it may use (2GiB).  [default: 4GiB, at most half of the machine's]",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["auto", "console", "json"]),
     default="auto",
@@ -205,7 +218,10 @@ def _config(flags: _Flags) -> "NodeConfig":
         parse_amount,
         parse_duration_ms,
         parse_listen,
+        parse_memory_max,
     )
+    from node.runtime.choices import Confinement  # noqa: PLC0415
+    from node.runtime.confine import memory_max_default  # noqa: PLC0415
     from node.runtime.types import MiningMode  # noqa: PLC0415
 
     balance, block_time = flags["account_balance"], flags["block_time"]
@@ -231,6 +247,12 @@ def _config(flags: _Flags) -> "NodeConfig":
         keep_blocks=flags["keep_blocks"],
         is_verified=flags["verify"],
         ready_file=flags["ready_file"],
+        confine=Confinement(flags["confine"]),
+        memory_max=(
+            memory_max_default()
+            if flags["memory_max"] is None
+            else parse_memory_max(flags["memory_max"])
+        ),
         log_format=LogFormat(flags["log_format"]),
         log_level=LogLevel(flags["log_level"]),
     )

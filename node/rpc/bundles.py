@@ -1,8 +1,9 @@
 """Bundles on the wire: a file in parts, out of a chain and into one.
 
 Rules: parts are bounded, so is the whole of what comes, and how many come at a time.
-What comes goes into a file without a name, which is gone with the process; nothing of
-it reaches the chain before it was read to its end.
+What comes goes into a file without a name in the chain's folder, which is gone with the
+process; a chain in memory has its bundle there, too. Nothing of it reaches the chain
+before it was read to its end.
 """
 
 import asyncio
@@ -10,10 +11,12 @@ import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import ExitStack
 from functools import partial
+from io import BytesIO
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from node.chain.block import Header
-from node.chain.bundle_errors import BundleFault, refuse_bundle
+from node.chain.bundle_errors import BundleFault, BundleRefused, refuse_bundle
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import InvalidRequest
 from node.rpc.v1 import dev_pb2 as pb
@@ -64,10 +67,7 @@ class Bundles:
         with ExitStack() as ending:
             self._coming += 1
             ending.callback(self._forget)
-            opened = ending.enter_context(
-                tempfile.TemporaryFile(prefix="cowboy-bundle-")
-            )
-            file = cast("BinaryIO", opened)
+            file = ending.enter_context(_new_file(self._backend.folder))
             await self._receive(requests, file)
             bundle = await asyncio.to_thread(check_bundle, file, _NAME)
             work = asyncio.create_task(self._backend.import_bundle(bundle))
@@ -95,15 +95,32 @@ class Bundles:
             _write(file, request.data)
 
 
+def _new_file(folder: Path | None) -> BinaryIO:
+    """A file that is gone when it is closed."""
+    if folder is None:
+        return BytesIO()
+    try:
+        return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
+    except OSError as error:
+        raise _unusable(error) from error
+
+
 def _write(file: BinaryIO, data: bytes) -> None:
     try:
         file.write(data)
         file.flush()
+    except MemoryError as error:
+        file.close()
+        raise _unusable(OSError("there is not enough memory")) from error
     except OSError as error:
-        raise refuse_bundle(
-            BundleFault.FILE_UNUSABLE,
-            f"a temporary file cannot be written: {error.strerror or error}",
-        ) from error
+        raise _unusable(error) from error
+
+
+def _unusable(error: OSError) -> BundleRefused:
+    return refuse_bundle(
+        BundleFault.FILE_UNUSABLE,
+        f"a temporary file cannot be written: {error.strerror or error}",
+    )
 
 
 def _end(ending: ExitStack, work: asyncio.Task[Header]) -> None:

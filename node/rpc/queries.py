@@ -69,6 +69,7 @@ class Queries(QueryServiceServicer):
             pace_ms=status.pace_ms,
             auto_timers=status.is_auto_timers,
             time_holds=status.time_holds,
+            walls=status.walls,
             pool_transactions=status.pool_transactions,
             pool_queued=status.pool_queued,
             rules=chain.rules,

@@ -24,6 +24,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from node.chain.block import Header
@@ -103,6 +104,8 @@ class Engine:
         self._past = Past(parts.store, state)
         self._mode = settings.mode
         self._is_dev_admitted = settings.is_dev_admitted
+        self._walls = settings.walls
+        self._folder = settings.folder
         self._pacer = Pacer(parts.clock, settings.pace_ms)
         self._passing = Passing(self._pacer, is_auto=settings.is_auto_timers)
         self._pool = Pool(settings.pool)
@@ -137,7 +140,13 @@ class Engine:
             oldest_state=self._past.oldest(self._state),
             is_auto_timers=self._passing.is_auto,
             time_holds=self._passing.holds,
+            walls=self._walls,
         )
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the chain is kept; None if it is in memory."""
+        return self._folder
 
     def subscribe(self) -> FeedSubscription:
         """Notices of all that becomes visible after this call."""

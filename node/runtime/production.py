@@ -7,6 +7,7 @@ only time passes and timers fire are made many at once, and brought to disk by o
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -80,6 +81,10 @@ class EngineSettings(Struct, frozen=True):
     """Of how many heights below the head all is kept; None: of all."""
     is_auto_timers: bool = False
     """Whether it advances to the next timer by itself when nothing is pending."""
+    walls: tuple[str, ...] = ()
+    """Which stand around this process, by the words of `confine.WALLS`."""
+    folder: Path | None = None
+    """Where the chain is kept; None keeps nothing."""
 
 
 class Wanted(Struct, frozen=True):

@@ -9,6 +9,7 @@ Rules: everything here is called on the event loop's thread. What is visible in
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -117,6 +118,8 @@ class NodeStatus(Struct, frozen=True):
     """Whether it advances to the next timer by itself when nothing is pending."""
     time_holds: int = 0
     """Callers for whom time stands still."""
+    walls: tuple[str, ...] = ()
+    """Which stand around the process, by the words of `confine.WALLS`."""
 
 
 class CannotListen(Exception):  # noqa: N818 - a refusal, named like the others
@@ -190,6 +193,11 @@ class Backend(Protocol):
     @property
     def status(self) -> NodeStatus:
         """The node's own numbers, now."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the chain is kept, and files can be made; None if it is in memory."""
         ...
 
     async def submit(self, raw: bytes) -> Transaction:

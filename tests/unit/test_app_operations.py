@@ -148,7 +148,7 @@ def test_the_command_line_speaks_tls_and_sends_the_token(tmp_path, files) -> Non
         node.process.terminate()
         banner, log = node.process.communicate(timeout=DEADLINE_SECONDS)
     assert "(TLS, token)" in banner
-    assert "WARNING" not in banner
+    assert "others on the network can reach this node" not in banner
     assert TOKEN not in banner + log
 
 

@@ -313,6 +313,7 @@ def test_a_defect_ends_the_process_with_one_line_and_exit_code_1(
     )
     assert done.returncode == 1
     lines = [json.loads(line) for line in done.stderr.splitlines()]
+    lines = [line for line in lines if line["event"] != "confinement"]  # of root
     assert [line["event"] for line in lines] == ["node_serves", "node_failed"]
     assert lines[1]["error"] == "AssertionError('supply')"
     assert "build_next" in lines[1]["traceback"]
@@ -368,8 +369,8 @@ def test_an_idle_node_is_small(tmp_path: Path) -> None:
         assert resident < 90 * 2**20
 
 
-OWN_MODULES_MAX = 140
-"""Of `node` and `pvm`; 129 when this was written."""
+OWN_MODULES_MAX = 146
+"""Of `node` and `pvm`; 143 when this was written."""
 
 BEFORE_READY = """
 import sys

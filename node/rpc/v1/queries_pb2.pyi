@@ -130,6 +130,7 @@ class GetStatusResponse(_message.Message):
     SUPPLY_FIELD_NUMBER: _builtins.int
     AUTO_TIMERS_FIELD_NUMBER: _builtins.int
     TIME_HOLDS_FIELD_NUMBER: _builtins.int
+    WALLS_FIELD_NUMBER: _builtins.int
     chain_name: _builtins.str
     chain_id: _builtins.int
     node_version: _builtins.str
@@ -158,6 +159,12 @@ class GetStatusResponse(_message.Message):
     def head(self) -> _types_pb2.Header: ...
     @_builtins.property
     def supply(self) -> Global___Supply: ...
+    @_builtins.property
+    def walls(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Which walls stand around the process that executes actors: some of "files",
+        "network", "signals", "programs", "memory", "tripwire", in this order.
+        """
+
     def __init__(
         self,
         *,
@@ -180,10 +187,11 @@ class GetStatusResponse(_message.Message):
         supply: Global___Supply | None = ...,
         auto_timers: _builtins.bool = ...,
         time_holds: _builtins.int = ...,
+        walls: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "supply", b"supply"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_timers", b"auto_timers", "chain_id", b"chain_id", "chain_name", b"chain_name", "dev", b"dev", "genesis_hash", b"genesis_hash", "head", b"head", "mining_mode", b"mining_mode", "next_basefee_cell", b"next_basefee_cell", "next_basefee_cycle", b"next_basefee_cycle", "next_basefee_lane", b"next_basefee_lane", "node_version", b"node_version", "oldest_block_height", b"oldest_block_height", "oldest_state_height", b"oldest_state_height", "pace_ms", b"pace_ms", "pool_queued", b"pool_queued", "pool_transactions", b"pool_transactions", "rules", b"rules", "supply", b"supply", "time_holds", b"time_holds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_timers", b"auto_timers", "chain_id", b"chain_id", "chain_name", b"chain_name", "dev", b"dev", "genesis_hash", b"genesis_hash", "head", b"head", "mining_mode", b"mining_mode", "next_basefee_cell", b"next_basefee_cell", "next_basefee_cycle", b"next_basefee_cycle", "next_basefee_lane", b"next_basefee_lane", "node_version", b"node_version", "oldest_block_height", b"oldest_block_height", "oldest_state_height", b"oldest_state_height", "pace_ms", b"pace_ms", "pool_queued", b"pool_queued", "pool_transactions", b"pool_transactions", "rules", b"rules", "supply", b"supply", "time_holds", b"time_holds", "walls", b"walls"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
