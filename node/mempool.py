@@ -18,19 +18,23 @@ from bisect import insort
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import takewhile
+from operator import itemgetter
 
 from msgspec import Struct, field
 
 from node.chain.accounts import load_account
 from node.chain.errors import InvalidTransaction, TransactionFault
+from node.chain.params import U128_MAX
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State, head_globals, is_fee_at_rest
-from node.chain.validation import intrinsic_cost, max_cost, validate_admission
+from node.chain.validation import max_cost, validate_admission
 from node.primitives.types import Address, Hash32
 
 __all__ = ["Dropped", "Pool", "PoolLimits"]
 
 _MEBIBYTE = 1 << 20
+_FOREMOST = (-U128_MAX - 1, 0)
+"""A rank before that of any tip."""
 
 
 class PoolLimits(Struct, frozen=True):
@@ -276,28 +280,30 @@ class Pool:
 
     def select(
         self, state: State, *, first: Address | None = None
-    ) -> Iterator[Transaction]:
-        """Candidates for the next block, best first, as far as they may fit.
+    ) -> tuple[Transaction, ...]:
+        """Candidates for the next block, best first.
 
-        Those of the sender `first`, if given, go before all others.
+        Those of the sender `first`, if given, go before all others. What must wait,
+        for a lower nonce or a lower basefee, is left out, and the sender's later ones
+        with it.
 
-        What must wait, for a lower nonce or a lower basefee, is left out, and the
-        sender's later ones with it. Every transaction uses at least its intrinsic
-        cycles and cells: past the sum of these that a block takes (D8) nothing can
-        follow.
+        All others are candidates, at most as many as the pool holds: how much a
+        transaction takes of a block is known once it has executed, so any that were
+        left out for those before them might have fitted.
         """
-        cycles, cells = (
-            state.params.lane_user_cycles,
-            state.params.transaction_cells_max,
-        )
-        for entry in self._in_order(_prices(state), first):
-            transaction = entry.transaction
-            if not transaction.is_dev:
-                least = intrinsic_cost(transaction.body, transaction.body_bytes)
-                cycles, cells = cycles - least[0], cells - least[1]
-            if cycles < 0 or cells < 0:
-                return
-            yield transaction
+        prices = _prices(state)
+        ranked: list[tuple[tuple[int, int], Transaction]] = []
+        for sender, queue in self._queues.items():
+            # An entry goes no earlier than the worst of those ahead of it.
+            worst = _FOREMOST
+            for entry in _consecutive(queue):
+                if not entry.meets(prices):
+                    break
+                if sender != first:
+                    worst = max(worst, (-entry.tip(prices.cycle), entry.arrival))
+                ranked.append((worst, entry.transaction))
+        ranked.sort(key=itemgetter(0))
+        return tuple(transaction for _, transaction in ranked)
 
     def select_one(self, state: State) -> Transaction | None:
         """The first in order of admission that a block may take now, if any."""
@@ -310,20 +316,6 @@ class Pool:
             if transaction.body.nonce == queue.next_nonce and entry.meets(prices):
                 return transaction
         return None
-
-    def _in_order(self, prices: _Prices, first: Address | None) -> Iterator[_Entry]:
-        """What could be in the next block: a merge of the senders' queues."""
-        heads: list[tuple[int, int, _Entry, Iterator[_Entry]]] = []
-        for sender, queue in self._queues.items():
-            able = takewhile(lambda entry: entry.meets(prices), _consecutive(queue))
-            if sender == first:
-                yield from able
-            else:
-                _push_next(heads, able, prices)
-        while heads:
-            *_, entry, rest = heappop(heads)
-            yield entry
-            _push_next(heads, rest, prices)
 
     # --- after a block -------------------------------------------------------------
 
@@ -413,17 +405,6 @@ class Pool:
 def _prices(state: State) -> _Prices:
     known = head_globals(state)
     return _Prices(known.basefee_cycle, known.basefee_cell)
-
-
-def _push_next(
-    heads: list[tuple[int, int, _Entry, Iterator[_Entry]]],
-    rest: Iterator[_Entry],
-    prices: _Prices,
-) -> None:
-    """Put the next of one sender among the others' firsts; arrivals are distinct."""
-    entry = next(rest, None)
-    if entry is not None:
-        heappush(heads, (-entry.tip(prices.cycle), entry.arrival, entry, rest))
 
 
 def _consecutive(queue: _Queue) -> Iterator[_Entry]:

@@ -37,7 +37,7 @@ from node.chain.block import (
 )
 from node.chain.context import BlockContext, Execute, LaneUse, execute
 from node.chain.deferred import run_part
-from node.chain.errors import InvalidBlock, InvalidTransaction
+from node.chain.errors import InvalidBlock, InvalidTransaction, TransactionFault
 from node.chain.execution import execute_transaction
 from node.chain.fees import idle_basefee, next_basefee
 from node.chain.globals import (
@@ -57,7 +57,11 @@ from node.chain.timers.ruleset import Prospect, RuleSet
 from node.chain.timers.runs import next_work_height
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transaction import Transaction
-from node.chain.validation import require_same_header, validate_header
+from node.chain.validation import (
+    exceeds_lane,
+    require_same_header,
+    validate_header,
+)
 from node.primitives.types import Amount, Hash32, Height
 from node.state import keys
 from node.state.commitment import TreeCaches, is_calendar_empty, seal
@@ -296,13 +300,20 @@ def _execute(
     block = begin_block(state)
     included: list[Transaction] = []
     rejected: list[tuple[Transaction, InvalidTransaction]] = []
+    full: InvalidTransaction | None = None
     for transaction in candidates:
         try:
+            if full and exceeds_lane(block, transaction):
+                raise full  # like one before it, so a crowd costs little
             execute_transaction(block, transaction)
             included.append(transaction)
         except InvalidTransaction as error:
             on_invalid(transaction, error)
-            rejected.append((transaction, error))
+            # Tracebacks of ten thousand would be work for the garbage collector.
+            rejected.append((transaction, error.with_traceback(None)))
+            is_full = error.fault is TransactionFault.BLOCK_FULL
+            if is_full and exceeds_lane(block, transaction):
+                full = error
     block.rule_set.run_lane(block)
     if is_any_pending(block.journal):
         run_part(block, ReceiptKind.ENGINE_MESSAGE)

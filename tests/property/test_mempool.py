@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.errors import InvalidTransaction
-from node.chain.genesis import build_genesis, dev_account, parse_genesis
+from node.chain.genesis import Genesis, build_genesis, dev_account, parse_genesis
 from node.chain.globals import load_globals
 from node.chain.transaction import (
     Body,
@@ -30,6 +30,9 @@ GAP = 3
 GENESIS = parse_genesis(
     {"accounts": {"count": 3, "balance": "100000000"}, "lane_user_cycles": 40_000}
 )
+RICH = parse_genesis(
+    {"accounts": {"count": 3, "balance": str(10**20)}, "lane_user_cycles": 40_000}
+)
 
 
 def transaction_of(sender: int, nonce: int, tip: int, max_fee: int) -> Transaction:
@@ -50,12 +53,12 @@ def transaction_of(sender: int, nonce: int, tip: int, max_fee: int) -> Transacti
 class World:
     """A chain in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, genesis: Genesis = GENESIS) -> None:
         self.store = MemoryStore()
-        result = build_genesis(GENESIS)
+        result = build_genesis(genesis)
         self.store.commit(result.writes)
         self.state: State = open_state(
-            GENESIS.params, result.header, self.store.snapshot()
+            genesis.params, result.header, self.store.snapshot()
         )
 
     def build(self, candidates):
@@ -210,9 +213,64 @@ def test_the_pool_does_what_the_plainest_pool_does(steps) -> None:
         kept = {w.transaction.id for w in naive.waiting}
         assert {t.id for t in pool.transactions()} == kept
         expected = naive.candidates(basefee_of(world.state))
-        # The pool stops where a block of 40,000 cycles can take no more: 5,000 each.
-        assert list(pool.select(world.state)) == expected[:8]
+        assert list(pool.select(world.state)) == expected
         assert pool.body_bytes == sum(len(w.transaction.raw) for w in naive.waiting)
+
+
+CYCLES = [5_000, 10_000, 20_000, 35_000, 40_000]
+CROWDS = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.integers(0, 9),
+        st.sampled_from(CYCLES),
+        st.sampled_from([600, 3_000_000, 7_000_000, 14_000_000]),
+    ),
+    max_size=60,
+)
+
+
+@given(CROWDS)
+def test_none_that_is_left_out_keeps_out_one_that_would_fit(crowd) -> None:
+    """D8: one enters if what was used + its limit ≤ lane, and so with the cells."""
+    world, pool = World(RICH), Pool()
+    nonces = dict.fromkeys(SENDERS, 0)
+    for sender, tip, cycles, cells in crowd:
+        address = SENDERS[sender]
+        plain = transaction_of(sender, nonces[address], tip, 1_000).body
+        body = replace(plain, cycles_limit=cycles, cells_limit=cells)
+        if admission(pool, world.state, impersonated(body, address)) == "":
+            nonces[address] += 1
+    for _ in range(3):
+        candidates = pool.select(world.state)
+        result = world.build(candidates)
+        assert list(result.block.transactions) == fitting(candidates)
+        assert len(candidates) == len(result.block.transactions) + len(result.rejected)
+        pool.prune(result)
+
+
+def fitting(candidates) -> list[Transaction]:
+    """The plainest block: each is asked in turn, and transfers use just what is due."""
+    used_cycles = used_cells = 0
+    taken, nonces = [], dict.fromkeys(SENDERS, None)
+    for transaction in candidates:
+        body, sender = transaction.body, transaction.sender
+        is_next = nonces[sender] in (None, body.nonce)
+        fits = (
+            used_cycles + body.cycles_limit <= 40_000
+            and used_cells + body.cells_limit <= 16_000_000 - 1_200_000
+        )
+        if is_next and fits:
+            taken.append(transaction)
+            used_cycles += 5_000
+            used_cells += 500 + transaction.body_bytes
+            nonces[sender] = body.nonce + 1
+        elif is_next:
+            nonces[sender] = -1  # none of his later ones is next
+    return taken
+
+
+def impersonated(body: Body, sender) -> Transaction:
+    return decode_transaction(impersonate(body.encode(), sender))
 
 
 def admission(pool: Pool, state: State, transaction: Transaction) -> str:

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from node.chain.accounts import Account
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
 from node.chain.params import ChainParams
@@ -17,6 +18,7 @@ from node.chain.transaction import (
 from node.chain.transition import State, build_block, next_state, open_state
 from node.mempool import Pool, PoolLimits
 from node.primitives.types import Address, Amount
+from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 
@@ -35,6 +37,15 @@ class Chain:
         self.state: State = open_state(
             genesis.params, result.header, self.store.snapshot()
         )
+
+    def rich(self, address: Address) -> State:
+        """The state once this one can pay for whatever he sends."""
+        account = Account(balance=Amount(10**30)).encode()
+        self.store.commit(WriteSet({keys.account(address): account}))
+        self.state = open_state(
+            self.state.params, self.state.head, self.store.snapshot()
+        )
+        return self.state
 
     def build(self, pool: Pool, *others: Transaction):
         """Make the next block from `others` and the pool, then prune the pool."""
@@ -246,15 +257,41 @@ def test_instant_mode_takes_the_first_in_order_of_admission(chain: Chain) -> Non
     assert pool.select_one(chain.state) == early
 
 
-def test_candidates_end_where_no_block_could_take_more(chain: Chain) -> None:
-    """Each uses at least its intrinsic 5,000 cycles of the user lane (D6, D8)."""
+def test_a_crowd_that_does_not_fit_keeps_nobody_out(chain: Chain) -> None:
+    """D8: "one enters if cycles used by transactions so far + its limit ≤ lane".
+
+    4,030 with the full limit, of which a block takes one that uses 5,000, came before
+    one that fits: their intrinsic costs were counted though they were left out.
+    """
     pool = Pool()
-    state = replace(
-        chain.state, params=replace(chain.state.params, lane_user_cycles=12_000)
-    )
-    for nonce in range(4):
-        pool.admit(state, transfer(nonce=nonce))
-    assert len(list(pool.select(state))) == 2
+    lane = ChainParams().lane_user_cycles
+    for number in range(62):
+        for nonce in range(65):
+            rich = Address(number.to_bytes(20, "big"))
+            pool.admit(chain.rich(rich), transfer(rich, nonce, 5, cycles=lane))
+    modest = transfer(CAROL, tip=1)
+    pool.admit(chain.state, modest)
+    assert len(pool) == 62 * 65 + 1
+    for _ in range(3):  # … in each block anew
+        result, _ = chain.build(pool)
+        assert modest.id in ids(result.block.transactions)
+        assert len(result.block.transactions) == 2
+        modest = transfer(CAROL, nonce=modest.body.nonce + 1, tip=1)
+        pool.admit(chain.state, modest)
+
+
+def test_what_does_not_fit_is_refused_with_its_numbers(chain: Chain) -> None:
+    """Of a crowd each is refused like the first; smaller ones behind it still go."""
+    lane = ChainParams().lane_user_cycles
+    small, fund = transfer(CAROL), transfer(BOB, cycles=lane - 4_999)
+    crowd = [transfer(nonce=nonce, cycles=lane) for nonce in range(3)]
+    result = build_block(chain.state, [*crowd, fund, small])
+    assert ids(result.block.transactions) == ids([crowd[0], small])
+    refusals = [reason for _, reason in result.rejected]
+    assert [reason.fault for reason in refusals] == [TransactionFault.BLOCK_FULL] * 3
+    assert all(reason.may_wait for reason in refusals)
+    assert refusals[0].numbers == {"used": 5_000, "limit": lane}
+    assert all(reason.__traceback__ is None for reason in refusals)
 
 
 # --- a full pool: "refuses what would rank last", else evicts the last ----------------
