@@ -17,6 +17,8 @@ from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from tests.worlds import recount
 
+WAYS_BACK = (keys.UNDO_PREFIX, keys.named_snapshot(), keys.snapshot_pool(""))
+
 
 class Replica:
     """A chain replayed from genesis, with its history and the lives of its timers."""
@@ -100,7 +102,7 @@ class Replica:
 def content(snapshot):
     """All pairs that any node at this head holds; how it goes back is its own."""
     pairs = dict(snapshot.range(b"", b"\xff"))
-    return {key: pairs[key] for key in pairs if not key.startswith(keys.UNDO_PREFIX)}
+    return {key: pairs[key] for key in pairs if not key.startswith(WAYS_BACK)}
 
 
 def require_sound_state(state):

@@ -33,7 +33,14 @@ from node.state.errors import (
 )
 from node.state.store import WriteSet
 from node.state.trial import TRIAL_FOLDER, is_new, open_trial, require_files
-from node.state.watermark import WATERMARK_FILE, Watermark, read_watermark
+from node.state.watermark import (
+    WATERMARK_FILE,
+    Commits,
+    Watermark,
+    height_of,
+    open_height_file,
+    read_watermark,
+)
 
 __all__ = ["MAX_OPEN_FILES", "LevelSnapshot", "LevelStore", "look_into"]
 
@@ -53,6 +60,10 @@ _MEBIBYTE = 1 << 20
 _WRITE_BUFFER_BYTES = 16 * _MEBIBYTE
 _LOG_LEFT_BYTES_MAX = _MEBIBYTE
 """Of commits that a start reads again: 25 ms. The whole write buffer takes 350."""
+_NEARLY_FULL_BYTES = 13 * _MEBIBYTE
+"""Of the write buffer; from here on each commit may begin a new log."""
+_ENTRY_BYTES = 30
+"""In that buffer, beside key and value."""
 _NO_KEYS: Final = b"\xff"
 """All keys begin with a letter: compacting here moves no table, and empties the log."""
 _TABLE_BYTES_MAX = 2 * _MEBIBYTE
@@ -131,18 +142,69 @@ class LevelSnapshot:
         self._view.close()
 
 
+class _Database:
+    """LevelDB as that to which commits go.
+
+    It begins a new log when what the log holds has filled the write buffer, and syncs
+    only the newest. How full the buffer is it does not tell; it is estimated.
+    """
+
+    __slots__ = ("_database", "_filled", "_folder", "_log")
+
+    def __init__(self, database: plyvel.DB, folder: Path) -> None:
+        self._database = database
+        self._folder = folder
+        self._filled = 0
+        """Bytes of the buffer, of what lies in the newest log."""
+        self._log = _logs_in(folder)[-1]
+
+    def write(self, writes: WriteSet, *, sync: bool) -> None:
+        """One batch; LevelDB syncs the log that it writes to."""
+        batch = self._database.write_batch(sync=sync)
+        for key, value in writes.changes.items():
+            if value is None:
+                batch.delete(key)
+            else:
+                batch.put(key, value)
+        batch.write()
+        size = batch.approximate_size() + _ENTRY_BYTES * len(writes.changes)
+        self._filled += size
+        if self._filled > _NEARLY_FULL_BYTES:
+            newest = _logs_in(self._folder)[-1]
+            if newest != self._log:
+                self._log, self._filled = newest, size
+
+    def may_begin_log(self, writes: WriteSet) -> bool:
+        """Whether it may find no room in the buffer."""
+        sizes = (len(value) for value in writes.changes.values() if value)
+        size = sum(sizes) + 2 * _ENTRY_BYTES * len(writes.changes)
+        return self._filled + size > _NEARLY_FULL_BYTES
+
+    def sync_logs(self) -> None:
+        """All of them, one after the other."""
+        for name in _logs_in(self._folder):
+            try:
+                flags = os.O_RDONLY | os.O_CLOEXEC
+                descriptor = os.open(self._folder / name, flags)
+            except FileNotFoundError:
+                continue  # a table holds it by now
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
 class LevelStore:
     """A `Store` in a folder of the file system."""
 
     __slots__ = (
+        "_commits",
         "_database",
         "_folder",
         "_fresh",
-        "_head",
+        "_height_file",
         "_is_failed",
-        "_is_unsynced",
         "_lock",
-        "_watermark",
     )
 
     def __init__(
@@ -168,7 +230,6 @@ class LevelStore:
         # snapshots which share it ask their own view from then on.
         self._fresh: _Values = {}
         self._is_failed = False
-        self._is_unsynced = False
         with ExitStack() as parts:
             self._lock = _take_folder(folder)
             parts.callback(os.close, self._lock)
@@ -181,9 +242,11 @@ class LevelStore:
             self._database = _open_database(folder, folder, max_open_files)
             parts.callback(self._database.close)
             with _watermark_explained(folder):
-                self._watermark = Watermark(folder)
-            parts.callback(self._watermark.close)
-            self._head = _height_of(self.snapshot().get(keys.HEAD))
+                self._height_file = open_height_file(folder)
+                parts.callback(self._height_file.close)
+                watermark = Watermark(self._height_file)
+            head = height_of(self.snapshot().get(keys.HEAD))
+            self._commits = Commits(_Database(self._database, folder), watermark, head)
             parts.pop_all()  # they are ours to close
 
     def snapshot(self) -> LevelSnapshot:
@@ -207,7 +270,7 @@ class LevelStore:
         self._fresh.clear()
         self._fresh = {}
         try:
-            self._write(writes, sync=sync)
+            self._commits.commit(writes, sync=sync)
         except (plyvel.Error, RuntimeError) as error:
             # Half of it may lie in the log, and more after it would look like damage.
             self._is_failed = True
@@ -216,26 +279,6 @@ class LevelStore:
             self._is_failed = True
             raise unwritable(error.strerror or str(error), self._folder) from error
         self._fresh = dict(writes.changes)
-
-    def _write(self, writes: WriteSet, *, sync: bool) -> None:
-        head = self._head
-        if keys.HEAD in writes.changes:
-            head = _height_of(writes.changes[keys.HEAD])
-        if head < self._watermark.height:
-            self._watermark.move_to(head)
-        batch = self._database.write_batch(sync=sync)
-        for key, value in writes.changes.items():
-            if value is None:
-                batch.delete(key)
-            else:
-                batch.put(key, value)
-        batch.write()
-        self._head = head
-        if sync:
-            if self._is_unsynced:
-                _sync_older_logs(self._folder)
-            self._watermark.move_to(head)
-        self._is_unsynced = not sync
 
     def levels(self) -> str:
         """LevelDB's own table of its levels: at rest it does not change."""
@@ -252,7 +295,7 @@ class LevelStore:
             if not self._is_failed and _log_bytes(self._folder) > _LOG_LEFT_BYTES_MAX:
                 self._database.compact_range(start=_NO_KEYS, stop=_NO_KEYS)
             self._database.close()
-            self._watermark.close()
+            self._height_file.close()
             os.close(self._lock)
 
     def __enter__(self) -> Self:
@@ -400,7 +443,7 @@ def look_into(folder: Path) -> Iterator[LevelSnapshot]:
 
 def _require_whole(snapshot: LevelSnapshot, height: int, folder: Path) -> None:
     """Refuse a database that ends before what was on disk already."""
-    head = _height_of(snapshot.get(keys.HEAD))
+    head = height_of(snapshot.get(keys.HEAD))
     if head < height:
         raise damaged(
             f"it ends at height {head}, and blocks up to height {height} were on disk: "
@@ -409,24 +452,10 @@ def _require_whole(snapshot: LevelSnapshot, height: int, folder: Path) -> None:
         )
 
 
-def _sync_older_logs(folder: Path) -> None:
-    """Sync the logs before the one that is written to.
-
-    LevelDB syncs only that one. Where it has just begun a new log, unsynced commits
-    may lie in the one before until a table holds them: after a power cut they would
-    be missing below the synced one.
-    """
+def _logs_in(folder: Path) -> list[str]:
+    """Names of LevelDB's logs, the newest last."""
     names = os.listdir(folder)  # noqa: PTH208 - only names are wanted
-    logs = sorted((name for name in names if name.endswith(".log")), key=_number_of)
-    for name in logs[:-1]:
-        try:
-            descriptor = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            continue  # a table holds it by now
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    return sorted((name for name in names if name.endswith(".log")), key=_number_of)
 
 
 def _number_of(name: str) -> int:
@@ -447,10 +476,6 @@ def _watermark_explained(folder: Path) -> Iterator[None]:
 def _read_watermark(folder: Path) -> int:
     with _watermark_explained(folder):
         return read_watermark(folder)
-
-
-def _height_of(record: bytes | None) -> int:
-    return int.from_bytes(record or b"", "big")
 
 
 # --- failures ------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def main():
     parser.add_argument("--quiet", action="store_true", help="only the last line")
     arguments = parser.parse_args()
     code = CodeCache()
-    blocks = deaths = 0
+    blocks = deaths = power_cuts = 0
     with Worker() as worker:
         for seed in range(arguments.seed, arguments.seed + arguments.worlds):
             world = World(seed, code=code)
@@ -33,11 +33,12 @@ def main():
                 raise
             blocks += world.blocks
             deaths += world.deaths
+            power_cuts += world.power_cuts
             if not arguments.quiet:
                 sys.stdout.write(f"{seed} {digest}\n")
     sys.stdout.write(
         f"{arguments.worlds} worlds from seed {arguments.seed}: {blocks} blocks, "
-        f"{deaths} deaths, nothing lost\n"
+        f"{deaths - power_cuts} kills, {power_cuts} power cuts, nothing lost\n"
     )
 
 

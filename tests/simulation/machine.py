@@ -7,53 +7,150 @@ order, which the world's choices decide and nothing else.
 """
 
 import asyncio
+from pathlib import Path
 
+from node.state import keys
+from node.state.errors import damaged
 from node.state.memory import MemoryStore
+from node.state.watermark import Commits, Watermark, height_of
 
 
 class Death(KeyboardInterrupt):
     """The process ends here: asyncio lets it through at once, past all other tasks."""
 
 
-class Disk:
-    """A store of which only what was synced is sure to survive.
-
-    `reach` is told of the moments before and after a commit, and may not return.
-    """
+class HeightFile:
+    """The file `HEAD`: what was written since the last sync may be there, or not."""
 
     def __init__(self, reach):
         self._reach = reach
-        self._commits = []
-        self._synced = 0
-        self._store = MemoryStore()
+        self.versions = [b""]
+        """What was synced last, and all that was written after it."""
+
+    def read(self):
+        return self.versions[-1]
+
+    def write(self, data):
+        self._reach("HEAD")
+        self.versions.append(data)
+
+    def sync(self):
+        self._reach("HEAD written")
+        del self.versions[:-1]
+
+    def lose(self, writes):
+        if writes:
+            del self.versions[-writes:]
+        del self.versions[:-1]
+
+
+class Log:
+    """A log of commits, the first of which are sure to be on disk."""
+
+    def __init__(self):
+        self.commits = []
+        self.synced = 0
+
+    @property
+    def unsynced(self):
+        return len(self.commits) - self.synced
+
+    def sync(self):
+        self.synced = len(self.commits)
+
+    def lose(self, commits):
+        if commits:
+            del self.commits[-commits:]
+        self.sync()
+
+
+class Medium:
+    """Logs as LevelDB has them: it begins one when it likes, and syncs the newest.
+
+    An older one is on disk for sure once a table holds it.
+    """
+
+    LOGS_MAX = 3
+
+    def __init__(self, disk, pick):
+        self._disk = disk
+        self._pick = pick
+        self._is_full = False
+
+    def may_begin_log(self, _writes):
+        return self._is_full or self._pick(4) == 0
+
+    def write(self, writes, *, sync):
+        disk = self._disk
+        if self._is_full:
+            disk.logs.append(Log())
+            if len(disk.logs) > self.LOGS_MAX:
+                disk.table += disk.logs.pop(0).commits
+        self._is_full = self._pick(4) == 0
+        disk.logs[-1].commits.append(writes)
+        disk.store.commit(writes)
+        if sync:
+            disk.reach("written")
+            disk.logs[-1].sync()
+            disk.reach("synced")
+
+    def sync_logs(self):
+        for log in self._disk.logs:
+            self._disk.reach("log")
+            log.sync()
+
+
+class Disk:
+    """A store of which only what was synced is sure to survive, file by file.
+
+    Logs and `HEAD` lose what was not synced, each for itself; what goes into them in
+    which order is the real store's doing. `reach` is told of the moments between, and
+    may not return.
+    """
+
+    def __init__(self, reach, pick):
+        self.reach = reach
+        self._pick = pick
+        self.table = []
+        self.logs = [Log()]
+        self.height_file = HeightFile(reach)
+        self.start()
+
+    def start(self):
+        """Open the store, as it is on disk.
+
+        Raises:
+            StoreCorrupt: It ends before what was on disk already.
+        """
+        self.store = MemoryStore()
+        for writes in self.table + [one for log in self.logs for one in log.commits]:
+            self.store.commit(writes)
+        head = height_of(self.store.snapshot().get(keys.HEAD))
+        watermark = Watermark(self.height_file)
+        if head < watermark.height:
+            raise damaged(f"it ends at {head} below {watermark.height}", Path("disk"))
+        self._commits = Commits(Medium(self, self._pick), watermark, head)
 
     def snapshot(self):
-        return self._store.snapshot()
+        return self.store.snapshot()
 
     def commit(self, writes, *, sync=True):
-        self._reach("commit")
-        self._commits.append(writes)
-        self._store.commit(writes)
-        if sync:
-            self._synced = len(self._commits)
-        self._reach("committed")
+        self.reach("commit")
+        self._commits.commit(writes, sync=sync)
+        self.reach("committed")
 
     def close(self):
         pass
 
-    def unsynced(self):
-        """Commits that only the operating system has."""
-        return len(self._commits) - self._synced
-
-    def lose(self, commits):
-        """The power failed: the latest commits never reached the disk."""
-        assert 0 <= commits <= self.unsynced()
-        if commits:
-            del self._commits[-commits:]
-            self._store = MemoryStore()
-            for writes in self._commits:
-                self._store.commit(writes)
-        self._synced = len(self._commits)
+    def lose(self, pick=None):
+        """The power failed; each file loses as much as `pick` says, or all."""
+        pick = pick or (lambda count: count - 1)
+        lost = [pick(log.unsynced + 1) for log in self.logs]
+        for log, commits in zip(self.logs, lost, strict=True):
+            log.lose(commits)
+        writes = pick(len(self.height_file.versions))
+        self.height_file.lose(writes)
+        return (*lost, writes)
 
 
 class Executor:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from node.runtime.startup import DamagedChain
+from node.state.errors import StoreCorrupt
 from node.state.store import WriteSet
 from pvm import CodeCache, Worker
-from tests.simulation.machine import Disk
+from tests.simulation.machine import Disk, HeightFile, Medium
 from tests.simulation.world import World
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +49,7 @@ def test_small_worlds_lose_nothing(worker, code):
     for world in worlds:
         live(worker, world)
     assert sum(world.deaths for world in worlds) > WORLDS // 2
+    assert sum(world.power_cuts for world in worlds) > WORLDS // 4
     assert sum(world.blocks for world in worlds) > WORLDS * 5
 
 
@@ -94,7 +96,7 @@ def first_failure(worker, code):
     for seed in range(SEED, SEED + WORLDS):
         try:
             worker.run(World(seed, code=code).run)
-        except (AssertionError, DamagedChain) as error:
+        except (AssertionError, DamagedChain, StoreCorrupt) as error:
             return error
     return None
 
@@ -120,4 +122,15 @@ def test_it_finds_a_block_that_is_committed_in_two_parts(worker, code, monkeypat
         commit(disk, WriteSet(dict(pairs[half:])), sync=sync)
 
     monkeypatch.setattr(Disk, "commit", commit_twice)
+    assert first_failure(worker, code)
+
+
+def test_it_finds_a_height_that_is_lowered_without_a_sync(worker, code, monkeypatch):
+    """A whole chain would be refused after a revert or a reset and a power cut."""
+    monkeypatch.setattr(HeightFile, "sync", lambda _file: None)
+    assert "ends at" in str(first_failure(worker, code))
+
+
+def test_it_finds_a_log_that_is_left_without_a_sync(worker, code, monkeypatch):
+    monkeypatch.setattr(Medium, "sync_logs", lambda _medium: None)
     assert first_failure(worker, code)

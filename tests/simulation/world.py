@@ -32,19 +32,26 @@ from node.runtime.types import (
     NodeStopping,
     UnknownTransaction,
 )
+from node.state import snapshots
 from node.state.commitment import recompute
+from node.state.snapshots import SnapshotRefused, UnknownSnapshot
 from pvm import CodeCache
 from tests.replica import Replica
 from tests.simulation.machine import Death, Disk, Machine
 from tests.worlds import GENESIS, Crowd
 
-POINTS = ("commit", "committed", "prune", "pruned", "publish", "published", "told")
+POINTS = (
+    *("commit", "HEAD", "HEAD written", "log", "written", "synced"),
+    "committed",
+    *("prune", "pruned", "publish", "published", "told"),
+)
 """Where a process may end, beside the moments at which it waits."""
 
 MODES = tuple(MiningMode)
 PACE_MS = 50
 LIVES_MAX = 3
 """Of a process in one world, the last of which is not cut short."""
+SNAPSHOT = "here"
 SENDERS = 2
 READERS = 2
 
@@ -114,21 +121,24 @@ class World:
         self._digest = hashlib.blake2b(digest_size=16)
         self._points = 0
         self.deaths = 0
+        self.power_cuts = 0
         self.blocks = 0
         self.genesis = parse_genesis(GENESIS)
         self._crowd = Crowd(self.genesis, self.pick)
         self._crowd.next_nonce = self._next_nonce
         self._promised = {}
         """Transaction id → (height, index, receipt) that somebody was told."""
-        self._is_reset_asked = False
+        self._is_way_back_asked = False
+        self._named = None
+        """The block that the named snapshot is known to stand on."""
         self._content_height = 0
         """Of the latest block with content that became visible."""
         self._readers = [Reader(f"reader {index}") for index in range(READERS)]
         self._replica = None
         self._engine = None
-        self._machine = None
-        self._disk = Disk(self._reach)
         self._mortality = 0
+        self._machine = None
+        self._disk = Disk(self._reach, self.pick)
 
     def pick(self, count):
         """A number from 0 to count - 1; the only source of chance."""
@@ -162,7 +172,7 @@ class World:
 
     def _reach(self, point):
         """A point at which the process may end."""
-        if self._machine.is_dead:
+        if self._machine is None or self._machine.is_dead:
             return
         index, self._points = self._points, self._points + 1
         is_end = index == self._die_at or (
@@ -175,14 +185,13 @@ class World:
 
     def _fall(self):
         """What the disk has after the process died."""
-        lost = 0
+        lost = ()
         is_cut = self._is_power_cut
         if is_cut or (is_cut is None and self.pick(2)):
-            lost = self._disk.unsynced()
-            if self._is_power_cut is None:
-                lost = self.pick(lost + 1)
-            self._disk.lose(lost)
+            self.power_cuts += 1
+            lost = self._disk.lose(self.pick if is_cut is None else None)
         self._note("fell", lost)
+        self._disk.start()
 
     def _note(self, *facts):
         if not self._machine.is_dead:
@@ -283,23 +292,39 @@ class World:
             if kind < 5:
                 head = await self._or_give_up(engine.mine(1 + self.pick(3)))
                 self._note("mined", head and head.height)
-            elif kind < 8:
+            elif kind < 7:
                 await engine.set_mining(MODES[self.pick(len(MODES))], None)
-            elif kind < 10:
+            elif kind < 9:
                 account = self._crowd.choose(self._crowd.accounts)
                 change = self._crowd.choose([engine.fund, engine.set_balance])
                 committed = await self._or_give_up(change(account, 10**15))
                 if committed is not None:
                     self._promise(committed)
-            elif kind == 10:
+            elif kind == 9:
                 await self._or_give_up(engine.run_read(require_root))
-            elif self.pick(3) == 0:
-                await self._reset()
+            else:
+                await self._go_back()
 
-    async def _reset(self):
-        self._is_reset_asked = True
-        header = await self._engine.reset()
-        self._note("reset", header.height)
+    async def _go_back(self):
+        """Name the head, return to it, or to genesis."""
+        engine, kind = self._engine, self.pick(4)
+        try:
+            if kind < 2:
+                named = await engine.create_snapshot(SNAPSHOT)
+                if not self._machine.is_dead:
+                    self._named = named.block_hash
+                    self._note("named", named.height)
+                return
+            self._is_way_back_asked = True
+            if kind == 2:
+                self._note(
+                    "reverted", (await engine.revert_to_snapshot(SNAPSHOT)).height
+                )
+                return
+            self._named = None
+            self._note("reset", (await engine.reset()).height)
+        except (SnapshotRefused, UnknownSnapshot) as error:
+            self._note("not named", type(error).__name__)
 
     # --- readers ---------------------------------------------------------------------
 
@@ -350,14 +375,17 @@ class World:
     def _begin_anew(self):
         self._replica = Replica(self.genesis, self._code)
         self._promised.clear()
-        self._is_reset_asked = False
+        self._is_way_back_asked = False
         self._content_height = 0
 
     def _require_kept(self, state):
         """All that was promised is there, and nothing that no replay would give."""
-        if self._is_reset_asked and not self._is_all_kept(state):
+        if self._is_way_back_asked and not self._is_all_kept(state):
             self._begin_anew()  # the order to forget was carried out before the end
         assert self._is_all_kept(state)
+        if self._named is not None:
+            held = [one.block_hash for one in snapshots.list_all(state.snapshot)]
+            assert held == [self._named], "a named snapshot is gone"
         self._replica = Replica(self.genesis, self._code)
         self._replica.follow_all(state.snapshot)
         assert self._replica.state.head == state.head
