@@ -15,7 +15,6 @@ from types import CodeType, FunctionType
 from msgspec import Struct
 
 from pvm import enums, language
-from pvm.alarm import suspended
 from pvm.depth import LINKS
 from pvm.execution import ACTOR_MODULE, Execution, SealedModule
 from pvm.facts import Facts
@@ -41,11 +40,10 @@ class Library(Struct, frozen=True):
 @cache
 def library(name: str) -> Library | None:
     """The compiled module, or None if the library has none of that name."""
-    with suspended():
-        source = _source(name)
-        if source is None:
-            return None
-        compiled = compile_module(source, find_module, f"<{name}>")
+    source = _source(name)
+    if source is None:
+        return None
+    compiled = compile_module(source, find_module, f"<{name}>")
     return Library(compiled.code, _names(name, compiled.facts, compiled.tree))
 
 

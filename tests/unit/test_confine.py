@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -376,8 +377,8 @@ def test_memory_is_four_gibibytes_half_the_machine_at_least_one(
 # --- what the kernel then refuses ----------------------------------------------------
 
 
-@pytest.fixture
-def place():
+@contextmanager
+def a_place():
     """A folder, a secret beside it and a port, reachable for every user."""
     folder = Path(tempfile.mkdtemp(prefix="cowboy-walls-"))
     (folder / "data").mkdir()
@@ -385,6 +386,12 @@ def place():
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield folder, server.getsockname()[1]
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def place():
+    with a_place() as place:
+        yield place
 
 
 def as_user(folder):
