@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from msgspec.structs import astuple
 
 from pvm.alarm import suspended
+from pvm.errors import without_memory_errors
 
 if TYPE_CHECKING:
     from pvm.compiler import ActorCode
@@ -72,6 +73,7 @@ class CodeCache:
         self.compilations = 0
         """Sources compiled so far, for whoever watches."""
 
+    @without_memory_errors
     def find(self, code_hash: bytes) -> "ActorCode | None":
         """The compiled actor, if it is held: no source is needed."""
         live = self._live.find(code_hash)
@@ -86,11 +88,13 @@ class CodeCache:
         self._live.put(code_hash, code, len(marshalled))
         return code
 
+    @without_memory_errors
     def get(self, code_hash: bytes, source: bytes) -> "ActorCode":
         """The compiled source; `code_hash` must be a function of it.
 
         Raises:
             CompileError: as `compile_actor`; refusals are not remembered.
+            HostMemoryExhausted: this machine has no memory left.
         """
         code = self.find(code_hash)
         if code is None:

@@ -5,7 +5,7 @@ from types import CodeType
 
 from msgspec import Struct
 
-from pvm.errors import CompileError
+from pvm.errors import CompileError, without_memory_errors
 from pvm.facts import Facts
 from pvm.ledger import Ledger
 from pvm.libraries import find_module
@@ -36,12 +36,14 @@ class ActorCode(Struct, frozen=True):
     """For the author, in the receipt of the deployment."""
 
 
+@without_memory_errors
 def compile_actor(source: bytes, ledger: Ledger | None = None) -> ActorCode:
     """Compile an actor's source; with a ledger for tools, not for a chain.
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses, and of names.
+        HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
     compiled = compile_module(source, find_module, ledger=ledger)
     return _actor_code(compiled, is_watched=ledger is not None)

@@ -1,15 +1,22 @@
-"""Three kinds of failure that never mix.
+"""Kinds of failure that never mix.
 
 * `CompileError`: a source that is not in the actor language. Refused input.
 * `Halt`: an execution that ends whatever the actor does about it. Derives from
   `BaseException` so that no handler of the actor's catches it.
 * `HostError`, `RevertError`: what a host call raises into the actor, catchable.
+* `HostMemoryExhausted`: this machine gave up, so there is no result at all.
 """
 
+from collections.abc import Callable
 from enum import IntEnum
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from msgspec import Struct
 from typing_extensions import override
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class Refusal(Struct, frozen=True):
@@ -44,6 +51,28 @@ class CompileError(Exception):
 
 class Halt(BaseException):
     """An execution is over; nothing of the actor's runs after it (sandbox.md §7)."""
+
+
+class HostMemoryExhausted(BaseException):
+    """This machine had no memory left for what an actor's account had paid for.
+
+    Neither a halt nor a refusal: another machine would go on, so whoever executes must
+    not make a receipt of it, nor a block (sandbox.md §5). It leaves `execute`,
+    `compile_actor` and what calls them; no code of an actor's runs after it.
+    """
+
+
+def without_memory_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """`function`, which raises `HostMemoryExhausted` in place of a `MemoryError`."""
+
+    @wraps(function)
+    def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return function(*arguments, **named)
+        except MemoryError:
+            raise HostMemoryExhausted from None
+
+    return call
 
 
 class OutOfCycles(Halt):

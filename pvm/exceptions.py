@@ -11,7 +11,12 @@ from types import MethodType, TracebackType
 
 from pvm import costs, language
 from pvm.classes import class_value
-from pvm.errors import HostError, OutOfMemory, RevertError, TooDeepRecursion
+from pvm.errors import (
+    HostError,
+    HostMemoryExhausted,
+    RevertError,
+    TooDeepRecursion,
+)
 from pvm.execution import Execution
 
 _MARK = "_pvm_mark"
@@ -105,10 +110,14 @@ def again(vm: Execution, error: Exception) -> Exception:
 
 
 def fatal(vm: Execution) -> None:
-    """The interpreter gave up before our limits did: halt (sandbox.md §5)."""
+    """The interpreter gave up before our limits did: nothing runs after it.
+
+    How deep it goes is a halt; how much memory the machine has must not decide, here
+    or in an actor that this one called (sandbox.md §5).
+    """
     if isinstance(sys.exception(), RecursionError):
         vm.halt(TooDeepRecursion())
-    vm.halt(OutOfMemory())
+    vm.halt(HostMemoryExhausted())
 
 
 def line_of(error: BaseException) -> int | None:

@@ -14,7 +14,7 @@ from typing_extensions import override
 from pvm import costs
 from pvm.context import ModuleContext
 from pvm.depth import END
-from pvm.errors import Halt, TooDeepRecursion
+from pvm.errors import Halt, HostMemoryExhausted, TooDeepRecursion
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.storage import StorageView, attach, detach
@@ -112,7 +112,7 @@ class Execution:
         if left < 0:
             self.meter.halt_by_counters()
 
-    def halt(self, halt: Halt) -> None:
+    def halt(self, halt: Halt | HostMemoryExhausted) -> None:
         """End the execution for good."""
         self.meter.halt(halt)
 

@@ -22,6 +22,7 @@ from pvm.classes import name_of_class, origin_of
 from pvm.errors import (
     Halt,
     HostError,
+    HostMemoryExhausted,
     OutOfCells,
     OutOfCycles,
     OutOfMemory,
@@ -72,13 +73,20 @@ def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
     Args:
         vm: the execution, over.
         error: what left the handler, if anything did.
+
+    Raises:
+        MemoryError: of this machine's; whatever it is told of has no receipt.
+        HostMemoryExhausted: the execution met one before.
     """
     meter = vm.meter
+    if isinstance(error, MemoryError):
+        raise error
+    if isinstance(meter.halted, HostMemoryExhausted):
+        raise meter.halted
     if error is None and meter.halted is None and meter.cycles.cell_contents >= 0:
         return None
-    if isinstance(error, RecursionError | MemoryError):
-        is_deep = isinstance(error, RecursionError)
-        error = _halted(vm, TooDeepRecursion() if is_deep else OutOfMemory(), error)
+    if isinstance(error, RecursionError):
+        error = _halted(vm, TooDeepRecursion(), error)
     line = None if error is None else line_of(error)
     stack = () if error is None else _stack_of(error.__traceback__)
     kind, text = "", ""
@@ -158,6 +166,8 @@ def _safe_text(vm: Execution, error: Exception) -> str:
     """The text of an exception; that of the interpreter is not repeated."""
     try:
         return exception_text(vm, caught(vm, error))
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - an actor's `__str__` that fails
         return ""
 
@@ -169,7 +179,7 @@ def _describe_halt(vm: Execution) -> tuple[str, str]:
             vm.meter.halt_by_counters()
         except Halt as error:
             halt = error
-    assert halt is not None
+    assert isinstance(halt, Halt)
     return type(halt).__name__, _HALT_TEXTS.get(type(halt)) or str(halt)
 
 

@@ -22,6 +22,7 @@ from pvm import (
 )
 from pvm.classes import CLASS_OF, class_name
 from pvm.enums import Enum, Missing, make_members
+from pvm.errors import HostMemoryExhausted
 from pvm.execution import Execution, Helper
 from pvm.libraries import module
 
@@ -146,6 +147,7 @@ NATIVES: Mapping[str, object] = {
     "_classmethod": classmethod,
     "_RecursionError": RecursionError,
     "_MemoryError": MemoryError,
+    "_HostMemoryExhausted": HostMemoryExhausted,
     **{
         f"_{name}": CLASS_OF[name]
         for name in language.CLASSES | language.CLASSES_NEVER | language.EXCEPTIONS

@@ -3,7 +3,8 @@
 Rules: every message runs in globals that no other has touched (`namespaces`) and in a
 fresh instance (D11); the meter
 decides whether the execution halted, not what was raised or returned (sandbox.md §7);
-nothing but a bug of ours leaves `execute` as an exception.
+nothing but a bug of ours, and the machine's memory running out, leaves `execute` as an
+exception.
 """
 
 import inspect
@@ -14,7 +15,7 @@ from pvm import namespaces
 from pvm.alarm import NOW
 from pvm.cbor import decode
 from pvm.compiler import ActorCode
-from pvm.errors import Halt
+from pvm.errors import Halt, HostMemoryExhausted
 from pvm.execution import Execution
 from pvm.failures import failure_of, handler_not_found
 from pvm.host import Host
@@ -41,22 +42,28 @@ def execute(
     actor whose body fails is not deployed. What was used is read from `meter`;
     undoing the effects of a failure is the caller's part. A tool may give an
     `Execution` of its own, which stays its own.
+
+    Raises:
+        HostMemoryExhausted: this machine has no memory left; there is no outcome.
     """
     handler = find_handler(code, message)
     if handler is None and message.entry is Entry.CALL:
         known = [name for name in code.handlers if is_reached_by_call(code, name)]
         return Outcome(b"", handler_not_found(message.handlers, known))
-    vm = own or take()
-    vm.begin(meter, host, message, handler or "")
-    before = NOW.thread, NOW.message
-    NOW.thread, NOW.message = 0 if own else get_ident(), message
     try:
-        outcome = _outcome(code, vm, handler)
-    finally:
-        NOW.thread, NOW.message = before
-        vm.end()
-    if own is None:
-        give_back(vm)
+        vm = own or take()
+        vm.begin(meter, host, message, handler or "")
+        before = NOW.thread, NOW.message
+        NOW.thread, NOW.message = 0 if own else get_ident(), message
+        try:
+            outcome = _outcome(code, vm, handler)
+        finally:
+            NOW.thread, NOW.message = before
+            vm.end()
+        if own is None:
+            give_back(vm)  # not after an exception: nobody knows what is whole
+    except MemoryError:
+        raise HostMemoryExhausted from None
     return outcome
 
 

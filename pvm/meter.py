@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 from pvm.depth import LINKS
 from pvm.errors import (
     Halt,
+    HostMemoryExhausted,
     OutOfCells,
     OutOfCycles,
     OutOfMemory,
@@ -89,7 +90,7 @@ class Meter:
         """Methods with a rule that are running."""
         self.is_quiet = False
         """Messages and timers are refused (host-api.md §4)."""
-        self.halted: Halt | None = None
+        self.halted: Halt | HostMemoryExhausted | None = None
         self._cycles_used_at_halt = 0
 
     @property
@@ -157,7 +158,7 @@ class Meter:
         self.cycles_reserved = 0
         self.cells_reserved = 0
 
-    def halt(self, halt: Halt) -> NoReturn:
+    def halt(self, halt: Halt | HostMemoryExhausted) -> NoReturn:
         """End the execution for good and raise `halt`, or the earlier halt again."""
         if self.halted is None:
             if self.cycles.cell_contents < 0:

@@ -12,7 +12,7 @@ from string import ascii_letters, ascii_uppercase, digits
 
 from pvm import language
 from pvm.errors import CompileError, Refusal
-from pvm.parser import DOES_NOT_PARSE
+from pvm.nesting import DOES_NOT_PARSE
 
 # Possessive, and a text may end with the source: nothing is looked at twice.
 _TEXT = (

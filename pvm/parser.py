@@ -14,10 +14,9 @@ from collections.abc import Iterable
 from pvm import language
 from pvm.errors import CompileError, Refusal
 from pvm.fstrings import first_unlike
+from pvm.nesting import DOES_NOT_PARSE, refuse_deep
 from pvm.places import place
 from pvm.walking import Survey, survey
-
-DOES_NOT_PARSE = "the source does not parse"
 
 _NAMED_CHARACTER = re.compile(r"(?<!\\)(?:\\\\)*+\\N\{")
 """Wherever it stands, in a comment too: Unicode 15 has 4,489 names that 14 has not."""
@@ -38,7 +37,12 @@ def parse(source: bytes) -> ast.Module:
 
 
 def read(text: str) -> ast.Module:
-    """The tree of a source; raises `CompileError` for what does not parse."""
+    """The tree of a source; raises `CompileError` for what does not parse.
+
+    What is too deep for a parser is refused before: of a machine without memory it
+    would say the same (`pvm.nesting`).
+    """
+    refuse_deep(text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes warn, and differently
@@ -46,7 +50,7 @@ def read(text: str) -> ast.Module:
     except SyntaxError as error:
         line = max(1, error.lineno or 1)
         raise refuse(DOES_NOT_PARSE, line=line) from None
-    except (RecursionError, MemoryError, ValueError):
+    except (RecursionError, ValueError):
         raise refuse(DOES_NOT_PARSE) from None
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pvm import language
 from pvm.decorators import Marks, write_out
 from pvm.desugar import desugar
+from pvm.errors import without_memory_errors
 from pvm.facts import Facts, gather
 from pvm.gate import restrict
 from pvm.imports import Find, resolve
@@ -45,6 +46,7 @@ class Compiled(Struct, frozen=True):
     """Whether nothing can change what its body makes (`namespaces`)."""
 
 
+@without_memory_errors
 def compile_module(
     source: bytes,
     find: Find,
@@ -62,6 +64,7 @@ def compile_module(
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses, and of names.
+        HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
     text = decode(source)
     refuse_foreign(text, lambda admitted: compile_module(admitted, find, file))
@@ -101,7 +104,7 @@ def _compile(tree: ast.Module, file: str) -> CodeType:
     except SyntaxError as error:
         line = max(1, error.lineno or 1)
         raise refuse("a statement stands where it may not", line=line) from None
-    except (RecursionError, MemoryError, ValueError):
+    except (RecursionError, ValueError):
         raise refuse("the source does not compile") from None
 
 

@@ -8,7 +8,7 @@ from pvm import costs, syntax
 from pvm.blocks import Blocks
 from pvm.walking import walk
 
-_FATAL = ("_RecursionError", "_MemoryError")
+_FATAL = ("_RecursionError", "_MemoryError", "_HostMemoryExhausted")
 
 
 class Protection(Blocks):
@@ -17,15 +17,14 @@ class Protection(Blocks):
     def _write_try(self, node: ast.Try) -> list[ast.stmt]:
         body = self.statements(node.body) or [self.nothing()]
         handlers = [self._handler(handler) for handler in node.handlers]
+        orelse = self.block(node.orelse) if node.orelse else []
         if handlers:
             handlers.insert(0, self._fatal_handler())
-        orelse = self.block(node.orelse) if node.orelse else []
-        final: list[ast.stmt] = []
-        if node.finalbody:
-            final = self.restored(self.block(node.finalbody, costs.FINALLY))
-        node.body, node.handlers = body, handlers
-        node.orelse, node.finalbody = orelse, final
-        return [node]
+            body = [self.here.put(ast.Try(body, handlers, orelse, []))]
+        if not node.finalbody:
+            return body
+        final = self.restored(self.block(node.finalbody, costs.FINALLY))
+        return [self._finally(body, final)]
 
     def _handler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         assert node.type is not None, "the policy refuses a bare except"
@@ -97,7 +96,11 @@ class Protection(Blocks):
             *self.restored(self.charge(costs.FINALLY)),
             here.when(here.load(pending), here.do(ended)),
         ]
-        return [*head, here.put(ast.Try([here.put(protected)], [], [], final))]
+        return [*head, self._finally([here.put(protected)], final)]
+
+    def _finally(self, body: list[ast.stmt], final: list[ast.stmt]) -> ast.stmt:
+        """What runs in any case runs halted after the interpreter's own limits."""
+        return self.here.put(ast.Try(body, [self._fatal_handler()], [], final))
 
     def _fatal_handler(self) -> ast.ExceptHandler:
         """The interpreter's own limits must never decide (sandbox.md §5)."""

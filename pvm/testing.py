@@ -2,7 +2,8 @@
 
 A `World` holds actors and their state; `call` runs one message as a chain would, with
 a journal for what fails. Nothing is scheduled or delivered: timers and messages are
-recorded in what a call returns.
+recorded in what a call returns. Where this machine has no memory left, a call raises
+`pvm.HostMemoryExhausted`.
 """
 
 from collections.abc import Callable, Mapping

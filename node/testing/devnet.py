@@ -69,7 +69,12 @@ _BODY_NUMBERS = tuple(name for name in Body.__struct_fields__ if name != "instru
 
 @checked(CHAIN_CHECKS, DevnetKeeper.require_open)
 class Devnet(DevnetKeeper):
-    """A whole chain in this process; a context manager."""
+    """A whole chain in this process; a context manager.
+
+    Where this machine has no memory left for what an actor may allocate, whatever
+    executes raises `pvm.HostMemoryExhausted`: the chain is as it was before, without
+    what was submitted.
+    """
 
     # --- acting --------------------------------------------------------------------
 
