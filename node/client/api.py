@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from node.chain.transaction import Instruction
 from node.client.api_reading import ApiReader
-from node.client.checks import API_CHECKS, checked
+from node.client.checks import check_api
 from node.client.errors import errors_told, require_open
 from node.client.messages import (
     BUNDLE_SECONDS,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Api"]
 
 
-@checked(API_CHECKS, require_open)
 class Api(ApiReader):
     """A connection to a node; close it, or leave it to `with`."""
 
@@ -41,6 +40,7 @@ class Api(ApiReader):
 
     def prepare(self, wanted: types_pb2.Draft) -> transactions_pb2.PrepareResponse:
         """A body, completed by the node, and what to sign."""
+        check_api(wanted=wanted)
         request = transactions_pb2.PrepareRequest(draft=wanted)
         return self._call(self._transactions.Prepare, request)
 
@@ -48,6 +48,7 @@ class Api(ApiReader):
         self, transaction: bytes, *, as_sender: bytes = b""
     ) -> transactions_pb2.SubmitResponse:
         """Admit body ‖ signature; with `as_sender` (dev), the body alone."""
+        check_api(transaction=transaction, as_sender=as_sender)
         request = transactions_pb2.SubmitRequest(
             transaction=transaction, as_sender=as_sender
         )
@@ -61,6 +62,8 @@ class Api(ApiReader):
         timeout: float | None = None,
     ) -> transactions_pb2.SubmitAndWaitResponse:
         """The same, and wait until it is in a block, or dropped."""
+        check_api(transaction=transaction, as_sender=as_sender)
+        check_api.optional(timeout=timeout)
         request = transactions_pb2.SubmitAndWaitRequest(
             transaction=transaction, as_sender=as_sender
         )
@@ -74,6 +77,8 @@ class Api(ApiReader):
         Raises:
             TransactionDropped: It left the pool without a block.
         """
+        check_api(wallet=wallet, instruction=instruction)
+        check_api.optional(timeout=timeout)
         prepared = self.prepare(draft(wallet.address, instruction))
         raw = sign_prepared(prepared, wallet, instruction)
         return committed_of(self.submit_and_wait(raw, timeout=timeout))
@@ -82,12 +87,15 @@ class Api(ApiReader):
         self, subject: bytes | types_pb2.Draft
     ) -> transactions_pb2.SimulateResponse:
         """The receipt that a transaction, or a draft, would get at the head."""
+        check_api(subject=subject)
         return self._call(self._transactions.Simulate, simulate_request(subject))
 
     def simulate_blocks(
         self, blocks: int, subject: bytes | types_pb2.Draft | None = None
     ) -> transactions_pb2.SimulateResponse:
         """The same, if there is a subject, and what the next blocks would bring."""
+        check_api(blocks=blocks)
+        check_api.optional(subject=subject)
         request = simulate_request(subject, blocks)
         return self._call(self._transactions.Simulate, request)
 
@@ -95,6 +103,7 @@ class Api(ApiReader):
         self, wanted: types_pb2.Draft
     ) -> transactions_pb2.EstimateLimitsResponse:
         """Limits that suffice, found by execution."""
+        check_api(wanted=wanted)
         request = transactions_pb2.EstimateLimitsRequest(draft=wanted)
         return self._call(self._transactions.EstimateLimits, request)
 
@@ -104,6 +113,8 @@ class Api(ApiReader):
         self, blocks: int = 1, *, timeout: float | None = None
     ) -> types_pb2.Header:
         """Make blocks now; the new head."""
+        check_api(blocks=blocks)
+        check_api.optional(timeout=timeout)
         request = dev_pb2.MineRequest(blocks=min(blocks, 2**32 - 1))
         response = self._call(self._dev.Mine, request, timeout)
         return response.head
@@ -115,6 +126,7 @@ class Api(ApiReader):
             target: one of `blocks`, `height`, `duration_ms`, `next_timer=True`, or
                 `until_idle` with the number of blocks that may pass at the most.
         """
+        require_open(self)
         call = self._dev.Advance(advance_request(target))
         try:
             with errors_told(self.url):
@@ -126,6 +138,7 @@ class Api(ApiReader):
     @contextmanager
     def hold_time(self) -> Iterator[types_pb2.Header]:
         """Time stands still while the context is open; where it does."""
+        require_open(self)
         call = self._dev.HoldTime(dev_pb2.HoldTimeRequest())
         try:
             with errors_told(self.url):
@@ -138,11 +151,14 @@ class Api(ApiReader):
         self, mode: "queries_pb2.MiningMode.ValueType", pace_ms: int | None = None
     ) -> dev_pb2.SetMiningResponse:
         """Change what makes the next block."""
+        check_api(mode=mode)
+        check_api.optional(pace_ms=pace_ms)
         request = dev_pb2.SetMiningRequest(mode=mode, pace_ms=pace_ms)
         return self._call(self._dev.SetMining, request)
 
     def fund(self, to: bytes, amount: int) -> types_pb2.CommittedTransaction:
         """Mint base units to an account."""
+        check_api(to=to, amount=amount)
         request = dev_pb2.FundRequest(to=to, amount=str(amount))
         response = self._call(self._dev.Fund, request)
         return response.committed
@@ -151,6 +167,7 @@ class Api(ApiReader):
         self, address: bytes, amount: int
     ) -> types_pb2.CommittedTransaction:
         """Mint or take what is missing to a balance, in base units."""
+        check_api(address=address, amount=amount)
         request = dev_pb2.SetBalanceRequest(address=address, amount=str(amount))
         response = self._call(self._dev.SetBalance, request)
         return response.committed
@@ -162,6 +179,7 @@ class Api(ApiReader):
 
     def export_bundle(self) -> Iterator[bytes]:
         """The whole chain, as the parts of one file; equal chains, equal bytes."""
+        require_open(self)
         call = self._dev.ExportBundle(dev_pb2.ExportBundleRequest())
         try:
             with errors_told(self.url):
@@ -174,6 +192,8 @@ class Api(ApiReader):
         self, parts: Iterable[bytes], *, timeout: float = BUNDLE_SECONDS
     ) -> types_pb2.Header:
         """Fill an empty chain with such a file, in parts of 1 MiB at most; the head."""
+        require_open(self)
+        check_api(parts=parts, timeout=timeout)
         requests = (dev_pb2.ImportBundleRequest(data=part) for part in parts)
         with errors_told(self.url):
             response = self._dev.ImportBundle(requests, timeout=timeout)
@@ -181,12 +201,14 @@ class Api(ApiReader):
 
     def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:
         """Name the head and what waits in the pool, to return to them."""
+        check_api(name=name)
         request = dev_pb2.CreateSnapshotRequest(name=name)
         response = self._call(self._dev.CreateSnapshot, request)
         return response.snapshot
 
     def revert_to_snapshot(self, name: str) -> types_pb2.Header:
         """Back to a snapshot, which is kept; those above it are deleted. The head."""
+        check_api(name=name)
         request = dev_pb2.RevertToSnapshotRequest(name=name)
         response = self._call(self._dev.RevertToSnapshot, request)
         return response.head
@@ -199,5 +221,6 @@ class Api(ApiReader):
 
     def delete_snapshot(self, name: str) -> None:
         """Forget a snapshot; the chain stays where it is."""
+        check_api(name=name)
         request = dev_pb2.DeleteSnapshotRequest(name=name)
         self._call(self._dev.DeleteSnapshot, request)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from node.chain.transaction import Instruction
 from node.client.api_reading_async import AsyncApiReader
-from node.client.checks import API_CHECKS, checked
+from node.client.checks import check_api
 from node.client.errors import errors_told, require_open
 from node.client.messages import (
     BUNDLE_SECONDS,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["AsyncApi"]
 
 
-@checked(API_CHECKS, require_open)
 class AsyncApi(AsyncApiReader):
     """A connection to a node; close it, or leave it to `async with`."""
 
@@ -42,6 +41,7 @@ class AsyncApi(AsyncApiReader):
         self, wanted: types_pb2.Draft
     ) -> transactions_pb2.PrepareResponse:
         """A body, completed by the node, and what to sign."""
+        check_api(wanted=wanted)
         request = transactions_pb2.PrepareRequest(draft=wanted)
         return await self._call(self._transactions.Prepare, request)
 
@@ -49,6 +49,7 @@ class AsyncApi(AsyncApiReader):
         self, transaction: bytes, *, as_sender: bytes = b""
     ) -> transactions_pb2.SubmitResponse:
         """Admit body ‖ signature; with `as_sender` (dev), the body alone."""
+        check_api(transaction=transaction, as_sender=as_sender)
         request = transactions_pb2.SubmitRequest(
             transaction=transaction, as_sender=as_sender
         )
@@ -62,6 +63,8 @@ class AsyncApi(AsyncApiReader):
         timeout: float | None = None,
     ) -> transactions_pb2.SubmitAndWaitResponse:
         """The same, and wait until it is in a block, or dropped."""
+        check_api(transaction=transaction, as_sender=as_sender)
+        check_api.optional(timeout=timeout)
         request = transactions_pb2.SubmitAndWaitRequest(
             transaction=transaction, as_sender=as_sender
         )
@@ -75,6 +78,8 @@ class AsyncApi(AsyncApiReader):
         Raises:
             TransactionDropped: It left the pool without a block.
         """
+        check_api(wallet=wallet, instruction=instruction)
+        check_api.optional(timeout=timeout)
         prepared = await self.prepare(draft(wallet.address, instruction))
         raw = sign_prepared(prepared, wallet, instruction)
         return committed_of(await self.submit_and_wait(raw, timeout=timeout))
@@ -83,12 +88,15 @@ class AsyncApi(AsyncApiReader):
         self, subject: bytes | types_pb2.Draft
     ) -> transactions_pb2.SimulateResponse:
         """The receipt that a transaction, or a draft, would get at the head."""
+        check_api(subject=subject)
         return await self._call(self._transactions.Simulate, simulate_request(subject))
 
     async def simulate_blocks(
         self, blocks: int, subject: bytes | types_pb2.Draft | None = None
     ) -> transactions_pb2.SimulateResponse:
         """The same, if there is a subject, and what the next blocks would bring."""
+        check_api(blocks=blocks)
+        check_api.optional(subject=subject)
         request = simulate_request(subject, blocks)
         return await self._call(self._transactions.Simulate, request)
 
@@ -96,6 +104,7 @@ class AsyncApi(AsyncApiReader):
         self, wanted: types_pb2.Draft
     ) -> transactions_pb2.EstimateLimitsResponse:
         """Limits that suffice, found by execution."""
+        check_api(wanted=wanted)
         request = transactions_pb2.EstimateLimitsRequest(draft=wanted)
         return await self._call(self._transactions.EstimateLimits, request)
 
@@ -105,6 +114,8 @@ class AsyncApi(AsyncApiReader):
         self, blocks: int = 1, *, timeout: float | None = None
     ) -> types_pb2.Header:
         """Make blocks now; the new head."""
+        check_api(blocks=blocks)
+        check_api.optional(timeout=timeout)
         request = dev_pb2.MineRequest(blocks=min(blocks, 2**32 - 1))
         response = await self._call(self._dev.Mine, request, timeout)
         return response.head
@@ -118,6 +129,7 @@ class AsyncApi(AsyncApiReader):
             target: one of `blocks`, `height`, `duration_ms`, `next_timer=True`, or
                 `until_idle` with the number of blocks that may pass at the most.
         """
+        require_open(self)
         call = self._dev.Advance(advance_request(target))
         try:
             with errors_told(self.url):
@@ -129,6 +141,7 @@ class AsyncApi(AsyncApiReader):
     @asynccontextmanager
     async def hold_time(self) -> AsyncIterator[types_pb2.Header]:
         """Time stands still while the context is open; where it does."""
+        require_open(self)
         call = self._dev.HoldTime(dev_pb2.HoldTimeRequest())
         try:
             with errors_told(self.url):
@@ -141,11 +154,14 @@ class AsyncApi(AsyncApiReader):
         self, mode: "queries_pb2.MiningMode.ValueType", pace_ms: int | None = None
     ) -> dev_pb2.SetMiningResponse:
         """Change what makes the next block."""
+        check_api(mode=mode)
+        check_api.optional(pace_ms=pace_ms)
         request = dev_pb2.SetMiningRequest(mode=mode, pace_ms=pace_ms)
         return await self._call(self._dev.SetMining, request)
 
     async def fund(self, to: bytes, amount: int) -> types_pb2.CommittedTransaction:
         """Mint base units to an account."""
+        check_api(to=to, amount=amount)
         request = dev_pb2.FundRequest(to=to, amount=str(amount))
         response = await self._call(self._dev.Fund, request)
         return response.committed
@@ -154,6 +170,7 @@ class AsyncApi(AsyncApiReader):
         self, address: bytes, amount: int
     ) -> types_pb2.CommittedTransaction:
         """Mint or take what is missing to a balance, in base units."""
+        check_api(address=address, amount=amount)
         request = dev_pb2.SetBalanceRequest(address=address, amount=str(amount))
         response = await self._call(self._dev.SetBalance, request)
         return response.committed
@@ -165,6 +182,7 @@ class AsyncApi(AsyncApiReader):
 
     async def export_bundle(self) -> AsyncIterator[bytes]:
         """The whole chain, as the parts of one file; equal chains, equal bytes."""
+        require_open(self)
         call = self._dev.ExportBundle(dev_pb2.ExportBundleRequest())
         try:
             with errors_told(self.url):
@@ -177,6 +195,8 @@ class AsyncApi(AsyncApiReader):
         self, parts: Iterable[bytes], *, timeout: float = BUNDLE_SECONDS
     ) -> types_pb2.Header:
         """Fill an empty chain with such a file, in parts of 1 MiB at most; the head."""
+        require_open(self)
+        check_api(parts=parts, timeout=timeout)
         requests = (dev_pb2.ImportBundleRequest(data=part) for part in parts)
         with errors_told(self.url):
             response = await self._dev.ImportBundle(requests, timeout=timeout)
@@ -184,12 +204,14 @@ class AsyncApi(AsyncApiReader):
 
     async def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:
         """Name the head and what waits in the pool, to return to them."""
+        check_api(name=name)
         request = dev_pb2.CreateSnapshotRequest(name=name)
         response = await self._call(self._dev.CreateSnapshot, request)
         return response.snapshot
 
     async def revert_to_snapshot(self, name: str) -> types_pb2.Header:
         """Back to a snapshot, which is kept; those above it are deleted. The head."""
+        check_api(name=name)
         request = dev_pb2.RevertToSnapshotRequest(name=name)
         response = await self._call(self._dev.RevertToSnapshot, request)
         return response.head
@@ -202,5 +224,6 @@ class AsyncApi(AsyncApiReader):
 
     async def delete_snapshot(self, name: str) -> None:
         """Forget a snapshot; the chain stays where it is."""
+        check_api(name=name)
         request = dev_pb2.DeleteSnapshotRequest(name=name)
         await self._call(self._dev.DeleteSnapshot, request)

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.client.channels import Endpoint, open_async_channel
-from node.client.checks import check_connection
-from node.client.errors import errors_told
+from node.client.checks import check_api, check_connection
+from node.client.errors import errors_told, require_open
 from node.client.messages import (
     CALL_SECONDS,
     EventFilter,
@@ -95,6 +95,7 @@ class AsyncApiReader:
         request: _Request,
         timeout: float | None = None,
     ) -> _Response:
+        require_open(self)
         with errors_told(self.url):
             return await method(request, timeout=timeout or self.timeout)
 
@@ -104,11 +105,14 @@ class AsyncApiReader:
         self, *, include_supply: bool = False
     ) -> queries_pb2.GetStatusResponse:
         """Where the chain stands and what the node is doing."""
+        check_api(include_supply=include_supply)
         request = queries_pb2.GetStatusRequest(include_supply=include_supply)
         return await self._call(self._queries.GetStatus, request)
 
     async def ready(self, timeout: float | None = None) -> None:
         """Wait until the node answers, also one that is not there yet."""
+        require_open(self)
+        check_api.optional(timeout=timeout)
         with errors_told(self.url):
             await self._queries.GetStatus(
                 queries_pb2.GetStatusRequest(),
@@ -122,16 +126,19 @@ class AsyncApiReader:
 
     async def account(self, address: bytes) -> queries_pb2.GetAccountResponse:
         """Balance and nonces of an address."""
+        check_api(address=address)
         request = queries_pb2.GetAccountRequest(address=address)
         return await self._call(self._queries.GetAccount, request)
 
     async def actor(self, address: bytes) -> queries_pb2.GetActorResponse:
         """An actor's code, handlers, and what waits for it."""
+        check_api(address=address)
         request = queries_pb2.GetActorRequest(address=address)
         return await self._call(self._queries.GetActor, request)
 
     async def storage(self, actor: bytes, key: str | bytes) -> queries_pb2.StorageEntry:
         """An entry, by its name in `self.storage` or by its raw key."""
+        check_api(actor=actor, key=key)
         request = storage_request(actor, key)
         response = await self._call(self._queries.GetStorage, request)
         return response.entry
@@ -140,6 +147,7 @@ class AsyncApiReader:
         self, actor: bytes, prefix: bytes = b""
     ) -> AsyncIterator[queries_pb2.StorageEntry]:
         """Entries of an actor, ascending by raw key."""
+        check_api(actor=actor, prefix=prefix)
         token = None
         while token != "":
             request = queries_pb2.ListStorageRequest(
@@ -157,6 +165,7 @@ class AsyncApiReader:
         self, actor: bytes, handler: str, payload: bytes = b"", *, sender: bytes = b""
     ) -> queries_pb2.CallReadOnlyResponse:
         """A handler's answer on a read view: nothing is charged or kept."""
+        check_api(actor=actor, handler=handler, payload=payload, sender=sender)
         request = queries_pb2.CallReadOnlyRequest(
             actor=actor, handler=handler, payload=payload, sender=sender
         )
@@ -172,6 +181,8 @@ class AsyncApiReader:
         Raises:
             BadProof: The node's answer does not prove it.
         """
+        check_api(subject=subject)
+        check_api.optional(block_hash=block_hash)
         answer = await self._call(self._queries.GetProof, subject.request())
         return check_proof(subject, answer, block_hash)
 
@@ -185,12 +196,15 @@ class AsyncApiReader:
         view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
     ) -> types_pb2.Block:
         """A block by height or hash; the latest without either."""
+        check_api(view=view)
+        check_api.optional(height=height, block_hash=block_hash)
         request = block_request(height, block_hash, view)
         response = await self._call(self._queries.GetBlock, request)
         return response.block
 
     async def block_profile(self, height: int) -> types_pb2.ExecutionProfile:
         """Where cycles and cells of a recent block's executions went."""
+        check_api(height=height)
         header = types_pb2.BLOCK_VIEW_HEADER
         request = queries_pb2.GetBlockRequest(height=height, view=header, profile=True)
         response = await self._call(self._queries.GetBlock, request)
@@ -204,6 +218,8 @@ class AsyncApiReader:
         view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
     ) -> AsyncIterator[types_pb2.Block]:
         """Blocks from a height on, to the head or to genesis."""
+        check_api(is_descending=is_descending, view=view)
+        check_api.optional(from_height=from_height)
         token = None
         while token != "":
             request = queries_pb2.ListBlocksRequest(
@@ -222,11 +238,13 @@ class AsyncApiReader:
         self, transaction_id: bytes
     ) -> queries_pb2.GetTransactionResponse:
         """What became of a transaction."""
+        check_api(transaction_id=transaction_id)
         request = queries_pb2.GetTransactionRequest(id=transaction_id)
         return await self._call(self._queries.GetTransaction, request)
 
     async def timer(self, timer_id: bytes) -> timers_pb2.GetTimerResponse:
         """A timer, pending or ended."""
+        check_api(timer_id=timer_id)
         request = timers_pb2.GetTimerRequest(timer_id=timer_id)
         return await self._call(self._timers.GetTimer, request)
 
@@ -234,6 +252,7 @@ class AsyncApiReader:
         self, wanted: TimerQuery | None = None
     ) -> AsyncIterator[timers_pb2.Timer]:
         """Timers that pass the filters; without any, all that are pending."""
+        check_api.optional(wanted=wanted)
         token = None
         while token != "":
             request = (wanted or TimerQuery()).request(_PAGE_ENTRIES, token or "")
@@ -246,6 +265,8 @@ class AsyncApiReader:
         self, timer_id: bytes, *, put_offs_to: int | None = None
     ) -> timers_pb2.ExplainTimerResponse:
         """Why a timer did what it did, and what awaits it; `text` says it in words."""
+        check_api(timer_id=timer_id)
+        check_api.optional(put_offs_to=put_offs_to)
         request = timers_pb2.ExplainTimerRequest(
             timer_id=timer_id, put_offs_to=put_offs_to
         )
@@ -261,6 +282,7 @@ class AsyncApiReader:
         self, height: int
     ) -> AsyncIterator[timers_pb2.ExplainBlockResponse]:
         """The same page by page, with its sentences and what the lane held."""
+        check_api(height=height)
         token = None
         while token != "":
             request = timers_pb2.ExplainBlockRequest(
@@ -274,6 +296,7 @@ class AsyncApiReader:
         self, wanted: timers_pb2.QuoteTimerRequest
     ) -> timers_pb2.QuoteTimerResponse:
         """What a timer would cost, and how many fires its payer's balance covers."""
+        check_api(wanted=wanted)
         return await self._call(self._timers.QuoteTimer, wanted)
 
     # --- streams -------------------------------------------------------------------
@@ -286,6 +309,8 @@ class AsyncApiReader:
         earlier: Sequence[types_pb2.BlockRef] = (),
     ) -> AsyncIterator[streams_pb2.StreamBlocksResponse]:
         """Blocks as they come, after the one that was seen last; without end."""
+        check_api(view=view, earlier=earlier)
+        check_api.optional(resume_after=resume_after)
         request = streams_pb2.StreamBlocksRequest(
             resume_after=resume_after, view=view, earlier=earlier
         )
@@ -299,6 +324,8 @@ class AsyncApiReader:
         earlier: Sequence[types_pb2.BlockRef] = (),
     ) -> AsyncIterator[streams_pb2.StreamEventsResponse]:
         """Events as they come, after the one that was seen last; without end."""
+        check_api(earlier=earlier)
+        check_api.optional(wanted=wanted, resume_after=resume_after)
         request = (wanted or EventFilter()).request(resume_after, earlier)
         return self._follow(self._streams.StreamEvents, request)
 
@@ -310,6 +337,8 @@ class AsyncApiReader:
         earlier: Sequence[types_pb2.BlockRef] = (),
     ) -> AsyncIterator[streams_pb2.StreamTimersResponse]:
         """Changes of timers as they come, after the one seen last; without end."""
+        check_api(earlier=earlier)
+        check_api.optional(wanted=wanted, resume_after=resume_after)
         request = (wanted or TimerFilter()).request(resume_after, earlier)
         return self._follow(self._streams.StreamTimers, request)
 
@@ -319,6 +348,7 @@ class AsyncApiReader:
         request: _Request,
     ) -> AsyncIterator[_Response]:
         """What a stream answers; begun when first asked, cancelled when left."""
+        require_open(self)
         call = method(request)
         try:
             with errors_told(self.url):

@@ -37,12 +37,12 @@ from node.chain.transaction import (
 )
 from node.client.actor_async import AsyncActor
 from node.client.api_async import AsyncApi
-from node.client.checks import CHAIN_CHECKS, checked
+from node.client.checks import check_chain
 from node.client.errors import (
     NodeError,
     NodeUnreachable,
     OutcomeUnknown,
-    require_api,
+    require_open,
 )
 from node.client.failures import TransactionFailed
 from node.client.messages import (
@@ -93,7 +93,6 @@ _UNHEARD = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 _MINED_MAX = 10_000
 
 
-@checked(CHAIN_CHECKS, require_api)
 class AsyncClient(AsyncReader):
     """A connection to a node; close it, or leave it to `async with`."""
 
@@ -218,6 +217,7 @@ class AsyncClient(AsyncReader):
             TransactionRefused: the node does not admit it.
             OutcomeUnknown: the connection was lost on the way.
         """
+        check_chain(instruction=instruction)
         terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
         _, raw = await self._send(instruction, terms)
         return Hash32(keccak256(raw))
@@ -242,6 +242,8 @@ class AsyncClient(AsyncReader):
                 AssertionError if it succeeded although a failure was expected.
             OutcomeUnknown: the connection was lost, or the deadline passed.
         """
+        check_chain(instruction=instruction, expect_failure=expect_failure)
+        check_chain.optional(timeout=timeout)
         terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
         instruction, raw = await self._send(instruction, terms)
         receipt = await self._wait(raw, timeout)
@@ -262,6 +264,7 @@ class AsyncClient(AsyncReader):
             OutcomeUnknown: the connection was lost, or the deadline passed.
         """
         check_id("transaction_id", transaction_id)
+        check_chain.optional(timeout=timeout)
         try:
             with unknown_told("transaction_id", transaction_id):
                 found = await self.api.transaction(transaction_id)
@@ -404,6 +407,7 @@ class AsyncClient(AsyncReader):
         from node.runtime.bundle import new_bundle  # noqa: PLC0415 - few want one
 
         path = check_path("file", file)
+        require_open(self.api)
         with new_bundle(path) as write:
             async for part in self.api.export_bundle():
                 write(part)
@@ -420,6 +424,7 @@ class AsyncClient(AsyncReader):
         from node.runtime.bundle import open_parts  # noqa: PLC0415
 
         path = check_path("file", file)
+        require_open(self.api)
         try:
             with open_parts(path) as parts:
                 head = await self.api.import_bundle(parts)

@@ -1,16 +1,13 @@
 """What arguments may be, by their names: one table for every method of every chain.
 
-A parameter of a name means the same wherever it stands, so its check stands here once
-and is made before the method begins: nothing was sent, nothing happened. None stands
-for what was not given where it is the default.
+A parameter of a name means the same wherever it stands, so its check stands here once.
+A method makes it before anything else: nothing was sent, nothing happened.
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial, wraps
-from itertools import chain
+from functools import partial
 from math import isfinite
-from typing import Concatenate, Final, ParamSpec, TypeVar, get_args
+from typing import Final, get_args
 
 from node.chain.transaction import Instruction
 from node.client.failures import InvalidArgument
@@ -27,64 +24,43 @@ from node.client.values import (
     code_of,
 )
 
-__all__ = ["API_CHECKS", "CHAIN_CHECKS", "checked"]
+__all__ = ["Checks", "check_api", "check_chain", "check_connection"]
 
-_Kind = TypeVar("_Kind")
-_Given = ParamSpec("_Given")
-_Answer = TypeVar("_Answer")
 _Check = Callable[[str, object], object]
 
 _ENUM_MAX = 2**31 - 1
 _INSTRUCTIONS: Final[tuple[type, ...]] = get_args(Instruction)
 
 
-def checked(
-    checks: Mapping[str, _Check], first: Callable[[_Kind], object] | None = None
-) -> Callable[[type[_Kind]], type[_Kind]]:
-    """Have all public methods of a class look at their arguments; a decorator.
+class Checks:
+    """Checks by the names of arguments; called with the arguments themselves.
 
-    `first` is called before each of them but `close`, if it is given.
+    A method calls it in its first lines: `check_chain(actor=actor, handler=handler)`.
     """
 
-    def decorate(kind: type[_Kind]) -> type[_Kind]:
-        for name in dir(kind):
-            method = inspect.getattr_static(kind, name)
-            is_public = not name.startswith("_") and inspect.isfunction(method)
-            if is_public and method is not first:
-                begin = None if name == "close" else first
-                setattr(kind, name, _looking(method, checks, begin))
-        return kind
+    __slots__ = ("_checks",)
 
-    return decorate
+    def __init__(self, checks: Mapping[str, _Check]) -> None:
+        self._checks = checks
 
+    def __call__(self, **given: object) -> None:
+        """Check each argument by its name.
 
-def _looking(
-    method: Callable[Concatenate[_Kind, _Given], _Answer],
-    checks: Mapping[str, _Check],
-    first: Callable[[_Kind], object] | None,
-) -> Callable[Concatenate[_Kind, _Given], _Answer]:
-    parameters = list(inspect.signature(method).parameters.values())[1:]
-    wanted = {
-        each.name: checks[each.name]
-        for each in parameters
-        if each.name in checks and each.kind is not each.VAR_KEYWORD
-    }
-    optional = {each.name for each in parameters if each.default is None}
-    if not wanted and first is None:
-        return method
-    places = [each.name for each in parameters]
+        Raises:
+            InvalidArgument: one is not what its name means.
+        """
+        for name, value in given.items():
+            self._checks[name](name, value)
 
-    @wraps(method)
-    def look(self: _Kind, /, *args: _Given.args, **named: _Given.kwargs) -> _Answer:
-        if first is not None:
-            first(self)
-        given = chain(zip(places, args, strict=False), named.items())
-        for name, value in given if args else named.items():
-            if name in wanted and (value is not None or name not in optional):
-                wanted[name](name, value)
-        return method(self, *args, **named)
+    def optional(self, **given: object) -> None:
+        """Check each argument that was given; None stands for one that was not.
 
-    return look
+        Raises:
+            InvalidArgument: one is not what its name means.
+        """
+        for name, value in given.items():
+            if value is not None:
+                self._checks[name](name, value)
 
 
 # --- one check a kind of argument ----------------------------------------------------
@@ -174,7 +150,7 @@ def _named(check: Callable[[object, str], object]) -> _Check:
 _WHO: Final = _named(address_of)  # type: ignore[arg-type]
 _AMOUNT: Final = _named(amount_of)  # type: ignore[arg-type]
 
-CHAIN_CHECKS: Final[Mapping[str, _Check]] = {
+_CHAIN: Final[Mapping[str, _Check]] = {
     "actor": _WHO,
     "address": _WHO,
     "amount": _AMOUNT,
@@ -204,12 +180,13 @@ CHAIN_CHECKS: Final[Mapping[str, _Check]] = {
     "wanted": _message,
     "who": _WHO,
 }
+check_chain: Final = Checks(_CHAIN)
 """Of `Devnet`, `Client` and `AsyncClient`."""
 
 _BYTES: Final[_Check] = check_bytes  # type: ignore[assignment]
 
-API_CHECKS: Final[Mapping[str, _Check]] = {
-    **CHAIN_CHECKS,
+_API: Final[Mapping[str, _Check]] = {
+    **_CHAIN,
     **dict.fromkeys(("actor", "address", "as_sender", "block_hash", "prefix"), _BYTES),
     **dict.fromkeys(("sender", "timer_id", "to", "transaction"), _BYTES),
     "amount": _whole,
@@ -228,4 +205,5 @@ API_CHECKS: Final[Mapping[str, _Check]] = {
     "view": _enumerated,
     "wallet": _wallet,
 }
+check_api: Final = Checks(_API)
 """Of `Api` and `AsyncApi`: what the wire cannot carry. The node refuses the rest."""

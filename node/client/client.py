@@ -38,12 +38,12 @@ from node.chain.transaction import (
 )
 from node.client.actor import Actor
 from node.client.api import Api
-from node.client.checks import CHAIN_CHECKS, checked
+from node.client.checks import check_chain
 from node.client.errors import (
     NodeError,
     NodeUnreachable,
     OutcomeUnknown,
-    require_api,
+    require_open,
 )
 from node.client.failures import TransactionFailed
 from node.client.messages import (
@@ -94,7 +94,6 @@ _UNHEARD = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 _MINED_MAX = 10_000
 
 
-@checked(CHAIN_CHECKS, require_api)
 class Client(Reader):
     """A connection to a node; close it, or leave it to `with`."""
 
@@ -219,6 +218,7 @@ class Client(Reader):
             TransactionRefused: the node does not admit it.
             OutcomeUnknown: the connection was lost on the way.
         """
+        check_chain(instruction=instruction)
         terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
         _, raw = self._send(instruction, terms)
         return Hash32(keccak256(raw))
@@ -243,6 +243,8 @@ class Client(Reader):
                 AssertionError if it succeeded although a failure was expected.
             OutcomeUnknown: the connection was lost, or the deadline passed.
         """
+        check_chain(instruction=instruction, expect_failure=expect_failure)
+        check_chain.optional(timeout=timeout)
         terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
         instruction, raw = self._send(instruction, terms)
         receipt = self._wait(raw, timeout)
@@ -263,6 +265,7 @@ class Client(Reader):
             OutcomeUnknown: the connection was lost, or the deadline passed.
         """
         check_id("transaction_id", transaction_id)
+        check_chain.optional(timeout=timeout)
         try:
             with unknown_told("transaction_id", transaction_id):
                 found = self.api.transaction(transaction_id)
@@ -403,6 +406,7 @@ class Client(Reader):
         from node.runtime.bundle import new_bundle  # noqa: PLC0415 - few want one
 
         path = check_path("file", file)
+        require_open(self.api)
         with new_bundle(path) as write:
             for part in self.api.export_bundle():
                 write(part)
@@ -419,6 +423,7 @@ class Client(Reader):
         from node.runtime.bundle import open_parts  # noqa: PLC0415
 
         path = check_path("file", file)
+        require_open(self.api)
         try:
             with open_parts(path) as parts:
                 head = self.api.import_bundle(parts)

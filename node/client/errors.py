@@ -16,7 +16,6 @@ __all__ = [
     "OutcomeUnknown",
     "TransactionDropped",
     "errors_told",
-    "require_api",
     "require_open",
 ]
 
@@ -106,15 +105,6 @@ class Client(Protocol):
     def api(self) -> Connected:
         """The connection."""
         ...
-
-
-def require_api(client: Client) -> None:
-    """Refuse a client whose connection was closed.
-
-    Raises:
-        ChainClosed: make a new one.
-    """
-    require_open(client.api)
 
 
 def require_open(connection: Connected) -> None:

@@ -15,7 +15,8 @@ from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer
 from node.client.api import Api
-from node.client.errors import NodeError, NodeUnreachable
+from node.client.checks import check_chain
+from node.client.errors import NodeError, NodeUnreachable, require_open
 from node.client.failures import ReadFailed
 from node.client.messages import (
     EventFilter,
@@ -303,6 +304,8 @@ class Reader:
         self, resume_after: types_pb2.BlockRef | None = None
     ) -> Iterator[streams_pb2.StreamBlocksResponse]:
         """Blocks as they come, without gaps; resumes by itself, without end."""
+        require_open(self.api)
+        check_chain.optional(resume_after=resume_after)
         return self._follow(
             lambda trail: self.api.stream_blocks(trail.place, earlier=trail.earlier),
             resume_after,
@@ -316,6 +319,8 @@ class Reader:
         resume_after: streams_pb2.EventCursor | None = None,
     ) -> Iterator[streams_pb2.StreamEventsResponse]:
         """Events as they come, without gaps; resumes by itself, without end."""
+        require_open(self.api)
+        check_chain.optional(wanted=wanted, resume_after=resume_after)
         return self._follow(
             lambda trail: self.api.stream_events(
                 wanted, trail.place, earlier=trail.earlier
@@ -331,6 +336,8 @@ class Reader:
         resume_after: streams_pb2.TimerCursor | None = None,
     ) -> Iterator[streams_pb2.StreamTimersResponse]:
         """Changes of timers, without gaps; resumes by itself, without end."""
+        require_open(self.api)
+        check_chain.optional(wanted=wanted, resume_after=resume_after)
         return self._follow(
             lambda trail: self.api.stream_timers(
                 wanted, trail.place, earlier=trail.earlier

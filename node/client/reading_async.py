@@ -14,7 +14,8 @@ from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer
 from node.client.api_async import AsyncApi
-from node.client.errors import NodeError, NodeUnreachable
+from node.client.checks import check_chain
+from node.client.errors import NodeError, NodeUnreachable, require_open
 from node.client.failures import ReadFailed
 from node.client.messages import (
     EventFilter,
@@ -304,6 +305,8 @@ class AsyncReader:
         self, resume_after: types_pb2.BlockRef | None = None
     ) -> AsyncIterator[streams_pb2.StreamBlocksResponse]:
         """Blocks as they come, without gaps; resumes by itself, without end."""
+        require_open(self.api)
+        check_chain.optional(resume_after=resume_after)
         return self._follow(
             lambda trail: self.api.stream_blocks(trail.place, earlier=trail.earlier),
             resume_after,
@@ -317,6 +320,8 @@ class AsyncReader:
         resume_after: streams_pb2.EventCursor | None = None,
     ) -> AsyncIterator[streams_pb2.StreamEventsResponse]:
         """Events as they come, without gaps; resumes by itself, without end."""
+        require_open(self.api)
+        check_chain.optional(wanted=wanted, resume_after=resume_after)
         return self._follow(
             lambda trail: self.api.stream_events(
                 wanted, trail.place, earlier=trail.earlier
@@ -332,6 +337,8 @@ class AsyncReader:
         resume_after: streams_pb2.TimerCursor | None = None,
     ) -> AsyncIterator[streams_pb2.StreamTimersResponse]:
         """Changes of timers, without gaps; resumes by itself, without end."""
+        require_open(self.api)
+        check_chain.optional(wanted=wanted, resume_after=resume_after)
         return self._follow(
             lambda trail: self.api.stream_timers(
                 wanted, trail.place, earlier=trail.earlier

@@ -38,7 +38,7 @@ from node.chain.transition import (
     next_state,
 )
 from node.client.actor import Actor
-from node.client.checks import CHAIN_CHECKS, checked
+from node.client.checks import check_chain
 from node.client.failures import (
     InvalidArgument,
     TransactionFailed,
@@ -67,7 +67,6 @@ FEE_HEADROOM = 16
 _BODY_NUMBERS = tuple(name for name in Body.__struct_fields__ if name != "instruction")
 
 
-@checked(CHAIN_CHECKS, DevnetKeeper.require_open)
 class Devnet(DevnetKeeper):
     """A whole chain in this process; a context manager.
 
@@ -138,6 +137,8 @@ class Devnet(DevnetKeeper):
 
         Limits are estimated when not given. `fees` are fields of `Body`.
         """
+        check_chain(instruction=instruction)
+        check_chain.optional(cycles_limit=cycles_limit, cells_limit=cells_limit)
         return self._submit(instruction, sender, cycles_limit, cells_limit, fees)
 
     def _submit(
@@ -226,6 +227,8 @@ class Devnet(DevnetKeeper):
             TransactionFailed: it failed, unless `expect_failure`; and an
                 AssertionError if it succeeded although a failure was expected.
         """
+        check_chain(instruction=instruction, expect_failure=expect_failure)
+        check_chain.optional(cycles_limit=cycles_limit, cells_limit=cells_limit)
 
         def submit_and_mine() -> Hash32:
             submitted = self._submit(

@@ -30,6 +30,7 @@ from node.client.values import (
     Sender,
     address_of,
     check_bytes,
+    check_count,
     check_id,
     check_kind,
     check_path,
@@ -114,7 +115,7 @@ class DevnetReader:
         Raises:
             UnknownId: the chain is not there yet.
         """
-        if type(height) is not int or not 0 <= height <= self.height:
+        if check_count("height", height, 0) > self.height:
             raise unknown_height("height", height, self.height)
         index = bisect_left(self.results, height, key=lambda r: r.header.height)
         return self.results[index]
@@ -183,6 +184,8 @@ class DevnetReader:
         Raises:
             UnknownId: no timer ever had this id.
         """
+        self.require_open()
+        check_id("timer_id", timer_id)
         found: list[tuple[int, TimerDecision]] = [
             (result.header.height, decision)
             for result in self.results
@@ -199,6 +202,7 @@ class DevnetReader:
         Raises:
             UnknownId: no timer ever had this id.
         """
+        self.require_open()
         check_id("timer_id", timer_id)
         return timer_story(self.state, self.results, timer_id)
 
@@ -231,15 +235,15 @@ class DevnetReader:
             InvalidQuote: the schedule call would be refused.
         """
         known = check_terms(terms)
+        payer = None if fee_payer is None else address_of(fee_payer, "fee_payer")
         address = self._actor_at(actor)
-        payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
         fee, priority = (
             known.pop(name, None)
             for name in ("max_fee_per_cycle", "max_priority_fee_per_cycle")
         )
         wanted = Wanted(
             address,
-            payer,
+            address if payer is None else payer,
             max_fee=None if fee is None else Amount(fee),
             max_priority=None if priority is None else Amount(priority),
             **known,
@@ -248,6 +252,7 @@ class DevnetReader:
 
     def events(self, topic: str | None = None) -> list[Event]:
         """Events of all blocks in order, or those of one topic."""
+        self.require_open()
         if topic is not None:
             check_text("topic", topic)
         return [
@@ -259,6 +264,7 @@ class DevnetReader:
 
     def receipts(self, kind: ReceiptKind | None = None) -> list[Receipt]:
         """Receipts of all blocks in order, or those of one kind."""
+        self.require_open()
         check_kind(kind)
         return [
             receipt
@@ -293,6 +299,7 @@ class DevnetReader:
 
     def supply(self) -> Supply:
         """The supply equation, recounted from every account and message."""
+        self.require_open()
         return count_supply(self.state, records_max=None)
 
     def read(
@@ -308,11 +315,11 @@ class DevnetReader:
             ReadFailed: the handler failed.
             UnknownId: nothing was deployed there.
         """
-        address = self._actor_at(actor)
         check_text("handler", handler)
         check_bytes("payload", payload)
         nobody = Address(bytes(ADDRESS_BYTES))
         caller = nobody if sender is None else address_of(sender, "sender")
+        address = self._actor_at(actor)
         result = self._on_worker(
             lambda: call_read_only(self.state, address, handler, payload, caller)
         )
@@ -350,4 +357,5 @@ class DevnetReader:
 
     def blocks(self) -> Iterator[Header]:
         """Headers from genesis on."""
+        self.require_open()
         return (result.header for result in self.results)
