@@ -1,7 +1,7 @@
 # Every command of the project. `make` alone lists them.
 #
 # VENV    where the virtual environment is made           (.venv)
-# PYTHON  interpreters to try for it, in this order       (python3.11 python3.12 python3)
+# PYTHON  interpreters to try for it, in this order       (python3.11 python3.12 python3.13 python3)
 # SEED    of the first simulated world (1), of the first fuzzed program (any)
 # SECONDS how long to fuzz                                (300)
 # WORLDS  how many worlds are simulated                   (500)
@@ -12,7 +12,7 @@
 SHELL := /bin/sh
 
 VENV ?= .venv
-PYTHON ?= python3.11 python3.12 python3
+PYTHON ?= python3.11 python3.12 python3.13 python3
 ARGS ?=
 FUZZ_SEED := $(if $(SEED),--seed $(SEED))
 SEED ?= 1
@@ -20,8 +20,11 @@ WORLDS ?= 500
 SECONDS ?= 300
 
 BIN := $(VENV)/bin
+# On CPython 3.13 plyvel is built from its sources, beside LevelDB's headers.
+PIP_LEVELDB = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
+	  --require-hashes -r requirements/leveldb.lock 2>/dev/null
 STAMP := $(VENV)/.ready
-FITS := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))
+FITS := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .PHONY: help
 help: ## list the commands
@@ -30,7 +33,7 @@ help: ## list the commands
 .PHONY: setup
 setup: $(STAMP) ## make the virtual environment; costs nothing when it is up to date
 
-$(STAMP): requirements/dev.lock pyproject.toml
+$(STAMP): requirements/dev.lock requirements/leveldb.lock pyproject.toml
 	@rm -f "$@"; \
 	if ! "$(BIN)/python" -c '$(FITS)' 2>/dev/null; then \
 	  found=; \
@@ -38,7 +41,7 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	    if "$$python" -c '$(FITS)' >/dev/null 2>&1; then found=$$python; break; fi; \
 	  done; \
 	  if [ -z "$$found" ]; then \
-	    echo "make setup: none of '$(PYTHON)' is CPython 3.11 or 3.12 with venv." >&2; \
+	    echo "make setup: none of '$(PYTHON)' is CPython 3.11, 3.12 or 3.13 with venv." >&2; \
 	    echo "Install one (Debian: apt-get install python3.11 python3.11-venv)" >&2; \
 	    echo "or name one: make setup PYTHON=/path/to/python3.11" >&2; \
 	    exit 1; \
@@ -48,6 +51,12 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	fi
 	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
 	  --require-hashes -r requirements/dev.lock
+	@if ! "$(BIN)/python" -c 'import plyvel' 2>/dev/null && ! $(PIP_LEVELDB); then \
+	  echo "make setup: LevelDB's headers or a C++ compiler are missing, so that a" >&2; \
+	  echo "node of this environment runs in memory only, and tests of folders" >&2; \
+	  echo "fail: CPython 3.13 has no ready plyvel. Debian: apt-get install g++" >&2; \
+	  echo "libleveldb-dev, then remove $(VENV) and try again." >&2; \
+	fi
 	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --no-build-isolation -e .
 	@touch "$@"

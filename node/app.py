@@ -57,7 +57,13 @@ from node.runtime.startup import (
 )
 from node.runtime.tripwire import stand_watch
 from node.runtime.types import CannotListen, NodeStatus
-from node.state.errors import StoreError, StoreForeign, StoreLocked, StoreUnwritable
+from node.state.errors import (
+    StoreError,
+    StoreForeign,
+    StoreLocked,
+    StoreUnavailable,
+    StoreUnwritable,
+)
 from node.state.store import Store
 from pvm.worker import Worker
 
@@ -89,6 +95,7 @@ _PUT_RIGHT_BY_OPERATOR = (
     ForeignGenesis,
     StoreForeign,
     StoreLocked,
+    StoreUnavailable,
     StoreUnwritable,
 )
 

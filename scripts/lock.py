@@ -19,6 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {
     "requirements/dev.lock": ("pyproject.toml", "--group", "dev"),
     "requirements/runtime.lock": ("pyproject.toml",),
+    "requirements/leveldb.lock": (
+        "pyproject.toml",
+        "--extra",
+        "leveldb",
+        "-c",
+        "requirements/dev.lock",
+    ),
     "requirements/build.lock": ("--group", "build", "-c", "requirements/dev.lock"),
 }
 

@@ -10,10 +10,12 @@ import os
 import sys
 import time
 import traceback
+from contextlib import ExitStack, closing
 from random import Random
 
 from tests import laws
-from tests.verdicts import OTHER, OtherInterpreter
+from tests.interpreters import others
+from tests.verdicts import OtherInterpreter
 
 APART = 10**9
 """Between the seeds of two processes."""
@@ -40,25 +42,22 @@ def main():
 
 
 def _process(seed, seconds):
-    """Try seeds from `seed` on, with a second interpreter of its own."""
-    if not OTHER.exists():
-        wanted = os.environ.get("REQUIRE_BOTH_INTERPRETERS") == "1"
-        assert not wanted, "make setup VENV=.venv-3.12 PYTHON=python3.12"
-        return run(seed, seconds, None)
-    other = OtherInterpreter()
-    try:
-        return run(seed, seconds, other)
-    finally:
-        other.close()
+    """Try seeds from `seed` on, with processes of its own of other interpreters."""
+    with ExitStack() as processes:
+        found = [
+            processes.enter_context(closing(OtherInterpreter(python)))
+            for python in others()
+        ]
+        return run(seed, seconds, found)
 
 
-def run(seed, seconds, other):
+def run(seed, seconds, interpreters):
     """Rounds until the time is over, at least one; 1 if a law failed, else 0."""
     ends = time.monotonic() + seconds
     tried = 0
     while not tried or time.monotonic() < ends:
         try:
-            _round(seed + tried, other)
+            _round(seed + tried, interpreters)
         except Exception:  # noqa: BLE001 - whatever a law lets through
             traceback.print_exc()
             sys.stderr.write(
@@ -70,14 +69,14 @@ def run(seed, seconds, other):
     return 0
 
 
-def _round(seed, other):
+def _round(seed, interpreters):
     """Each law once, with what the seed chooses."""
     random = Random(seed)
     wildness = random.choice(laws.WILDNESS)
     laws.gives_what_plain_python_gives(seed)
     laws.has_an_exact_budget(seed, wildness, random.randrange)
     laws.costs_the_same_without_inlining(seed, wildness)
-    laws.is_the_same_everywhere(other, seed, wildness, random.randrange(3))
+    laws.is_the_same_everywhere(interpreters, seed, wildness, random.randrange(3))
     noise = random.randbytes(random.randrange(9))
     laws.is_compiled_or_refused(laws.broken(seed, noise))
     laws.is_compiled_or_refused(random.randbytes(random.randrange(300)))

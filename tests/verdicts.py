@@ -13,7 +13,6 @@ from pvm import CompileError, compile_actor
 from pvm.testing import World
 
 ROOT = Path(__file__).parents[1]
-OTHER = ROOT / ".venv-3.12" / "bin" / "python"
 CYCLES = 300_000
 
 
@@ -38,11 +37,12 @@ def verdict(source: str, cycles: int = CYCLES) -> str:
 
 
 class OtherInterpreter:
-    """A process of CPython 3.12 that gives verdicts, with a hash seed of its own."""
+    """A process of another CPython that gives verdicts, with a hash seed of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, python: Path) -> None:
+        self.python = python
         self.process = subprocess.Popen(
-            [OTHER, "-m", "tests.verdicts"],
+            [python, "-m", "tests.verdicts"],
             env={**os.environ, "PYTHONHASHSEED": "11", "PYTHONPATH": str(ROOT)},
             cwd=ROOT,
             stdin=subprocess.PIPE,
@@ -55,7 +55,7 @@ class OtherInterpreter:
         self.process.stdin.write(json.dumps(source) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
-        assert answer, "the other interpreter died"
+        assert answer, f"{self.python} died"
         return json.loads(answer)
 
     def close(self) -> None:

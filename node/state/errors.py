@@ -14,6 +14,7 @@ __all__ = [
     "StoreError",
     "StoreForeign",
     "StoreLocked",
+    "StoreUnavailable",
     "StoreUnwritable",
     "damaged",
     "locked",
@@ -27,6 +28,10 @@ class StoreError(Exception):
 
 class StoreLocked(StoreError):
     """Another node has the folder open."""
+
+
+class StoreUnavailable(StoreError):
+    """This interpreter has no LevelDB."""
 
 
 class StoreForeign(StoreError):

@@ -20,13 +20,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self, TypeAlias
 
-import plyvel
+try:
+    import plyvel
+except ImportError:  # on CPython 3.13 it is installed by an extra
+    plyvel = None
 
 from node.state import keys
 from node.state.errors import (
     StoreClosed,
     StoreError,
     StoreForeign,
+    StoreUnavailable,
     damaged,
     locked,
     unwritable,
@@ -194,6 +198,16 @@ class _Database:
                 os.close(descriptor)
 
 
+def _require_leveldb() -> None:
+    if plyvel is None:
+        raise StoreUnavailable(
+            "a folder needs LevelDB, which this environment does not have: on CPython "
+            "3.13 install a C++ compiler and LevelDB's headers (Debian: apt-get "
+            "install g++ libleveldb-dev), then pip install 'cowboy-devnet[leveldb]'; "
+            "or keep the chain in memory: --data-dir :memory:"
+        )
+
+
 class LevelStore:
     """A `Store` in a folder of the file system."""
 
@@ -224,7 +238,9 @@ class LevelStore:
             StoreLocked: Another node has it open.
             StoreCorrupt: It is damaged.
             StoreUnwritable: The operating system does not let us.
+            StoreUnavailable: There is no LevelDB for this interpreter.
         """
+        _require_leveldb()
         self._folder = folder
         # What the latest commit wrote. It is emptied before the next one, so that the
         # snapshots which share it ask their own view from then on.

@@ -218,11 +218,12 @@ def _by_version(values: Mapping[str, float], digits: int = 2) -> str:
 
 def _interpreters() -> dict[str, Path]:
     """Version → interpreter of an environment of this folder."""
-    other = ROOT / ".venv-3.12" / "bin" / "python"
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     found = {here: Path(sys.executable)}
-    if other.exists() and here != "3.12":
-        found["3.12"] = other
+    for version in ("3.11", "3.12", "3.13"):
+        other = ROOT / f".venv-{version}" / "bin" / "python"
+        if other.exists() and version != here:
+            found[version] = other
     return found
 
 

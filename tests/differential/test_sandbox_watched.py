@@ -12,20 +12,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.interpreters import others
+
 ROOT = Path(__file__).parents[2]
-OTHER = ROOT / ".venv-3.12" / "bin" / "python"
 SECONDS_MAX = 300
 MEGABYTES_MAX = 120
 """Of the interpreter with all of `pvm`, and the account with what it may be off."""
 
 OTHER_BOUNDS = ("OutOfMemory", "OverflowError")
 
-INTERPRETERS = [sys.executable, *([str(OTHER)] if OTHER.exists() else [])]
+INTERPRETERS = [Path(sys.executable), *others()]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "python", INTERPRETERS, ids=["this", "other"][: len(INTERPRETERS)]
+    "python", INTERPRETERS, ids=lambda python: python.parents[1].name
 )
 def test_every_attack_ends_and_the_process_lives(python):
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The same receipts on CPython 3.11 and 3.12 and with any hash seed (D40)."""
+"""The same receipts on every supported CPython and with any hash seed (D40)."""
 
 import os
 import subprocess
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.interpreters import others
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("vm_fingerprint.py")
-OTHER = ROOT / ".venv-3.12" / "bin" / "python"
 
 
 def fingerprint(python, seed, *which):
@@ -37,24 +38,10 @@ def test_the_hash_seed_changes_nothing(here):
     assert fingerprint(sys.executable, "7") == here
 
 
-def other_interpreter():
-    """CPython 3.12, or None where it may be missing."""
-    if not OTHER.exists():
-        wanted = os.environ.get("REQUIRE_BOTH_INTERPRETERS") == "1"
-        assert not wanted, (
-            f"there is no {OTHER.relative_to(ROOT)}: make it with python3.12 -m venv "
-            ".venv-3.12 and .venv-3.12/bin/pip install --require-hashes "
-            "-r requirements/dev.lock"
-        )
-        return None
-    return str(OTHER)
-
-
-def test_the_other_interpreter_gives_the_same(here):
+def test_the_other_interpreters_give_the_same(here):
     """Values, failures, lines, refusals, cycles, cells and memory."""
-    other = other_interpreter()
-    if other is not None:
-        assert fingerprint(other, "3") == here
+    for other in others():
+        assert fingerprint(other, "3") == here, other
 
 
 @pytest.mark.slow
@@ -63,6 +50,5 @@ def test_workloads_and_rows_of_the_price_table_use_the_same_everywhere():
     found = fingerprint(sys.executable, "0", "benches")
     assert len(found) > 300
     assert fingerprint(sys.executable, "11", "benches") == found
-    other = other_interpreter()
-    if other is not None:
-        assert fingerprint(other, "5", "benches") == found
+    for other in others():
+        assert fingerprint(other, "5", "benches") == found, other

@@ -1,13 +1,14 @@
 """The laws of `tests/laws.py`: a seed that fails is printed, the whole example."""
 
-import os
+from contextlib import ExitStack, closing
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import fuzz, laws
-from tests.verdicts import OTHER, OtherInterpreter
+from tests.interpreters import others
+from tests.verdicts import OtherInterpreter
 
 SEEDS = st.integers(0, 2**32)
 WILDNESS = st.sampled_from(laws.WILDNESS)
@@ -20,16 +21,13 @@ few = settings(max_examples=EXAMPLES)
 
 
 @pytest.fixture(scope="module")
-def other():
-    """The second interpreter; none where there is no second."""
-    if not OTHER.exists():
-        wanted = os.environ.get("REQUIRE_BOTH_INTERPRETERS") == "1"
-        assert not wanted, "make setup VENV=.venv-3.12 PYTHON=python3.12"
-        yield None
-        return
-    process = OtherInterpreter()
-    yield process
-    process.close()
+def interpreters():
+    """Processes of the other interpreters that this checkout has."""
+    with ExitStack() as processes:
+        yield [
+            processes.enter_context(closing(OtherInterpreter(python)))
+            for python in others()
+        ]
 
 
 @few
@@ -49,9 +47,9 @@ def test_a_budget_is_exact_and_no_smaller_one_is_enough(seed, wildness, data):
 @few
 @given(SEEDS, WILDNESS, st.integers(0, 2))
 def test_programs_inside_and_just_outside_are_the_same_everywhere(
-    other, seed, wildness, mutations
+    interpreters, seed, wildness, mutations
 ):
-    laws.is_the_same_everywhere(other, seed, wildness, mutations)
+    laws.is_the_same_everywhere(interpreters, seed, wildness, mutations)
 
 
 @few
@@ -73,8 +71,8 @@ def test_a_broken_program_is_compiled_or_refused(seed, noise):
 
 def test_the_fuzzer_names_the_seed_and_the_law_that_fails(monkeypatch, capsys):
     monkeypatch.setattr(laws, "is_compiled_or_refused", lambda source: source.nothing)
-    failed = fuzz.run(7, 1, other=None)
+    failed = fuzz.run(7, 1, interpreters=())
     assert failed == 1
     assert "SEED=7" in capsys.readouterr().err
     monkeypatch.undo()
-    assert fuzz.run(7, 0, other=None) == 0
+    assert fuzz.run(7, 0, interpreters=()) == 0

@@ -420,6 +420,53 @@ def test_grpcs_switches_are_set_before_it_is_imported() -> None:
     assert done.stdout == "-event_engine_listener\n"
 
 
+def without_leveldb(folder: Path) -> dict[str, str]:
+    """The environment of an interpreter for which nobody installed LevelDB."""
+    folder.mkdir()
+    (folder / "plyvel.py").write_text("raise ImportError('not installed')\n")
+    return {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"}
+
+
+def test_a_folder_without_leveldb_is_refused_with_what_to_install(tmp_path) -> None:
+    """On CPython 3.13 LevelDB comes by an extra, which `start` names."""
+    done = subprocess.run(
+        command(tmp_path / "chain"),
+        env=without_leveldb(tmp_path / "hidden"),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "pip install 'cowboy-devnet[leveldb]'" in done.stderr
+    assert "libleveldb-dev" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "chain").exists()
+
+
+def test_a_chain_in_memory_a_client_and_a_devnet_need_no_leveldb(tmp_path) -> None:
+    hidden = without_leveldb(tmp_path / "hidden")
+    through = ("env", f"PYTHONPATH={hidden['PYTHONPATH']}")
+    with running(tmp_path, folder=":memory:", through=through) as node:
+        program = (
+            "import sys\n"
+            "from node.client import Client\n"
+            "from node.testing import Devnet\n"
+            "with Devnet() as chain, Client(sys.argv[1]) as client:\n"
+            "    assert client.height >= chain.height == 0\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, node.ready["grpc"]],
+            env=hidden,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_SECONDS,
+            check=False,
+        )
+        assert done.stderr == ""
+        assert node.stop()[0] == 0
+
+
 def test_start_imports_no_table_printer_settings_or_http_library() -> None:
     """None is imported by `start` before it is ready."""
     assert modules_before_ready().isdisjoint(

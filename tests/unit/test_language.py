@@ -164,4 +164,4 @@ def test_every_refusal_is_reported_in_source_order():
 
 
 def test_the_interpreter_is_a_supported_one():
-    assert sys.version_info[:2] in {(3, 11), (3, 12)}
+    assert sys.version_info[:2] in {(3, 11), (3, 12), (3, 13)}

@@ -16,9 +16,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from msgspec.structs import replace
 
+from tests.interpreters import others
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "scripts"
-OTHER = ROOT / ".venv-3.12" / "bin" / "python"
 MODULES = ("agents", "answers", "books", "charts", "figures", "gathering", "scenarios")
 OURS = ("simulating", "simulate_auction")
 
@@ -145,12 +146,9 @@ def test_every_scenario_is_simulated_and_every_table_and_picture_made(simulating
 @pytest.mark.slow
 def test_any_hash_seed_and_interpreter_simulate_the_same_bytes(tmp_path):
     """D40, and the promise of the page that anybody can repeat its figures."""
-    others = [str(OTHER)] if OTHER.exists() else []
-    wanted = os.environ.get("REQUIRE_BOTH_INTERPRETERS") == "1"
-    assert others or not wanted, f"there is no {OTHER.relative_to(ROOT)}"
     names = ("liquidations/auction", "spam/first-price", "fragments:10/per-deployer")
     found = set()
-    for python in [sys.executable, *others]:
+    for python in map(str, [sys.executable, *others()]):
         for seed in ("0", "7"):
             folder = tmp_path / f"{Path(python).parents[1].name}-{seed}"
             command = [python, str(SCRIPTS / "simulate_auction.py"), "--blocks", "200"]

@@ -97,7 +97,7 @@ def test_its_metadata_says_what_pyproject_says(wheel):
     metadata = Parser().parsestr(read(wheel, ".dist-info/METADATA"))
     assert metadata["Name"] == "cowboy-devnet"
     assert metadata["License-Expression"] == "MIT"
-    assert set(metadata["Requires-Python"].split(",")) == {">=3.11", "<3.13"}
+    assert set(metadata["Requires-Python"].split(",")) == {">=3.11", "<3.14"}
     extras = project["optional-dependencies"]
     wanted = [
         *project["dependencies"],
