@@ -166,9 +166,19 @@ def source():
 
 
 @pytest.fixture(scope="module")
-def actor():
+def deployed():
     with Devnet() as chain:
-        yield chain.deploy(source(), value="20 CBY")
+        actor = chain.deploy(source(), value="20 CBY")
+        chain.mine_until(10)  # so that the wrong number 5 is no height to come
+        yield chain, actor
+
+
+@pytest.fixture
+def actor(deployed):
+    """The actor, at the same height for each test, whichever ran before."""
+    chain, actor = deployed
+    with chain.snapshot():
+        yield actor
 
 
 @pytest.mark.parametrize(("name", "index"), CASES)

@@ -170,7 +170,7 @@ def test_timers_are_listed_and_shown(run, actor: str) -> None:
     assert "handle_timer succeeded." in told.splitlines()[-1]
     height = json_of(run("timers", "why", name, "--json"))["timer"]["end"]["height"]
     told = run("block", height, "--timers").stdout
-    assert told.startswith(f"Block {height} looked at 1 due timer.\n1. {name}")
+    assert told.startswith(f"Block {int(height):,} looked at 1 due timer.\n1. {name}")
     assert json_of(run("block", height, "--timers", "--json"))["dueCount"] == "1"
     assert name not in run("timers", "--actor", actor).stdout
     assert name in run("timers", "list", "--status", "fired", "--actor", actor).stdout
