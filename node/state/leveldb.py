@@ -240,7 +240,6 @@ class LevelStore:
             StoreUnwritable: The operating system does not let us.
             StoreUnavailable: There is no LevelDB for this interpreter.
         """
-        _require_leveldb()
         self._folder = folder
         # What the latest commit wrote. It is emptied before the next one, so that the
         # snapshots which share it ask their own view from then on.
@@ -342,6 +341,7 @@ def _log_bytes(folder: Path) -> int:
 
 def _take_folder(folder: Path) -> int:
     """Make sure that `folder` is ours, and lock it; the descriptor holds the lock."""
+    _require_leveldb()
     try:
         str(folder).encode()
     except UnicodeEncodeError:
@@ -408,7 +408,7 @@ def _write_format(folder: Path) -> None:
         raise unwritable(error.strerror or str(error), folder) from error
 
 
-def _open_database(place: Path, folder: Path, max_open_files: int) -> plyvel.DB:
+def _open_database(place: Path, folder: Path, max_open_files: int) -> "plyvel.DB":
     """LevelDB in `place`: `folder` itself, or its trial."""
     with _errors_explained(folder):
         return plyvel.DB(

@@ -441,7 +441,7 @@ def test_a_folder_without_leveldb_is_refused_with_what_to_install(tmp_path) -> N
     assert "pip install 'cowboy-devnet[leveldb]'" in done.stderr
     assert "libleveldb-dev" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "chain").exists()
+    assert list((tmp_path / "chain").iterdir()) == []
 
 
 def test_a_chain_in_memory_a_client_and_a_devnet_need_no_leveldb(tmp_path) -> None:
