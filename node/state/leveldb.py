@@ -155,7 +155,7 @@ class _Database:
 
     __slots__ = ("_database", "_filled", "_folder", "_log")
 
-    def __init__(self, database: plyvel.DB, folder: Path) -> None:
+    def __init__(self, database: "plyvel.DB", folder: Path) -> None:
         self._database = database
         self._folder = folder
         self._filled = 0
