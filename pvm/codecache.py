@@ -1,7 +1,7 @@
 """Compiled actors by code hash, so that a source is compiled once: by its deployment.
 
-Compiling is what a deployment pays for by the byte; a message pays the same whatever
-the cache holds, so it must not compile. Rules: what is kept is derived from the source
+Compiling is what a deployment pays for, by the byte and by the node; a message pays the
+same whatever the cache holds, so it must not compile. Rules: what is kept is derived from the source
 alone and is never part of the state; no result depends on it; both levels are bounded
 by bytes, whatever actors are deployed.
 """
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec.structs import astuple
 
+from pvm import costs
 from pvm.alarm import suspended
 from pvm.errors import without_memory_errors
+from pvm.written import Charge, free
 
 if TYPE_CHECKING:
     from pvm.compiler import ActorCode
@@ -89,18 +91,28 @@ class CodeCache:
         return code
 
     @without_memory_errors
-    def get(self, code_hash: bytes, source: bytes) -> "ActorCode":
+    def get(
+        self, code_hash: bytes, source: bytes, charge: Charge = free
+    ) -> "ActorCode":
         """The compiled source; `code_hash` must be a function of it.
+
+        Args:
+            code_hash: what the source is kept under.
+            source: of an actor.
+            charge: takes the cycles of compiling, the same ones if nothing is left
+                to compile.
 
         Raises:
             CompileError: as `compile_actor`; refusals are not remembered.
             HostMemoryExhausted: this machine has no memory left.
         """
         code = self.find(code_hash)
-        if code is None:
+        if code is not None:
+            charge(costs.COMPILE_PER_NODE * code.nodes)
+        else:
             self.compilations += 1
             with suspended():
-                code, marshalled = _compiled(source)
+                code, marshalled = _compiled(source, charge)
             packed = zlib.compress(marshalled, _FASTEST)
             self._kept.put(code_hash, packed, len(packed))
             self._live.put(code_hash, code, len(marshalled))
@@ -111,11 +123,11 @@ class CodeCache:
         return len(self._live)
 
 
-def _compiled(source: bytes) -> "tuple[ActorCode, bytes]":
+def _compiled(source: bytes, charge: Charge) -> "tuple[ActorCode, bytes]":
     """The code, and how it is packed."""
     from pvm.compiler import compile_actor  # noqa: PLC0415 - half of pvm
 
-    code = compile_actor(source)
+    code = compile_actor(source, charge=charge)
     return code, marshal.dumps(astuple(code))
 
 

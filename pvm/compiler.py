@@ -10,6 +10,7 @@ from pvm.facts import Facts
 from pvm.ledger import Ledger
 from pvm.libraries import find_module
 from pvm.pipeline import Compiled, compile_module
+from pvm.written import Charge, free
 
 
 class ActorCode(Struct, frozen=True):
@@ -29,7 +30,8 @@ class ActorCode(Struct, frozen=True):
     constructors: frozenset[str]
     """Of `deploy` and `init` the methods that messages can reach later, too."""
     nodes: int
-    """Of its syntax: what making it ready to run takes follows them."""
+    """Of its syntax, and those written out: what a deployment paid for compiling it
+    (D6), and what making it ready to run takes, follow them."""
     is_unchanging: bool
     """Whether what its body makes serves one message after another (`namespaces`)."""
     hint: str = ""
@@ -37,15 +39,23 @@ class ActorCode(Struct, frozen=True):
 
 
 @without_memory_errors
-def compile_actor(source: bytes, ledger: Ledger | None = None) -> ActorCode:
+def compile_actor(
+    source: bytes, ledger: Ledger | None = None, charge: Charge = free
+) -> ActorCode:
     """Compile an actor's source; with a ledger for tools, not for a chain.
+
+    Args:
+        source: of the actor.
+        ledger: where the prices of its blocks are written down.
+        charge: takes `COMPILE_PER_NODE` cycles for each node, before it is made; what
+            it raises ends the compiling.
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses, and of names.
         HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
-    compiled = compile_module(source, find_module, ledger=ledger)
+    compiled = compile_module(source, find_module, ledger=ledger, charge=charge)
     return _actor_code(compiled, is_watched=ledger is not None)
 
 

@@ -29,6 +29,8 @@ SHA = 500  # sha256, sha512, blake2b: + SHA_PER_BLOCK for each started 64 bytes
 SHA_PER_BLOCK = 8
 VERIFY_SECP256K1 = 10_000
 
+COMPILE_PER_NODE = 200  # of a deployed source's syntax, with what is written out (D6)
+
 # Cycles of syntax, summed over a block when the source is compiled.
 STATEMENT = 1
 OPERATOR = 1  # arithmetic, bit, unary, each further and/or operand

@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from pvm.facts import Facts, is_generator
 from pvm.places import place
+from pvm.written import Nodes
 
 SDK: Final = "cowboy_sdk"
 
@@ -42,6 +43,7 @@ NAMES: Final = ON_METHOD | {ON_CLASS, ON_FUNCTION}
 _RANGE = "BoundedRange"
 
 _ADDRESS_BYTES = 20
+_OF_RULE = 18  # nodes written for a method that has a rule
 
 
 class Rule(IntFlag):
@@ -162,8 +164,12 @@ def literal_bound(decorator: ast.expr) -> int | None:
             return None
 
 
-def write_out(tree: ast.Module, facts: Facts) -> Marks:
-    """Remove the decorators and write their meaning into a tree that may have them."""
+def write_out(tree: ast.Module, facts: Facts, nodes: Nodes | None = None) -> Marks:
+    """Remove the decorators and write their meaning into a tree that may have them.
+
+    What is written is paid by `nodes`.
+    """
+    nodes = nodes or Nodes()
     if not any(module == SDK for module, _ in facts.imports.values()) and (
         SDK not in facts.modules.values()
     ):
@@ -178,11 +184,12 @@ def write_out(tree: ast.Module, facts: Facts) -> Marks:
         for method in methods_of(node)
         if method.name in ("deploy", "init") and "public" in marks_of(method, facts)
     )
+    shared = _Shared(facts, nodes, has_access, "deferred" in every)
     for node in family:
-        _write_class(node, facts, has_access=has_access, is_quiet="deferred" in every)
+        _write_class(node, shared)
     for part in ast.walk(tree):
         if isinstance(part, ast.FunctionDef):
-            _write_loop(part, facts)
+            _write_loop(part, facts, nodes)
         if isinstance(part, ast.ClassDef | ast.FunctionDef):
             part.decorator_list = [
                 one for one in part.decorator_list if decorator_name(one, facts) is None
@@ -195,14 +202,24 @@ def _class_marks(node: ast.ClassDef, facts: Facts) -> Iterator[str]:
         yield from marks_of(method, facts)
 
 
-def _write_class(
-    node: ast.ClassDef, facts: Facts, *, has_access: bool, is_quiet: bool
-) -> None:
+class _Shared(Struct, frozen=True):
+    """What the methods of all classes of a family have in common."""
+
+    facts: Facts
+    nodes: Nodes
+    has_access: bool
+    """Some method says who may call it."""
+    is_quiet: bool
+    """Some method may send, so the others may not."""
+
+
+def _write_class(node: ast.ClassDef, shared: _Shared) -> None:
     body: list[ast.stmt] = []
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
-            marks = marks_of(part, facts)
-            rule = _rule(part, facts, marks, has_access=has_access, is_quiet=is_quiet)
+            marks = marks_of(part, shared.facts)
+            rule = _rule(part, shared, marks)
+            shared.nodes.pay(_OF_RULE if rule else 0, part)
             callers: ast.expr = ast.Constant(None)
             if rule & Rule.LISTED:
                 name = f"{_CALLERS}{part.name}"
@@ -217,27 +234,22 @@ def _write_class(
 
 
 def _rule(
-    node: ast.FunctionDef,
-    facts: Facts,
-    marks: Mapping[str, ast.expr],
-    *,
-    has_access: bool,
-    is_quiet: bool,
+    node: ast.FunctionDef, shared: _Shared, marks: Mapping[str, ast.expr]
 ) -> Rule:
     rule = Rule(0)
-    is_handler = not node.name.startswith("_") and not is_generator(facts, node)
+    is_handler = not node.name.startswith("_") and not is_generator(shared.facts, node)
     is_handler = is_handler and len(node.decorator_list) == len(marks)
     if "public" in marks:
         rule |= Rule.PUBLIC
     elif "callable_by" in marks:
         rule |= Rule.LISTED
-    elif has_access and is_handler:
+    elif shared.has_access and is_handler:
         rule |= Rule.ITSELF
     if "pure" in marks:
         rule |= Rule.PURE
     if "deferred" in marks:
         rule |= Rule.DEFERRED
-    elif is_quiet and is_handler:
+    elif shared.is_quiet and is_handler:
         rule |= Rule.QUIET
     if "reentrancy_guard" in marks:
         rule |= Rule.GUARDED
@@ -268,7 +280,7 @@ def _guard(node: ast.FunctionDef, rule: Rule, callers: ast.expr) -> None:
     ]
 
 
-def _write_loop(node: ast.FunctionDef, facts: Facts) -> None:
+def _write_loop(node: ast.FunctionDef, facts: Facts, nodes: Nodes) -> None:
     """Give each `BoundedRange(x)` of the function its bound."""
     decorator = marks_of(node, facts).get(ON_FUNCTION)
     if decorator is None:
@@ -279,6 +291,7 @@ def _write_loop(node: ast.FunctionDef, facts: Facts) -> None:
             case ast.Call(args=[_], keywords=[]) if (
                 sdk_name(part.func, facts) == _RANGE
             ):
+                nodes.pay(1, part)
                 part.args.append(ast.copy_location(ast.Constant(bound), part))
             case _:
                 pass

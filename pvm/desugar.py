@@ -28,6 +28,7 @@ from typing import TypeVar, cast
 from pvm import enum_bodies, language, records
 from pvm.facts import ENUM, Facts
 from pvm.walking import Survey, blocks_of, handled, parameters, survey
+from pvm.written import Nodes
 
 SET = "hidden_set"
 ITERATOR = "hidden_iterator"
@@ -35,19 +36,32 @@ CLASS_NAME = "hidden_name"
 DUNDER_PREFIX = "hidden_dunder_"
 MEMBERS = "hidden_members"
 
+_OF_AUGMENTED = 14  # nodes written for `x[k] += v` or `x.a += v`, more
+_OF_YIELD_FROM = 4
+_OF_ENUM = 4
+_OF_EMPTY_INIT = 5
+_OF_WITH = 10  # `try` and helpers of each manager
+
 _DROPPED = language.INERT_MODULES | language.COMPILER_MODULES.keys()
 
 
-def desugar(tree: ast.Module, facts: Facts) -> Survey:
+def desugar(tree: ast.Module, facts: Facts, nodes: Nodes | None = None) -> Survey:
     """Rewrite a tree that the policy accepted; statements have places then.
 
     Statements first, which may become several; then expressions, each where it stands.
 
+    Args:
+        tree: what is rewritten in place.
+        facts: of that tree.
+        nodes: what pays for what is written out.
+
     Returns:
         the nodes of the tree as it is then.
     """
-    _Desugarer(facts).body(tree.body)
+    nodes = nodes or Nodes()
+    _Desugarer(facts, nodes).body(tree.body)
     found = survey(tree)
+    nodes.pay(2 * sum(len(found.of(kind)) for kind in (ast.Set, ast.SetComp)))
     if _rewrite_expressions(found):
         found = survey(tree)
     _rename(found)
@@ -92,9 +106,10 @@ _Write = Callable[..., Iterable[ast.stmt]]  # type: ignore[explicit-any] # by ki
 class _Desugarer:
     """Rewrites statements, those around others first; knows nothing of expressions."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, nodes: Nodes) -> None:
         self.facts = facts
-        self.fields = records.all_fields(facts)
+        self.nodes = nodes
+        self.records = records.records_of(facts)
         self.temporaries = 0
 
     def body(self, statements: list[ast.stmt]) -> None:
@@ -122,6 +137,7 @@ class _Desugarer:
         target = node.target
         if isinstance(target, ast.Name):
             return (node,)
+        self.nodes.pay(_OF_AUGMENTED, node)
         subject, result = self.temporary(), self.temporary()
         statements: list[ast.stmt] = [ast.Assign([_store(subject, node)], target.value)]
         load: ast.expr
@@ -146,10 +162,15 @@ class _Desugarer:
     def _write_expr(self, node: ast.Expr) -> Iterable[ast.stmt]:
         if not isinstance(node.value, ast.YieldFrom):
             return (node,)
+        self.nodes.pay(_OF_YIELD_FROM, node)
         item = "hidden_yielded"
         value = _put(ast.Yield(_load(item, node)), node)
         body = _put(ast.Expr(value), node)
         return (_put(ast.For(_store(item, node), node.value.value, [body], []), node),)
+
+    def _write_with(self, node: ast.With) -> Iterable[ast.stmt]:
+        self.nodes.pay(_OF_WITH * len(node.items), node)
+        return (node,)
 
     def _write_import(self, node: ast.Import) -> Iterable[ast.stmt]:
         node.names = [alias for alias in node.names if alias.name not in _DROPPED]
@@ -172,8 +193,9 @@ class _Desugarer:
     def _write_classdef(self, node: ast.ClassDef) -> Iterable[ast.stmt]:
         if self.facts.is_enum(node.name):
             return self._enum(node)
-        if node.name in self.fields:
-            node = records.written_out(self.facts, node, self.fields[node.name])
+        record = self.records.get(node.name)
+        if record is not None:
+            node = records.written_out(self.facts, node, record, self.nodes)
         node.bases = [
             base for base in node.bases if self.facts.meaning(base) != "abc.ABC"
         ]
@@ -188,11 +210,13 @@ class _Desugarer:
             and self.facts.is_universal(first.id)
         )
         if not has_own and is_native:
+            self.nodes.pay(_OF_EMPTY_INIT, node)
             node.body.append(_empty_init(node, takes_arguments=first is not None))
         return (node,)
 
     def _enum(self, node: ast.ClassDef) -> Iterable[ast.stmt]:
         """An Enum, and the call that makes its members."""
+        self.nodes.pay(_OF_ENUM, node)
         enum_bodies.number(self.facts, node)
         node.bases = [_load(ENUM, node)]
         made = ast.Expr(_call(MEMBERS, node, _load(node.name, node)))

@@ -24,6 +24,8 @@ SCOPES_NESTED_MAX = 16
 """Comprehensions, lambdas or functions inside one another: 80 kill the compiler."""
 FUNCTIONS_MAX = 256
 PARAMETERS_MAX = 64
+FIELDS_MAX = PARAMETERS_MAX - 1
+"""Fields of a dataclass, inherited ones included: an `__init__` takes them all."""
 COPIED_NODES_MAX = 50_000
 """Nodes of `finally` bodies, as often as the compiler writes each out."""
 MANAGERS_MAX = 512

@@ -59,7 +59,7 @@ def check_shape(tree: ast.Module, source: bytes) -> Survey:
     found = survey(tree)
     # With its mark or operator no node counts more than three.
     if found.levels >= language.NESTING_MAX or 3 * found.size > language.NODES_MAX:
-        _check_each_node(tree)
+        _check_depth(tree, language.NODES_MAX)
     _check_classes(tree)
     f_strings = found.of(ast.JoinedStr)
     unlike = first_unlike(source.decode()) if f_strings else None
@@ -67,6 +67,25 @@ def check_shape(tree: ast.Module, source: bytes) -> Survey:
         raise refuse(DOES_NOT_PARSE, line=unlike)
     _flatten_f_strings(f_strings)
     return found
+
+
+def check_written(tree: ast.Module, found: Survey) -> None:
+    """The limits again, of what was written out; `found` are the nodes of the tree.
+
+    Raises:
+        CompileError: it is nested too deep, or has too many functions; at the place
+            of what was written out.
+    """
+    if found.levels >= language.NESTING_MAX:
+        _check_depth(tree)
+    functions = [*found.of(ast.FunctionDef), *found.of(ast.Lambda)]
+    if len(functions) > language.FUNCTIONS_MAX:
+        lines = sorted(one.lineno for one in functions)
+        reason = (
+            f"more than {language.FUNCTIONS_MAX} functions with those that are written "
+            "for classes and dataclasses"
+        )
+        raise refuse(reason, "several actors", lines[language.FUNCTIONS_MAX])
 
 
 def decode(source: bytes) -> str:
@@ -96,19 +115,19 @@ def decode(source: bytes) -> str:
     return text
 
 
-def _check_each_node(tree: ast.Module) -> None:
+def _check_depth(tree: ast.Module, nodes_max: int | None = None) -> None:
     """Refuse too many nodes and too deep ones, without recursion.
 
     Counted with their marks, and without the levels that an `elif` does not count.
     """
     count = 0
-    stack: list[tuple[ast.AST, int, int]] = [(tree, 0, 0)]
+    stack: list[tuple[ast.AST, int, int, int]] = [(tree, 0, 0, 1)]
     while stack:
-        node, depth, level = stack.pop()
+        node, depth, level, line = stack.pop()
         count += 1
-        if count > language.NODES_MAX:
-            raise refuse(f"more than {language.NODES_MAX} nodes of syntax")
-        line = getattr(node, "lineno", 1)
+        if nodes_max is not None and count > nodes_max:
+            raise refuse(f"more than {nodes_max} nodes of syntax")
+        line = getattr(node, "lineno", line)
         if depth > language.NESTING_MAX:
             reason = f"nested more than {language.NESTING_MAX} deep"
             raise refuse(reason, "a variable for a part", line)
@@ -116,7 +135,7 @@ def _check_each_node(tree: ast.Module) -> None:
             raise refuse("too many elif", "a dict of functions", line)
         for child in ast.iter_child_nodes(node):
             deeper = 0 if _is_elif(node, child) else 1
-            stack.append((child, depth + deeper, level + 1))
+            stack.append((child, depth + deeper, level + 1, line))
 
 
 def _check_classes(tree: ast.Module) -> None:

@@ -22,8 +22,9 @@ from pvm.ledger import Ledger
 from pvm.lost_writes import first_lost_write, hint
 from pvm.names import refuse_foreign
 from pvm.namespaces import is_unchanging
-from pvm.parser import check_shape, decode, read, refuse
+from pvm.parser import check_shape, check_written, decode, read, refuse
 from pvm.policy import check_policy
+from pvm.written import Charge, Nodes, free
 
 _FRAMES = 8 * language.LEVELS_MAX + 1_000
 """No step takes more than eight frames a level."""
@@ -41,7 +42,7 @@ class Compiled(Struct, frozen=True):
     marks: Marks
     """What decorators say."""
     nodes: int
-    """Of its syntax, written out: what making it ready takes follows them."""
+    """Of its syntax, and those written out: what making it ready takes follows them."""
     is_unchanging: bool
     """Whether nothing can change what its body makes (`namespaces`)."""
 
@@ -52,6 +53,7 @@ def compile_module(
     find: Find,
     file: str = language.ACTOR_FILE,
     ledger: Ledger | None = None,
+    charge: Charge = free,
 ) -> Compiled:
     """The steps from source to code.
 
@@ -60,6 +62,7 @@ def compile_module(
         find: what each module that can be imported offers.
         file: the name by which failures are located.
         ledger: where the prices of its blocks are written down, for tools.
+        charge: takes the cycles of each step before it is made (D6).
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
@@ -67,22 +70,27 @@ def compile_module(
         HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
     text = decode(source)
-    refuse_foreign(text, lambda admitted: compile_module(admitted, find, file))
+    refuse_foreign(
+        text, lambda admitted: compile_module(admitted, find, file, None, charge)
+    )
     tree = resolve(read(text), find)
     found = check_shape(tree, source)
+    nodes = Nodes(charge)
+    nodes.pay(found.size)
     with _room_to_recurse():
         facts = gather(tree, find, found)
         check_policy(tree, facts, find, found)
         told = hint(first_lost_write(found))
-        marks = replace(write_out(tree, facts), hint=told)
-        found = desugar(tree, facts)
+        marks = replace(write_out(tree, facts, nodes), hint=told)
+        found = desugar(tree, facts, nodes)
+        check_written(tree, found)
         tree = restrict(tree, found)
         facts = gather(tree, find, found)
         is_fixed = is_unchanging(tree, facts, found)
         is_library = file != language.ACTOR_FILE
         module = instrument(tree, facts, ledger, is_library=is_library)
         code = _module_code(_compile(module, file))
-    return Compiled(code, tree, facts, marks, found.size, is_fixed)
+    return Compiled(code, tree, facts, marks, nodes.count, is_fixed)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from pvm.policy_values import (
     check_import,
 )
 from pvm.policy_walk import Place
-from pvm.walking import Survey, children, handled, survey
+from pvm.walking import Handled, Survey, children, handled, survey
 
 NESTED_BLOCKS_MAX = 16
 """Loops count 1, `try` 2, `with` 4: the compiler stops at 20 with ours added."""
@@ -52,6 +52,10 @@ def check_policy(
 
 class _Policy(PolicyOfExpressions):
     """Statements, functions and classes."""
+
+    def __init__(self, facts: Facts, find: Find, own: Handled) -> None:
+        super().__init__(facts, find, own)
+        self.records = records.records_of(facts)
 
     def check_future(self, tree: ast.Module) -> None:
         """`from __future__` stands first, after the docstring."""
@@ -118,7 +122,8 @@ class _Policy(PolicyOfExpressions):
         value = node.value
         if records.is_field_call(self.facts, value):
             for keyword in cast("ast.Call", value).keywords:
-                self.check(keyword.value, replace(place, class_body=False))
+                # A factory is called in the `__init__` that is written.
+                self.check(keyword.value, replace(place, class_body=False, scopes=1))
         elif value is not None:
             self.check(value, place)
 
@@ -331,6 +336,10 @@ class _Policy(PolicyOfExpressions):
         for base in node.bases:
             self._check_base(base)
         kind = self._class_kind(node)
+        record = self._record(node)
+        if record is not None and record.is_too_long:
+            reason = f"more than {language.FIELDS_MAX} fields, inherited ones included"
+            self.refuse(node, reason, "an attribute that holds some of them")
         self.check_body(node.body, Place(class_body=True, class_kind=kind))
         self.classes_seen.add(node.name)
 
@@ -340,13 +349,19 @@ class _Policy(PolicyOfExpressions):
             for part, reason, instead in enum_bodies.check(self.facts, node):
                 self.refuse(part, reason, instead)
             return "enum"
-        is_record = records.decorator_of(self.facts, node) is not None
-        return "dataclass" if is_record else ""
+        return "dataclass" if self._record(node) is not None else ""
+
+    def _record(self, node: ast.ClassDef) -> records.Record | None:
+        """What is known of a class that is a dataclass."""
+        return self.records.get(node.name)
 
     def _check_class_decorator(self, node: ast.ClassDef, decorator: ast.expr) -> None:
         if decorators.decorator_name(decorator, self.facts) is not None:
             return
-        if decorator is not records.decorator_of(self.facts, node):
+        if node.name not in self.facts.classes:
+            return  # it is refused
+        record = self._record(node)
+        if record is None or decorator is not record.decorator:
             reason = (
                 "a class has a decorator that is neither dataclass nor cowboy_sdk's"
             )
@@ -354,7 +369,7 @@ class _Policy(PolicyOfExpressions):
             return
         for reason in records.check_decorator(decorator):
             self.refuse(decorator, reason, "an __init__ of the class")
-        misplaced = records.first_misplaced(records.fields_of(self.facts, node))
+        misplaced = records.first_misplaced(record.every)
         if misplaced is not None:
             reason = f"the field {misplaced.name!r} has no default after one that has"
             self.refuse(node, reason, "the fields without a default first")

@@ -10,11 +10,13 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 from typing_extensions import override
 
+from pvm import language
 from pvm.facts import Facts
 from pvm.places import place
+from pvm.walking import survey
+from pvm.written import Nodes
 
 MISSING = "hidden_missing"
 """Stands for an argument that was not given."""
@@ -40,11 +42,15 @@ class Field(Struct, frozen=True):
     """What `__init__` assigns without an argument; evaluated with the class."""
     factory: ast.expr | None = None
     """What is called instead."""
+    factory_nodes: int = 0
+    """Of its syntax."""
     init: bool = True
     repr: bool = True
     compare: bool = True
     kind: str = ""
     """The annotation where that is a name: what a model's schema says of it."""
+    owner: str = ""
+    """The class whose body has the field, and its default as an attribute."""
 
     @property
     def is_optional(self) -> bool:
@@ -52,28 +58,72 @@ class Field(Struct, frozen=True):
         return self.default is not None or self.factory is not None
 
 
-def decorator_of(facts: Facts, node: ast.ClassDef) -> ast.expr | None:
-    """The `dataclass` among a class's decorators, called or not.
+class Record(Struct, frozen=True):
+    """A class that is a dataclass, or a model of `cowboy_sdk`, which is one, too."""
 
-    Of a model of `cowboy_sdk`, which is one without a decorator, the base.
+    decorator: ast.expr
+    """The `dataclass` among its decorators, called or not; of a model the base."""
+    is_model: bool
+    fields: Mapping[str, Field]
+    """Inherited ones first; of too many, one more than there may be."""
+
+    @property
+    def every(self) -> Sequence[Field]:
+        """The fields in order."""
+        return [*self.fields.values()]
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it has more fields than an `__init__` can take."""
+        return len(self.fields) > language.FIELDS_MAX
+
+
+def records_of(facts: Facts) -> dict[str, Record]:
+    """The dataclasses of a module by name, each looked at once.
+
+    A base counts if it stands before: nothing looks for fields in a circle.
     """
+    found: dict[str, Record] = {}
+    models: set[str] = set()
+    for name, node in facts.classes.items():
+        parents = [base.id for base in node.bases if isinstance(base, ast.Name)]
+        is_model = any(
+            facts.meaning(base) in MODELS
+            or (isinstance(base, ast.Name) and base.id in models)
+            for base in node.bases
+        )
+        if is_model:
+            models.add(name)
+        decorator = _decorator(facts, node) or (node.bases[0] if is_model else None)
+        if decorator is not None:
+            inherited = [found[one].fields for one in parents if one in found]
+            fields = _fields(facts, node, inherited)
+            found[name] = Record(decorator, is_model, fields)
+    return found
+
+
+def _decorator(facts: Facts, node: ast.ClassDef) -> ast.expr | None:
     for one in node.decorator_list:
         name = one.func if isinstance(one, ast.Call) else one
         if facts.meaning(name) == "dataclasses.dataclass":
             return one
-    return _model_base(facts, node)
-
-
-def _model_base(facts: Facts, node: ast.ClassDef) -> ast.expr | None:
-    """The base by which a class is a `CowboyModel`; bases stand before it."""
-    for base in node.bases:
-        if facts.meaning(base) in MODELS:
-            return base
-        parent = facts.classes.get(base.id) if isinstance(base, ast.Name) else None
-        is_before = parent is not None and parent.lineno < node.lineno
-        if parent is not None and is_before and _model_base(facts, parent):
-            return base
     return None
+
+
+def _fields(
+    facts: Facts, node: ast.ClassDef, inherited: Sequence[Mapping[str, Field]]
+) -> Mapping[str, Field]:
+    """The fields of a dataclass, inherited ones first; not many more than it may have."""
+    found: dict[str, Field] = {}
+    for fields in inherited:
+        found.update(fields)
+    for statement in node.body:
+        if is_field(statement):
+            assert isinstance(statement, ast.AnnAssign)
+            one = _field(facts, statement, node.name)
+            found[one.name] = one
+    kept = [*found.items()][: language.FIELDS_MAX + 1]
+    return dict(kept)
 
 
 def check_decorator(node: ast.expr) -> Iterator[str]:
@@ -129,29 +179,6 @@ def is_field(node: ast.stmt) -> bool:
     )
 
 
-def fields_of(facts: Facts, node: ast.ClassDef) -> list[Field]:
-    """The fields of a dataclass, inherited ones first."""
-    found: dict[str, Field] = {}
-    for base in node.bases:
-        parent = facts.classes.get(base.id) if isinstance(base, ast.Name) else None
-        is_before = parent is not None and parent.lineno < node.lineno
-        if parent is not None and is_before and decorator_of(facts, parent) is not None:
-            for one in fields_of(facts, parent):
-                inherited = ast.Attribute(
-                    ast.Name(parent.name, ast.Load()), one.name, ast.Load()
-                )
-                has_default = one.default is not None
-                found[one.name] = replace(
-                    one, default=inherited if has_default else None
-                )
-    for statement in node.body:
-        if is_field(statement):
-            assert isinstance(statement, ast.AnnAssign)
-            one = _field(facts, statement)
-            found[one.name] = one
-    return list(found.values())
-
-
 def first_misplaced(fields: Sequence[Field]) -> Field | None:
     """A field that must be given, after one that need not."""
     optional = False
@@ -162,32 +189,25 @@ def first_misplaced(fields: Sequence[Field]) -> Field | None:
     return None
 
 
-def all_fields(facts: Facts) -> dict[str, list[Field]]:
-    """The fields of each dataclass of a module, by its name."""
-    return {
-        name: fields_of(facts, node)
-        for name, node in facts.classes.items()
-        if decorator_of(facts, node) is not None
-    }
-
-
 def written_out(
-    facts: Facts, node: ast.ClassDef, fields: Sequence[Field]
+    facts: Facts, node: ast.ClassDef, record: Record, nodes: Nodes
 ) -> ast.ClassDef:
-    """The class with its methods, without the decorator."""
-    decorator = decorator_of(facts, node)
-    assert decorator is not None
+    """The class with its methods, without the decorator; each is paid, then made."""
+    decorator = record.decorator
     options = {"init": True, "repr": True, "eq": True, "order": False}
     options |= _options(decorator)
     body = [_plain(facts, statement) for statement in node.body]
     own = {one.name for one in body if isinstance(one, ast.FunctionDef)}
-    written = [*_methods(fields, options, has_post_init=POST_INIT in own)]
-    if _model_base(facts, node) is not None:
-        written.append(_to_dict(fields))
+    fields = record.every
+    if record.is_model:
+        nodes.pay(2 + 4 * len(fields), node)
         body.append(_model_fields(fields, node))
-    source = "\n".join(written)
-    methods = _parsed(source, _defaults(fields), node)
-    body += [method for method in methods if method.name not in own]
+    values = _defaults(fields, node)
+    has_post_init = POST_INIT in own
+    for method in _methods(record, node.name, options, has_post_init=has_post_init):
+        if method.name not in own:
+            nodes.pay(method.nodes, node)
+            body.append(_parsed(method.source, values, node))
     for statement in body:
         if isinstance(statement, ast.FunctionDef) and statement.name == POST_INIT:
             statement.name = "hidden_post_init"
@@ -196,34 +216,51 @@ def written_out(
     return node
 
 
+class _Method(Struct, frozen=True):
+    """A method to write; `hidden_default_x` is where a default goes."""
+
+    name: str
+    source: str
+    nodes: int
+    """Of its syntax, with what goes there."""
+
+
 def _methods(
-    fields: Sequence[Field], options: Mapping[str, bool], *, has_post_init: bool
-) -> Iterator[str]:
-    """The source of the methods; `hidden_default_x` is where a default goes."""
+    record: Record, owner: str, options: Mapping[str, bool], *, has_post_init: bool
+) -> Iterator[_Method]:
+    fields = record.every
     if options["init"]:
-        yield from _init(fields, has_post_init=has_post_init)
+        yield _init(fields, owner, has_post_init=has_post_init)
     if options["repr"]:
-        shown = (f"{one.name}={{self.{one.name}!r}}" for one in fields if one.repr)
-        text = f"{{hidden_name(self)}}({', '.join(shown)})"
-        yield f"def __repr__(self):\n    return f'{text}'"
+        yield _repr([one.name for one in fields if one.repr])
+    compared = [one.name for one in fields if one.compare]
     mine, theirs = (
-        "".join(f"{side}.{one.name}, " for one in fields if one.compare)
-        for side in ("self", "other")
+        "".join(f"{side}.{name}, " for name in compared) for side in ("self", "other")
     )
+    size = 4 * len(compared)
     if options["eq"]:
-        yield f"def __eq__(self, other):\n    return {_SAME} and ({mine}) == ({theirs})"
+        source = (
+            f"def __eq__(self, other):\n    return {_SAME} and ({mine}) == ({theirs})"
+        )
+        yield _Method("__eq__", source, size + 14)
     for name, sign in _ORDER.items() if options["order"] else ():
         # Of two classes, the classes are compared: a TypeError.
-        yield (
+        source = (
             f"def {name}(self, other):\n    if {_SAME}:\n"
             f"        return ({mine}) {sign} ({theirs})\n"
             "    return self.hidden_dunder_class < other.hidden_dunder_class"
         )
+        yield _Method(name, source, size + 20)
+    if record.is_model:
+        pairs = ", ".join(f"{one.name!r}: self.{one.name}" for one in fields)
+        source = f"def to_dict(self):\n    return {{{pairs}}}"
+        yield _Method("to_dict", source, 3 * len(fields) + 5)
 
 
-def _to_dict(fields: Sequence[Field]) -> str:
-    pairs = ", ".join(f"{one.name!r}: self.{one.name}" for one in fields)
-    return f"def to_dict(self):\n    return {{{pairs}}}"
+def _repr(names: Sequence[str]) -> _Method:
+    shown = ", ".join(f"{name}={{self.{name}!r}}" for name in names)
+    source = f"def __repr__(self):\n    return f'{{hidden_name(self)}}({shown})'"
+    return _Method("__repr__", source, 10 + 4 * len(names))
 
 
 def _model_fields(fields: Sequence[Field], node: ast.ClassDef) -> ast.stmt:
@@ -234,34 +271,46 @@ def _model_fields(fields: Sequence[Field], node: ast.ClassDef) -> ast.stmt:
     return statement
 
 
-def _init(fields: Sequence[Field], *, has_post_init: bool) -> Iterator[str]:
-    parameters = [
-        f"{one.name}=hidden_default_{one.name}" if one.is_optional else one.name
-        for one in fields
-        if one.init
-    ]
-    yield f"def __init__({', '.join(['self', *parameters])}):\n    pass"
+def _init(fields: Sequence[Field], owner: str, *, has_post_init: bool) -> _Method:
+    parameters = ["self"]
+    lines = ["    pass"]
+    nodes = 4
     for one in fields:
+        if one.init:
+            nodes += 1
+            default = ""
+            if one.is_optional:
+                nodes += 1 if one.factory is not None or one.owner == owner else 2
+                default = f"=hidden_default_{one.name}"
+            parameters.append(f"{one.name}{default}")
         if one.factory is not None:
+            nodes += 4 + one.factory_nodes
             made = f"hidden_factory_{one.name}()"
             if one.init:
+                nodes += 5
                 made = f"{made} if {one.name} is {MISSING} else {one.name}"
-            yield f"    self.{one.name} = {made}"
+            lines.append(f"    self.{one.name} = {made}")
         elif one.init:
-            yield f"    self.{one.name} = {one.name}"
+            nodes += 4
+            lines.append(f"    self.{one.name} = {one.name}")
     if has_post_init:
-        yield "    self.hidden_post_init()"
+        nodes += 4
+        lines.append("    self.hidden_post_init()")
+    head = f"def __init__({', '.join(parameters)}):"
+    return _Method("__init__", "\n".join([head, *lines]), nodes)
 
 
-def _defaults(fields: Sequence[Field]) -> dict[str, ast.expr]:
+def _defaults(fields: Sequence[Field], node: ast.ClassDef) -> dict[str, ast.expr]:
     """What stands for each hidden name of the written methods."""
     found: dict[str, ast.expr] = {}
     for one in fields:
         if one.factory is not None:
             found[f"hidden_factory_{one.name}"] = one.factory
             found[f"hidden_default_{one.name}"] = ast.Name(MISSING, ast.Load())
-        elif isinstance(one.default, ast.Attribute):
-            found[f"hidden_default_{one.name}"] = one.default
+        elif one.default is not None and one.owner != node.name:
+            owner = ast.Name(one.owner, ast.Load())
+            inherited = ast.Attribute(owner, one.name, ast.Load())
+            found[f"hidden_default_{one.name}"] = inherited
         elif one.default is not None:
             # The class body has assigned it: it is evaluated once.
             found[f"hidden_default_{one.name}"] = ast.Name(one.name, ast.Load())
@@ -283,14 +332,15 @@ class _Filler(ast.NodeTransformer):
 
 def _parsed(
     source: str, values: Mapping[str, ast.expr], node: ast.ClassDef
-) -> Iterator[ast.FunctionDef]:
-    for method in ast.parse(source).body:
-        filled = _Filler(values).visit(method)
-        assert isinstance(filled, ast.FunctionDef)
-        place(filled, node)
-        # RestrictedPython tells methods from functions by the column.
-        filled.col_offset = node.col_offset + 4
-        yield filled
+) -> ast.FunctionDef:
+    (method,) = ast.parse(source).body
+    assert isinstance(method, ast.FunctionDef)
+    filled = _Filler(values).visit(method) if method.name == "__init__" else method
+    assert isinstance(filled, ast.FunctionDef)
+    place(filled, node)
+    # RestrictedPython tells methods from functions by the column.
+    filled.col_offset = node.col_offset + 4
+    return filled
 
 
 def _plain(facts: Facts, statement: ast.stmt) -> ast.stmt:
@@ -298,27 +348,31 @@ def _plain(facts: Facts, statement: ast.stmt) -> ast.stmt:
     if not is_field(statement):
         return statement
     assert isinstance(statement, ast.AnnAssign)
-    default = _field(facts, statement).default
+    default = _field(facts, statement, "").default
     if default is None:
         return ast.copy_location(ast.Pass(), statement)
     return ast.copy_location(ast.Assign([statement.target], default), statement)
 
 
-def _field(facts: Facts, node: ast.AnnAssign) -> Field:
+def _field(facts: Facts, node: ast.AnnAssign, owner: str) -> Field:
     assert isinstance(node.target, ast.Name)
     if not is_field_call(facts, node.value):
-        return Field(node.target.id, node.value, kind=_kind(node.annotation))
+        kind = _kind(node.annotation)
+        return Field(node.target.id, node.value, kind=kind, owner=owner)
     assert isinstance(node.value, ast.Call)
     given = {keyword.arg: keyword.value for keyword in node.value.keywords}
     flags = _options(node.value)
+    factory = given.get("default_factory")
     return Field(
         node.target.id,
         given.get("default"),
-        given.get("default_factory"),
+        factory,
+        0 if factory is None else survey(factory).size,
         flags.get("init", True),
         flags.get("repr", True),
         flags.get("compare", True),
         _kind(node.annotation),
+        owner,
     )
 
 

@@ -8,7 +8,7 @@ import ast
 
 from msgspec import Struct
 
-from pvm import language
+from pvm import costs, language
 from pvm.compiler import ActorCode, compile_actor
 from pvm.decorators import family_of, marks_of, methods_of
 from pvm.facts import Facts, gather
@@ -53,6 +53,8 @@ class Report(Struct, frozen=True):
     """Modules, by the names the language has for them."""
     body: tuple[Block, ...]
     """Of the module and its classes: paid by every message."""
+    compiling: int
+    """Cycles that a deployment pays for its nodes (D6)."""
     room: tuple[Room, ...]
     hint: str
     """What the author will not have meant, or nothing."""
@@ -71,6 +73,7 @@ def report_on(source: bytes) -> Report:
     room = (
         Room("bytes of source", len(source), language.SOURCE_BYTES_MAX),
         Room("nodes of syntax", _count(tree, ast.AST), language.NODES_MAX),
+        Room("nodes, written out", code.nodes, language.NODES_MAX),
         Room("functions", _count(tree, ast.FunctionDef), language.FUNCTIONS_MAX),
     )
     tree = resolve(tree, find_module)
@@ -91,7 +94,15 @@ def report_on(source: bytes) -> Report:
     )
     classes = {"", *(one.name for one in tree.body if isinstance(one, ast.ClassDef))}
     body = tuple(block for block in ledger.blocks if block.function in classes)
-    return Report(code.actor_class, handlers, _imports(tree), body, room, code.hint)
+    return Report(
+        code.actor_class,
+        handlers,
+        _imports(tree),
+        body,
+        costs.COMPILE_PER_NODE * code.nodes,
+        room,
+        code.hint,
+    )
 
 
 def _count(tree: ast.Module, kind: type[ast.AST]) -> int:

@@ -11,6 +11,11 @@ from typing import TypeAlias
 import click
 from msgspec import to_builtins
 
+from node.chain.params import (
+    DEPLOY_CYCLES,
+    DEPLOY_CYCLES_PER_CODE_BYTE,
+    INTRINSIC_CYCLES,
+)
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
 from pvm import Block, CompileError, Handler, Report, report_on
@@ -67,10 +72,13 @@ def _tell_refused(output: Output, file: Path, error: CompileError) -> None:
 
 def _tell(output: Output, file: Path, report: Report) -> None:
     cycles, memory = _sum(report.body)
+    size = file.stat().st_size
+    deploying = INTRINSIC_CYCLES + DEPLOY_CYCLES + DEPLOY_CYCLES_PER_CODE_BYTE * size
     fields = {
         "accepted": str(file),
         "actor class": report.actor_class or "none: functions of the module",
         "imports": ", ".join(report.imports) or "none",
+        "deploying": f"{deploying + report.compiling:,} cycles, and what `deploy` uses",
         "each message": f"{cycles:,} cycles, {memory:,} bytes for the module's body",
     }
     for room in report.room:

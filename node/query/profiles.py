@@ -16,7 +16,8 @@ from pvm import Cost, Stack, by_line
 __all__ = ["ENTRY", "Profile", "Profiled"]
 
 ENTRY: Stack = ()
-"""What is paid before an actor runs: intrinsic cost, or a fire's or message's entry."""
+"""What is paid before an actor runs: intrinsic cost and, of a deployment, compiling; or
+a fire's or message's entry."""
 
 
 class Profiled(Struct, frozen=True):

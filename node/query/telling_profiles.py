@@ -17,7 +17,7 @@ __all__ = ["speedscope", "tell_profile"]
 
 EXECUTIONS_SHOWN = 20
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
-ENTRY_NAMES = {ReceiptKind.TRANSACTION: "intrinsic cost"}
+ENTRY_NAMES = {ReceiptKind.TRANSACTION: "intrinsic cost, compiling"}
 """What is paid before an actor runs; of all else it is the entry charge (D16)."""
 ENTRY_CHARGE = "entry charge"
 NO_LINE_NAME = "(payload and answer)"

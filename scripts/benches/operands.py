@@ -14,6 +14,7 @@ _TEXT = "s = 'ab' * 500"
 NOT_TIMED: Mapping[str, str] = {
     "IF_LUMPED_MAX": "decides what a block holds, is no price",
     "NESTING_MAX": "a limit",
+    "COMPILE_PER_NODE": "paid by deployments; tried by `benches.compiling`",
     "HOLES_MAX": "a limit; what follows is PACK_PER_ITEM",
     "TEXT_FREE": "a limit; tried with `+` of texts",
     "INT_FREE_BITS": "a limit; tried with arithmetic",

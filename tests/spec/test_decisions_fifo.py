@@ -139,13 +139,13 @@ def test_d27_a_fire_pays_exactly_the_basefees(chain, actor):
 
 def test_d8_the_timer_lane_is_on_top_of_the_user_lane(devnet):
     """D8: "**user lane** …, for transactions only"; the others "are on top"."""
-    chain = devnet(lane_user_cycles=200_000)
+    chain = devnet(lane_user_cycles=300_000)
     actor = chain.deploy(SCHEDULER, value="20 CBY")
     schedule_all(actor, (9, b"a", {}), (9, b"b", {}), (9, b"c", {}))
     chain.mine_until(8)
     chain.submit(
         ExecuteActor(actor.address, "list", b"", 0),
-        cycles_limit=200_000,
+        cycles_limit=300_000,
         cells_limit=100_000,
     )
     chain.mine()

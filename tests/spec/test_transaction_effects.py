@@ -13,6 +13,7 @@ from node.chain.validation import intrinsic_cost
 from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.testing import TransactionFailed
+from pvm import compile_actor, costs
 
 THERE = b"\x77" * 20
 
@@ -154,6 +155,46 @@ def test_a_deployment_costs_more_by_the_byte(chain):
     assert (receipt.cycles_used, receipt.cells_used) == intrinsic_cost(
         transaction.body, body_bytes
     )
+
+
+DATACLASS = b"""from dataclasses import dataclass
+@dataclass(order=True)
+class A:
+    x: int = 1
+    y: int = 2
+"""
+
+
+def test_a_deployment_pays_for_each_node_that_is_written_out(chain):
+    """Compiling charges "a price for each node of the syntax after lowering" (D6)."""
+    used = []
+    for salt in (bytes(32), b"\1" * 32):  # the second finds it compiled
+        receipt = chain.execute(
+            DeployActor(salt, DATACLASS, b"", 0),
+            cycles_limit=1_000_000, cells_limit=100_000,
+        )  # fmt: skip
+        (transaction,) = chain.last.block.transactions
+        cycles, _ = intrinsic_cost(transaction.body, len(transaction.body.encode()))
+        used.append(receipt.cycles_used - cycles)
+    nodes = compile_actor(DATACLASS).nodes
+    assert nodes > 150
+    assert used[0] == used[1]
+    module_body = used[0] - costs.COMPILE_PER_NODE * nodes
+    assert costs.CLASS < module_body < 2 * costs.CLASS
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_out_of_cycles_while_compiling_fails_the_deployment(chain, is_compiled):
+    """D6: "out of cycles there fails the deployment as anywhere"."""
+    if is_compiled:
+        chain.deploy(DATACLASS.decode(), salt=b"\1" * 32)
+    limit = 55_000 + 100 * len(DATACLASS) + 200 * 100
+    receipt = chain.execute(
+        DeployActor(bytes(32), DATACLASS, b"", 0), expect_failure=True,
+        cycles_limit=limit, cells_limit=100_000,
+    )  # fmt: skip
+    assert receipt.failure.kind == "OutOfCycles"
+    assert receipt.cycles_used == limit
 
 
 def test_a_failed_transaction_leaves_only_nonce_charge_and_receipt(chain, actor):
