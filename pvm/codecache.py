@@ -1,9 +1,9 @@
 """Compiled actors by code hash, so that a source is compiled once: by its deployment.
 
 Compiling is what a deployment pays for, by the byte and by the node; a message pays the
-same whatever the cache holds, so it must not compile. Rules: what is kept is derived from the source
-alone and is never part of the state; no result depends on it; both levels are bounded
-by bytes, whatever actors are deployed.
+same whatever the cache holds, so it must not compile. Rules: what is kept is derived
+from the source alone and is never part of the state; no result depends on it; both
+levels are bounded by bytes, whatever actors are deployed.
 """
 
 import marshal

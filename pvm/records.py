@@ -113,7 +113,7 @@ def _decorator(facts: Facts, node: ast.ClassDef) -> ast.expr | None:
 def _fields(
     facts: Facts, node: ast.ClassDef, inherited: Sequence[Mapping[str, Field]]
 ) -> Mapping[str, Field]:
-    """The fields of a dataclass, inherited ones first; not many more than it may have."""
+    """The fields of a dataclass, inherited ones first, at most one too many."""
     found: dict[str, Field] = {}
     for fields in inherited:
         found.update(fields)

@@ -27,7 +27,7 @@ from node.chain.validation import intrinsic_cost, validate_inclusion
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Address, Amount
 from node.state import keys
-from pvm import CompileError, Entry, Failure, Halt, Meter, Outcome
+from pvm import CompileError, Entry, Failure, Meter, OutOfCycles, Outcome
 
 DEPLOYMENT_HANDLERS = ("deploy", "init")
 NO_PRICE = Price(Amount(0), Amount(0), Amount(0), Amount(0))
@@ -115,9 +115,6 @@ def _act(
                 outcome = _DONE
     except InstructionRefused as error:
         outcome = Outcome(b"", Failure(error.kind, error.message, handler, None))
-    except Halt as halt:  # while compiling: what runs afterwards catches its own
-        message = "compiling takes more cycles than are left"
-        outcome = Outcome(b"", Failure(type(halt).__name__, message, "", None))
     except CompileError as error:
         first = error.refusals[0]
         outcome = Outcome(b"", Failure("CompileError", str(error), "", first.line))
@@ -144,7 +141,11 @@ def _deploy(
             "AlreadyDeployed",
             "this deployer has this code at this salt already; choose another salt",
         )
-    block.code_cache.get(code_hash, instruction.code, meter.charge_cycles)
+    try:
+        block.code_cache.get(code_hash, instruction.code, meter.charge_cycles)
+    except OutOfCycles as halt:
+        reason = "compiling takes more cycles than are left"
+        raise InstructionRefused(type(halt).__name__, reason) from None
     block.journal.put(keys.code(code_hash), instruction.code)
     save_account(
         block.journal,
