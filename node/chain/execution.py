@@ -27,7 +27,7 @@ from node.chain.validation import intrinsic_cost, validate_inclusion
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Address, Amount
 from node.state import keys
-from pvm import CompileError, Entry, Failure, Meter, OutOfCycles, Outcome
+from pvm import CompileError, Entry, Failure, Meter, Outcome, OutOfCycles
 
 DEPLOYMENT_HANDLERS = ("deploy", "init")
 NO_PRICE = Price(Amount(0), Amount(0), Amount(0), Amount(0))
