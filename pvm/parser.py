@@ -78,14 +78,15 @@ def check_written(tree: ast.Module, found: Survey) -> None:
     """
     if found.levels >= language.NESTING_MAX:
         _check_depth(tree)
-    functions = [*found.of(ast.FunctionDef), *found.of(ast.Lambda)]
-    if len(functions) > language.FUNCTIONS_MAX:
-        lines = sorted(one.lineno for one in functions)
+    lines = [one.lineno for one in found.of(ast.FunctionDef)]
+    lines += [one.lineno for one in found.of(ast.Lambda)]
+    if len(lines) > language.FUNCTIONS_MAX:
         reason = (
             f"more than {language.FUNCTIONS_MAX} functions with those that are written "
             "for classes and dataclasses"
         )
-        raise refuse(reason, "several actors", lines[language.FUNCTIONS_MAX])
+        line = sorted(lines)[language.FUNCTIONS_MAX]
+        raise refuse(reason, "several actors", line)
 
 
 def decode(source: bytes) -> str:
