@@ -1,9 +1,12 @@
 """CIP-1 version 3 §7: Gas Bidding Agents, honest ones and others (D34)."""
 
 import pytest
+from msgspec.structs import replace
 
 from node.chain.block import ReceiptKind
 from node.chain.globals import load_globals
+from node.chain.timers.rules import RULE_SETS
+from node.chain.transition import head_globals
 from node.primitives import codec
 from node.testing import TransactionFailed
 from tests.spec.puppets import (
@@ -107,6 +110,7 @@ def test_7_2_asking_is_paid_for_and_burned(chain):
     chain.mine()
     (asked,), (fire,) = agents(chain), fires(chain.last)
     assert 1_000 < asked.cycles_used < 50_000 == asked.cycles_limit
+    assert asked.cells_limit == 0  # it is "free of cells"
     assert (asked.cells_used, asked.tip, asked.burned_lane) == (0, 0, 0)
     assert asked.fee == asked.cycles_used * burned.basefee_cycle
     assert before - chain.balance(actor) == asked.fee + fire.fee
@@ -122,6 +126,12 @@ def test_7_2_a_bid_below_the_lane_basefee_waits_and_is_asked_again(chain):
     assert put_off(chain.last, "lane_basefee") == [timer]
     assert len(agents(chain)) == 1
     assert chain.timer(timer).last_bid == (1, 0)
+    # Not asked again, a forecast takes the last valid answer (D8), not the default.
+    standing = chain.explain(timer).forecast.place.standing
+    assert (standing.max_fee, standing.waits_for) == (1, "lane_basefee")
+    record = replace(chain.timer(timer), last_bid=(5_000, 7))
+    price = RULE_SETS["auction"].price(head_globals(chain.state), record)
+    assert price.cycle_tip == 7
     chain.mine()
     assert len(agents(chain)) == 1
     assert put_off(chain.last, "lane_basefee") == [timer]

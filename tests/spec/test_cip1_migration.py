@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from node.chain.globals import load_globals, load_governed
 from node.chain.timers import due_index, fairness
 from node.chain.transaction import ScheduleActivation, UpdateTimerConfig
+from node.chain.transition import head_governed, work_height
 from tests.spec.puppets import (
     ALL,
     AUCTION,
@@ -249,3 +250,81 @@ def test_13_2_the_activation_is_one_governance_step_and_can_be_undone(devnet):
         chain.mine(4)
         assert chain.head.basefee_lane > 0
     assert lane(chain) == 0
+
+
+def sleeper(devnet, limit):
+    """A timer with a stated limit that sleeps for its fee, and never wakes for it."""
+    chain = devnet(**STEADY, activations=[{"height": 9, "rules": "auction"}])
+    actor = chain.deploy(WORKER, value="900 CBY")
+    stated = {"max_fee_per_cycle": 0, "gas_limit": limit}
+    timer = schedule(actor, 5 + 9, **stated)
+    chain.mine_until(30)
+    assert chain.timer(timer) is not None
+    assert work_height(chain.state) == chain.timer(timer).expires_at + 1
+    return chain, timer
+
+
+def set_cap(chain, cap):
+    config = head_governed(chain.state).timer_config
+    chain.execute(UpdateTimerConfig(replace(config, max_cycles_per_fire_auction=cap)))
+
+
+@pytest.mark.parametrize("above", [0, 1, 2])
+def test_d36_a_lowered_cap_wakes_those_with_a_higher_stated_limit(devnet, above):
+    """Over the cap it is dormant once noted.
+
+    D36: "until then it is examined, whatever its fee"; the cap is as D25 sets it.
+    """
+    chain, timer = sleeper(devnet, 200_000)
+    set_cap(chain, 200_000 - above)
+    is_awake = above > 0
+    assert (work_height(chain.state) == chain.height + 1) is is_awake
+    chain.mine()
+    assert put_off(chain.last, "cap") == [timer] * is_awake
+    assert len(chain.events("TimerDeferredOverCap")) == is_awake
+    assert chain.timer(timer).is_over_cap_noted is is_awake
+    chain.mine()  # noted, it sleeps again
+    assert chain.last.trace == ()
+
+
+@pytest.mark.parametrize("below", [0, 1])
+def test_d36_who_was_over_the_cap_wakes_where_its_limit_is_the_cap(devnet, below):
+    """D36: "these wake at the first later height where that reason would not hold"."""
+    chain = devnet(**AUCTION)
+    actor = chain.deploy(WORKER, value="900 CBY")
+    (timer,) = schedule_all(actor, (chain.height + 4, b"late", {"gas_limit": 200_000}))
+    set_cap(chain, 199_999)
+    chain.mine(5)
+    assert chain.timer(timer).is_over_cap_noted
+    assert work_height(chain.state) == chain.timer(timer).expires_at + 1
+    set_cap(chain, 200_000 - below)
+    expected = chain.height + 1 if not below else chain.timer(timer).expires_at + 1
+    assert work_height(chain.state) == expected
+    chain.mine()
+    assert fired_payloads(actor) == ([] if below else [b"late"])
+
+
+def test_d36_who_fits_the_cap_exactly_sleeps_for_its_fee_alone(devnet):
+    """Over the cap is who states more than it: 250,000 is not."""
+    chain, timer = sleeper(devnet, 250_000)
+    assert [r.trace for r in chain.results if r.header.height > 9 and r.trace] == []
+    assert not chain.timer(timer).is_over_cap_noted
+
+
+def test_d36_who_was_over_the_cap_sleeps_for_its_fee_once_it_fits(devnet):
+    """It wakes where the lane basefee has fallen to what it states."""
+    activations = [{"height": 9, "rules": "auction"}]
+    caps = {"max_cycles_per_fire_auction": 199_999}
+    chain = devnet(**STEADY, activations=activations, timer_config=caps)
+    actor = chain.deploy(WORKER, value="900 CBY")
+    stated = {"max_fee_per_cycle": 500, "gas_limit": 200_000}
+    timer = schedule(actor, 9, b"late", **stated)
+    chain.mine_until(9)
+    assert chain.timer(timer).is_over_cap_noted
+    set_cap(chain, 200_000)
+    wakes = work_height(chain.state)
+    assert chain.height + 1 < wakes < chain.height + 10
+    chain.mine_until(wakes - 1)
+    assert lane(chain) <= 500 < chain.head.basefee_lane
+    chain.mine()
+    assert fired_payloads(actor) == [b"late"]

@@ -131,3 +131,14 @@ def test_d36_transactions_end_a_run(chain):
     chain.fund(chain.accounts[1], 1)
     chain.mine(5)
     assert spans(chain) == [(0, 1), (5, 5), (6, 1), (11, 5)]
+
+
+@pytest.mark.parametrize("height", [20, 40, 60])
+def test_d36_work_is_the_least_of_activation_and_wake_height(devnet, height):
+    """The work height is "the least of" these (and a pending message)."""
+    chain = devnet(activations=[{"height": 40, "rules": "auction"}])
+    actor = chain.deploy(SCHEDULER, value="20 CBY")
+    schedule(actor, height)
+    assert work_height(chain.state) == min(height, 40)
+    chain.mine(70 - chain.height)
+    assert actor.storage["fires"] == [[height, "handle_timer", b""]]

@@ -47,6 +47,18 @@ class Writer:
                 pass
         self.write(pvm_host.cbor_encode([0, 4_000]))
 
+    def rewritten(self):
+        pvm_host.set_state(b"key", b"stands")
+        try:
+            pvm_host.call_actor(pvm_host.self_address(), "rewrite_and_revert", b"")
+        except pvm_host.RevertError:
+            pass
+
+    def rewrite_and_revert(self):
+        pvm_host.set_state(b"key", b"other")
+        pvm_host.set_state(b"another", b"")
+        pvm_host.revert("undone")
+
     def write_and_revert(self, payload):
         self.write(payload)
         pvm_host.revert("undone")
@@ -116,6 +128,13 @@ def test_undone_writes_do_not_count(chain, writer):
     limits = {"cycles_limit": 10_000_000, "cells_limit": 400_000}
     writer.call("undone", **limits)
     assert chain.last.use.writes == 4_000
+
+
+def test_a_key_that_stands_counts_though_its_rewriting_was_undone(chain, writer):
+    """Those that stand at the end: the first writing does, not what was undone."""
+    writer.call("rewritten", cycles_limit=400_000, cells_limit=60_000)
+    assert writer.state(b"key") == b"stands"
+    assert chain.last.use.writes == 1
 
 
 def test_transfers_timers_and_messages_count(chain, writer):

@@ -288,3 +288,59 @@ def test_memory_is_charged_for_what_is_kept():
     assert used("x = 'a' * 1000") - base == 56 + 1000
     assert used("x = '\\u1234' * 1000") - base == 56 + 4 * 1000
     assert used("x = ValueError()") - base == 256
+
+
+YIELDING = """
+def values(x, k):
+    {body}
+
+def run():
+    for _ in values({{}}, {key}):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    "key", ["1", "'a'", "(1, 2, 3)", "(1,) * 200", "'a' * 3000", "[1]"]
+)
+def test_a_key_that_is_assigned_a_yield_is_guarded_and_paid(key):
+    """`x[k] = yield v` is `x[k] = None` after a yield, which is one statement less."""
+    both, apart = (
+        call_once(YIELDING.format(body=body, key=key))
+        for body in ("x[k] = yield 1", "yield 1\n    x[k] = None")
+    )
+    assert both.error == apart.error
+    assert both.error.startswith(
+        {"[1]": "TypeError", "'a' * 3000": "Value"}.get(key, "")
+    )
+    assert both.cycles_used == apart.cycles_used - 1
+    assert both.memory_used == apart.memory_used
+    bare = call_once(YIELDING.format(body="yield 1", key=key))
+    assert both.memory_used > bare.memory_used
+
+
+@pytest.mark.parametrize(
+    ("handler", "price"), [("pass", 0), ("raise", 70 + 5 + 15 + 20)]
+)
+def test_a_bare_raise_costs_what_a_raise_does(handler, price):
+    """`RAISE` 5 and `RAISED` 15; `CAUGHT` 70 for the failure that it names."""
+    body = (
+        "try:\n    try:\n        raise ValueError\n"
+        f"    except ValueError:\n        {handler}\n"
+        "except ValueError:\n    pass"
+    )
+    assert cycles(body) == 3 + 3 + (5 + 15) + 20 + price
+
+
+@pytest.mark.parametrize(
+    "source", ["enumerate({0})", "zip({0}, {0})", "enumerate(zip({0}, {0}))"]
+)
+def test_what_a_loop_runs_over_stays_lazy(source):
+    """Directly as a source: no list is made, however many there are."""
+
+    def used(count):
+        loop = f"for a, b in {source.format(f'range({count})')}:\n        pass"
+        return call_once(f"def run():\n    {loop}\n    return None").memory_used
+
+    grows = "zip" in source and "enumerate" in source  # an argument is a list
+    assert (used(1_000) == used(1)) is not grows

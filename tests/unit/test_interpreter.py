@@ -5,6 +5,7 @@ import gc
 import pytest
 
 from pvm import Address, Entry, Message, Meter, Outcome, cbor, compile_actor, execute
+from pvm.errors import OutOfCells, OutOfCycles, OutOfMemory, ReadOnlyViolation
 from pvm.testing import DEPLOYER, ENVIRONMENT, SENDER, DictionaryHost, World, call_once
 
 ACTOR = Address(b"\xaa" * 20)
@@ -283,3 +284,22 @@ def test_what_an_execution_reached_is_let_go_without_a_collection():
         return hosts() - before
 
     assert world.worker.run(run) == 0  # collection is paused there
+
+
+@pytest.mark.parametrize("halt", [OutOfCells(), OutOfMemory(), ReadOnlyViolation()])
+def test_out_of_cycles_goes_before_another_halt(halt):
+    """D16: "Out of cycles: the whole cycle limit", whatever else is used up."""
+    meter = Meter(1_000, 10)
+    meter.cycles.cell_contents = -1  # as inserted charges leave it
+    with pytest.raises(OutOfCycles):
+        meter.halt(halt)
+    assert (meter.cycles_used, meter.cells_used) == (1_000, 0)
+    both = Meter(1_000, 10)
+    both.cycles.cell_contents = both.memory.cell_contents = -1
+    with pytest.raises(OutOfCycles):
+        both.halt_by_counters()
+    other = Meter(1_000, 10)
+    other.charge_cycles(400)
+    with pytest.raises(type(halt)):
+        other.halt(halt)
+    assert other.cycles_used == 400

@@ -289,3 +289,14 @@ def test_a_journal_can_lie_over_a_journal(journal):
         (b"e", b"5"),
     ]
     assert upper.write_set().changes == {b"c": None, b"e": b"5"}
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3, 4])
+def test_a_longer_scan_goes_on_where_a_shorter_one_ended(journal, first):
+    """What the first one read is known; the rest is asked for, and each comes once."""
+    journal.put(b"c", b"3")
+    shorter = journal.scan(b"a", b"z")
+    expected = [(b"a", b"1"), (b"b", b"2"), (b"c", b"3"), (b"d", b"4")]
+    assert [next(shorter) for _ in range(first)] == expected[:first]
+    assert list(journal.scan(b"a", b"z")) == expected
+    assert list(journal.scan(b"a", b"z")) == expected

@@ -241,6 +241,20 @@ def test_development_instructions_have_no_fee_to_wait_for(chain: Chain) -> None:
     assert dropped == ()
 
 
+def test_development_instructions_cost_nothing_in_the_pool(chain: Chain) -> None:
+    """D41: their limits and fees "are 0 and not checked": stated ones cost nothing."""
+    pool = Pool()
+    much, poor = Amount(10**30), Address(b"\x77" * 20)
+    body = Body(100, 0, 2**40, 2**40, much, much, much, much, Fund(BOB, Amount(5)))
+    pool.admit(chain.state, decode_transaction(impersonate(body.encode(), poor)))
+    pool.admit(chain.state, decode_transaction(impersonate(body.encode(), ALICE)))
+    # … nor does one that waits take from what its sender can pay beside it
+    each = 10_000 * 2_000 + 1_000 * 2_000
+    pool.admit(chain.state, transfer(nonce=1, amount=BALANCE - each))
+    result, dropped = chain.build(pool)
+    assert (len(result.block.transactions), dropped) == (3, ())
+
+
 def test_one_sender_can_be_put_first(chain: Chain) -> None:
     pool = Pool()
     modest, eager = transfer(ALICE), transfer(BOB, tip=900)

@@ -1,0 +1,52 @@
+"""The timer trace as bytes: what is written is what is read, each at its index."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.timers.trace import (
+    decode_entries,
+    decode_trace,
+    encode_trace,
+    find_put_offs,
+    is_put_off,
+)
+
+IDS = [bytes([number]) * 32 for number in range(4)]
+
+
+def decision(timer: int, kind: Decision) -> TimerDecision:
+    reason = "lane" if kind is Decision.PUT_OFF else ""
+    numbers = {"current_height": 9, "sequence": timer}
+    if timer % 2:
+        numbers["rank"] = timer
+    actor = bytes([timer]) * 20
+    return TimerDecision(IDS[timer], actor, b"p" * 20, 7, kind, reason, numbers)
+
+
+TRACES = st.lists(
+    st.builds(
+        decision,
+        st.integers(0, 3),
+        st.sampled_from([Decision.PUT_OFF, Decision.PUT_OFF, Decision.FIRED]),
+    ),
+    max_size=12,
+)
+
+
+@given(TRACES)
+def test_a_mixed_trace_has_each_decision_at_its_index(trace):
+    """D17: put-offs "are in the block's timer trace", in order with all else."""
+    data, entries = encode_trace(trace)
+    assert list(decode_trace(data)) == list(enumerate(trace))
+    for skipped in range(len(trace) + 1):
+        assert list(decode_trace(data, skipped)) == list(enumerate(trace))[skipped:]
+    others = [(at, one) for at, one in enumerate(trace) if not is_put_off(one)]
+    assert [(at, one) for at, one, _ in entries] == others
+    assert list(decode_entries(data)) == [one for _, one in others]
+    for timer_id in IDS:
+        assert list(find_put_offs(data, timer_id)) == [
+            (at, one)
+            for at, one in enumerate(trace)
+            if is_put_off(one) and one.timer_id == timer_id
+        ]
