@@ -85,6 +85,7 @@ check: $(STAMP) ## everything static, under a minute
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/ruff" check .
 	"$(BIN)/mypy"
+	"$(BIN)/basedpyright" --pythonpath "$(BIN)/python"
 	"$(BIN)/lint-imports" --no-logo
 	"$(BIN)/python" scripts/genproto.py --check
 	"$(BIN)/python" scripts/gensync.py --check

@@ -15,7 +15,6 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -120,13 +119,16 @@ class AsyncClient(AsyncReader):
         api = AsyncApi(url, timeout=timeout, tls_ca=tls_ca, token=token)
         super().__init__(api)
         self._account_count = check_count("accounts", accounts, 0)
+        self._accounts: tuple[DevAccount, ...] | None = None
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
         self._profilers: tuple[AsyncProfiler, ...] = ()
 
-    @cached_property
+    @property
     def accounts(self) -> Sequence[DevAccount]:
         """Accounts with funds on a development chain, whose keys everybody knows."""
-        return tuple(map(dev_account, range(self._account_count)))
+        if self._accounts is None:
+            self._accounts = tuple(map(dev_account, range(self._account_count)))
+        return self._accounts
 
     async def actor(self, address: Sender) -> AsyncActor:
         """An actor that is there already.

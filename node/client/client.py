@@ -16,7 +16,6 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -121,13 +120,16 @@ class Client(Reader):
         api = Api(url, timeout=timeout, tls_ca=tls_ca, token=token)
         super().__init__(api)
         self._account_count = check_count("accounts", accounts, 0)
+        self._accounts: tuple[DevAccount, ...] | None = None
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
         self._profilers: tuple[Profiler, ...] = ()
 
-    @cached_property
+    @property
     def accounts(self) -> Sequence[DevAccount]:
         """Accounts with funds on a development chain, whose keys everybody knows."""
-        return tuple(map(dev_account, range(self._account_count)))
+        if self._accounts is None:
+            self._accounts = tuple(map(dev_account, range(self._account_count)))
+        return self._accounts
 
     def actor(self, address: Sender) -> Actor:
         """An actor that is there already.

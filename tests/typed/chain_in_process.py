@@ -1,0 +1,130 @@
+"""Of `Devnet`, of what its methods answer, and of the pytest plugin's helpers."""
+
+from pathlib import Path
+from typing import assert_type
+
+from node.chain.block import Event, Header, Receipt
+from node.chain.timers.timer import Timer
+from node.client import Actor, Chain, DevAccount
+from node.testing import (
+    BundleRefused,
+    ChainSnapshot,
+    Devnet,
+    DevnetClosed,
+    InvalidArgument,
+    NodeNotStarted,
+    NodeProcess,
+    Profile,
+    ReadFailed,
+    RunningNode,
+    SnapshotGone,
+    Supply,
+    TransactionFailed,
+    TransactionRefused,
+    UnknownId,
+    assert_event,
+    assert_fires_at,
+)
+
+REFUSALS = (
+    BundleRefused,
+    DevnetClosed,
+    InvalidArgument,
+    NodeNotStarted,
+    ReadFailed,
+    SnapshotGone,
+    TransactionFailed,
+    TransactionRefused,
+    UnknownId,
+)
+
+
+def deployed(chain: Devnet, source: str) -> Actor:
+    """Deploy, fund, call, and look at what came of it."""
+    alice = chain.accounts[0]
+    assert_type(alice, DevAccount)
+    actor = chain.deploy(source, sender=alice, value="5 CBY", payload=b"", salt=None)
+    assert_type(actor, Actor)
+    receipt = actor.call("start", b"", sender=alice, expect_failure=False)
+    assert_type(receipt, Receipt)
+    assert_type(actor.address == chain.actor(actor).address, bool)
+    assert actor.source
+    assert actor.read("beats") == chain.read(actor, "beats", b"", alice)
+    assert actor.storage == chain.storage(actor)
+    assert actor.state
+    assert actor.receipt is not None
+    assert actor.balance == chain.balance(actor)
+    return actor
+
+
+def watched(chain: Devnet, actor: Actor) -> None:
+    """Timers, in every way there is to look at them."""
+    assert_type(chain.timers(actor=actor), list[Timer])
+    for timer in actor.timers:
+        assert_type(timer, Timer)
+        assert_fires_at(chain, timer.timer_id, timer.height)
+        print(chain.explain(timer.timer_id), chain.decisions(timer.timer_id))
+        print(chain.standing(timer.timer_id), chain.timer(timer.timer_id))
+    print(chain.quote(actor, fee_payer=None, blocks=3))
+    event = assert_event(chain, "beat")
+    assert_type(event, Event)
+    assert_type(chain.events("beat"), list[Event])
+    assert_type(chain.receipts(), list[Receipt])
+
+
+def passed(chain: Devnet) -> None:
+    """Time, and going back."""
+    result = chain.mine(2)
+    assert result == chain.last == chain.block() == chain.result_at(chain.height)
+    print(chain.mine_until(chain.height + 1).header, chain.advance(next_timer=True))
+    print(chain.explain_block(chain.height), chain.simulate(3))
+    with chain.snapshot() as snapshot:
+        assert_type(snapshot, ChainSnapshot)
+        chain.advance(blocks=1_000)
+    with chain.profile() as profile:
+        assert_type(profile, Profile)
+    assert_type(chain.supply(), Supply)
+    assert_type(chain.head, Header)
+    print(chain.timestamp_ms, chain.params, list(chain.blocks()), chain.is_closed)
+    print(chain.require_open())
+
+
+def paid(chain: Devnet, raw: bytes) -> None:
+    """Transactions of every kind."""
+    alice, bob = chain.accounts[:2]
+    transfer = chain.transfer(bob, "5 CBY", sender=alice)
+    assert_type(transfer, Receipt)
+    chain.fund(bob, 5)
+    chain.set_balance(bob, "1 CBY")
+    instruction = chain.last.block.transactions[0].body.instruction
+    chain.submit(instruction, sender=alice, cycles_limit=10_000, cells_limit=1_000)
+    chain.execute(instruction, sender=alice, expect_failure=True)
+    chain.submit_raw(raw)
+    print(chain.account(bob), chain.nonce(bob), chain.storage_entry(bob, "key"))
+
+
+def carried(chain: Devnet, folder: Path) -> None:
+    """The chain in a file."""
+    path = chain.export_bundle(folder / "chain.bundle")
+    assert_type(path, Path)
+    with Devnet.from_bundle(path) as again, Devnet() as other:
+        assert_type(again, Devnet)
+        assert again.height == other.import_bundle(path).height
+    chain.close()
+
+
+def any_chain(chain: Chain) -> int:
+    """What a `Devnet` and a `Client` have in common serves functions of a test."""
+    return chain.height
+
+
+def beside(process: NodeProcess, running: RunningNode) -> None:
+    """A node of its own, and one that is there already."""
+    with process, process.client() as client:
+        print(any_chain(client))
+    with running.client() as client:
+        print(any_chain(client))
+
+
+with Devnet() as _chain:
+    any_chain(_chain)
