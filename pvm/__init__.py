@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Refusal,
         Reverted,
         RevertError,
+        StackExhausted,
         TooDeepRecursion,
     )
     from pvm.hashing import keccak256
@@ -100,6 +101,7 @@ __all__ = [
     "Reverted",
     "Room",
     "Stack",
+    "StackExhausted",
     "TooDeepRecursion",
     "Worker",
     "address_of",
@@ -157,6 +159,7 @@ _HOMES = {
     "Reverted": ".errors",
     "Room": ".report",
     "STORAGE_PREFIX": ".storage",
+    "StackExhausted": ".errors",
     "TooDeepRecursion": ".errors",
     "Worker": ".worker",
     "address_of": ".host",

@@ -62,6 +62,13 @@ class HostMemoryExhausted(BaseException):
     """
 
 
+class StackExhausted(HostMemoryExhausted):
+    """The interpreter's stack ended before our limit of depth: a defect of ours.
+
+    Where it ends depends on the interpreter, so there is no outcome, either.
+    """
+
+
 def without_memory_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """`function`, which raises `HostMemoryExhausted` in place of a `MemoryError`."""
 

@@ -15,7 +15,7 @@ from pvm.errors import (
     HostError,
     HostMemoryExhausted,
     RevertError,
-    TooDeepRecursion,
+    StackExhausted,
 )
 from pvm.execution import Execution
 
@@ -112,11 +112,11 @@ def again(vm: Execution, error: Exception) -> Exception:
 def fatal(vm: Execution) -> None:
     """The interpreter gave up before our limits did: nothing runs after it.
 
-    How deep it goes is a halt; how much memory the machine has must not decide, here
-    or in an actor that this one called (sandbox.md §5).
+    How deep it goes and how much memory the machine has must not decide, here or in an
+    actor that this one called (sandbox.md §5).
     """
-    if isinstance(sys.exception(), RecursionError):
-        vm.halt(TooDeepRecursion())
+    if isinstance(sys.exception(), RecursionError | StackExhausted):
+        vm.halt(StackExhausted())
     vm.halt(HostMemoryExhausted())
 
 

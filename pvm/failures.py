@@ -28,6 +28,7 @@ from pvm.errors import (
     OutOfMemory,
     OutOfWrites,
     ReadOnlyViolation,
+    StackExhausted,
     TooDeepRecursion,
 )
 from pvm.exceptions import caught, line_of
@@ -76,17 +77,17 @@ def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
 
     Raises:
         MemoryError: of this machine's; whatever it is told of has no receipt.
-        HostMemoryExhausted: the execution met one before.
+        HostMemoryExhausted: the execution met one before, or its stack ended.
     """
     meter = vm.meter
     if isinstance(error, MemoryError):
         raise error
+    if isinstance(error, RecursionError):
+        raise StackExhausted from None
     if isinstance(meter.halted, HostMemoryExhausted):
         raise meter.halted
     if error is None and meter.halted is None and meter.cycles.cell_contents >= 0:
         return None
-    if isinstance(error, RecursionError):
-        error = _halted(vm, TooDeepRecursion(), error)
     line = None if error is None else line_of(error)
     stack = () if error is None else _stack_of(error.__traceback__)
     kind, text = "", ""
@@ -139,15 +140,6 @@ def _function_name(qualified: str) -> str:
     nameless = _INSERTED | _COMPREHENSIONS
     own = (part for part in qualified.split(".") if part not in nameless)
     return ".".join(map(desugar.public_name, own)) or "<module>"
-
-
-def _halted(vm: Execution, halt: Halt, cause: BaseException) -> Halt:
-    """A halt in place of the interpreter's own limit (sandbox.md §5)."""
-    halt.__traceback__ = cause.__traceback__
-    try:
-        vm.meter.halt(halt)
-    except Halt as error:
-        return error
 
 
 def _describe(vm: Execution, error: Exception) -> tuple[str, str]:

@@ -1,10 +1,7 @@
 """Source to code: one function of visible lines, each step pure (sandbox.md §2)."""
 
 import ast
-import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import CodeType
 
 from msgspec import Struct
@@ -24,10 +21,8 @@ from pvm.names import refuse_foreign
 from pvm.namespaces import is_unchanging
 from pvm.parser import check_shape, check_written, decode, read, refuse
 from pvm.policy import check_policy
+from pvm.worker import shallow
 from pvm.written import Charge, Nodes, free
-
-_FRAMES = 8 * language.LEVELS_MAX + 1_000
-"""No step takes more than eight frames a level."""
 
 
 class Compiled(Struct, frozen=True):
@@ -55,7 +50,7 @@ def compile_module(
     ledger: Ledger | None = None,
     charge: Charge = free,
 ) -> Compiled:
-    """The steps from source to code.
+    """The steps from source to code, where a stack is shallow (`worker.shallow`).
 
     Args:
         source: of an actor, or of a module of the library.
@@ -69,39 +64,31 @@ def compile_module(
             carries every refusal of the first step that refuses, and of names.
         HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
+    return shallow(lambda: _steps(source, find, file, ledger, charge))
+
+
+def _steps(
+    source: bytes, find: Find, file: str, ledger: Ledger | None, charge: Charge
+) -> Compiled:
     text = decode(source)
-    refuse_foreign(
-        text, lambda admitted: compile_module(admitted, find, file, None, charge)
-    )
+    refuse_foreign(text, lambda admitted: _steps(admitted, find, file, None, charge))
     tree = resolve(read(text), find)
     found = check_shape(tree, source)
     nodes = Nodes(charge)
     nodes.pay(found.size)
-    with _room_to_recurse():
-        facts = gather(tree, find, found)
-        check_policy(tree, facts, find, found)
-        told = hint(first_lost_write(found))
-        marks = replace(write_out(tree, facts, nodes), hint=told)
-        found = desugar(tree, facts, nodes)
-        check_written(tree, found)
-        tree = restrict(tree, found)
-        facts = gather(tree, find, found)
-        is_fixed = is_unchanging(tree, facts, found)
-        is_library = file != language.ACTOR_FILE
-        module = instrument(tree, facts, ledger, is_library=is_library)
-        code = _module_code(_compile(module, file))
+    facts = gather(tree, find, found)
+    check_policy(tree, facts, find, found)
+    told = hint(first_lost_write(found))
+    marks = replace(write_out(tree, facts, nodes), hint=told)
+    found = desugar(tree, facts, nodes)
+    check_written(tree, found)
+    tree = restrict(tree, found)
+    facts = gather(tree, find, found)
+    is_fixed = is_unchanging(tree, facts, found)
+    is_library = file != language.ACTOR_FILE
+    module = instrument(tree, facts, ledger, is_library=is_library)
+    code = _module_code(_compile(module, file))
     return Compiled(code, tree, facts, marks, nodes.count, is_fixed)
-
-
-@contextmanager
-def _room_to_recurse() -> Iterator[None]:
-    """Frames for the deepest tree the parser passes, whatever called us."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 def _compile(tree: ast.Module, file: str) -> CodeType:

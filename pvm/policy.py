@@ -291,6 +291,8 @@ class _Policy(PolicyOfExpressions):
             self.check_identifier(node, node.name)
         for decorator in node.decorator_list:
             self._check_decorator(decorator, place)
+        if is_method:
+            self._check_descriptors(node)
         self.check_parameters(node.args, place)
         inner = Place(
             function=node,
@@ -304,6 +306,25 @@ class _Policy(PolicyOfExpressions):
         if inner.is_generator and is_method and node.name == "__init__":
             self.refuse(node, "__init__ is a generator")
         self.check_body(node.body, inner)
+
+    def _check_descriptors(self, node: ast.FunctionDef) -> None:
+        """What the interpreter calls without a frame of the actor's goes to a function.
+
+        One object after another whose method is the next object would recur in C, and
+        no call of that is counted.
+        """
+        decorated = [
+            one
+            for one in node.decorator_list
+            if self.facts.meaning(one) != "abc.abstractmethod"
+        ]
+        native = [one for one in decorated if _is_native_decorator(one)]
+        if len(native) > 1:
+            reason = "property, staticmethod, classmethod and setter stand alone"
+            self.refuse(native[1], reason, "one of them")
+        elif decorated and node.name.startswith("__"):
+            reason = f"the interpreter calls {node.name} itself, so none decorates it"
+            self.refuse(decorated[0], reason, "an ordinary method, called by this one")
 
     def _check_decorator(self, node: ast.expr, place: Place) -> None:
         match node:
@@ -404,3 +425,13 @@ class _Policy(PolicyOfExpressions):
 
 
 _CHECKED = handled(_Policy, "_check_", "check_children")
+
+
+def _is_native_decorator(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in language.DECORATORS
+        case ast.Attribute(attr="setter"):
+            return True
+        case _:
+            return False

@@ -6,6 +6,9 @@ version. Actors have a depth limit of their own that must be met first, everywhe
 so blocks, simulations and read-only calls, of a node and of a test alike, run on a
 thread with a large stack and a fixed recursion limit.
 
+Compiling wants a stack of which little is used (`shallow`): a transaction's actor is
+compiled at a shallow one, a cold callee at a deep one, and both must come to the same.
+
 Rules:
 
 * one job at a time, in the order given;
@@ -26,13 +29,29 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Self, TypeAlias, TypeVar
 
+from pvm.types import DEPTH_MAX
+
 Result = TypeVar("Result")
 
 STACK_BYTES: Final = 64 * 1024 * 1024
 """Address space, touched only as deep as something recurses."""
 
-RECURSION_LIMIT: Final = 3_000
-"""Far above what 256 actor frames and the library beneath them need."""
+FRAMES_PER_LINK: Final = 48
+"""Of the interpreter, from one counted entry of an actor's to the next, at most: the
+function, 15 comprehensions in it, which are frames on 3.11, and what is between: a
+`call_actor` with the body of the callee's module is the longest way, 30 frames."""
+
+FRAMES_BESIDE: Final = 2_000
+"""Those of whoever called, and what calls nothing of an actor's: encoding values 64
+deep, importing a module. The steps of the compiler take 2,400 where a stack is
+shallow: eight a level (`language.LEVELS_MAX`)."""
+
+RECURSION_LIMIT: Final = FRAMES_PER_LINK * DEPTH_MAX + FRAMES_BESIDE
+"""Nothing that the language admits comes near it (sandbox.md §5).
+
+Recursion in C, which 3.12 counts apart and ends at 1,500, is at most three calls a
+link: slots and natives that call an actor's function, and no native calls another
+without taking a link (`Execution.deeper`)."""
 
 DIGITS_MAX: Final = 4_300
 """Of an int as text, as CPython has it unless PYTHONINTMAXSTRDIGITS says otherwise."""
@@ -40,8 +59,12 @@ DIGITS_MAX: Final = 4_300
 NEAR_STACK_BYTES_MIN: Final = 8 * 1024 * 1024
 """What systems give a main thread. The deepest actors that there are use 2 MiB."""
 
-NEAR_FRAMES_MAX: Final = 300
-"""Of the caller, where its thread is used: pytest has a third of them."""
+NEAR_FRAMES_MAX: Final = 150
+"""Of the caller, where its thread is used: pytest has two thirds of them. Each may
+stand on three calls in C, and 3.12 has 1,500 in all."""
+
+SHALLOW_FRAMES_MAX: Final = 100
+"""Of whoever compiles in place: the deepest source takes half of the 1,500 in C."""
 
 _Jobs: TypeAlias = "SimpleQueue[Callable[[], None] | None]"
 
@@ -83,6 +106,8 @@ class _Interpreter:
 # interpreter itself keeps once a process, and no result depends on it.
 _INTERPRETER: Final = _Interpreter()
 _STARTING: Final = threading.Lock()
+_THREAD: Final = threading.local()
+"""`is_deep`: this thread has a stack of `STACK_BYTES`."""
 
 
 class Worker:
@@ -223,7 +248,9 @@ class NearWorker:
         with self._turn:
             if self._closed:
                 raise RuntimeError("the worker is closed")
-            if threading.get_ident() == self._main and _is_near_the_stack():
+            if threading.get_ident() == self._main and _is_near_the_stack(
+                NEAR_FRAMES_MAX
+            ):
                 with _INTERPRETER:
                     return self._own(function)
             if self._worker is None:
@@ -271,17 +298,59 @@ def _deep_main_thread() -> int | None:
     return threading.main_thread().ident if has_room else None
 
 
-def _is_near_the_stack() -> bool:
-    """Whether few frames are on this thread's stack."""
+def _is_near_the_stack(frames: int) -> bool:
+    """Whether fewer frames are on this thread's stack."""
     try:
-        sys._getframe(NEAR_FRAMES_MAX)  # noqa: SLF001 - counts without a frame object
+        sys._getframe(frames)  # noqa: SLF001 - counts without a frame object
     except ValueError:
         return True
     return False
 
 
+def shallow(function: Callable[[], Result]) -> Result:
+    """Run `function` where little of a large stack is used; its errors propagate.
+
+    In place where that is so, else on a fresh thread; in the settings of a worker.
+
+    Raises:
+        MemoryError: the system has no thread left.
+    """
+    if _is_near_the_stack(SHALLOW_FRAMES_MAX) and (
+        getattr(_THREAD, "is_deep", False)
+        or threading.get_ident() == _deep_main_thread()
+    ):
+        with _INTERPRETER:
+            return function()
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def job() -> None:
+        _THREAD.is_deep = True
+        try:
+            with _INTERPRETER:
+                results.append(function())
+        except BaseException as error:  # noqa: BLE001 - the caller's to judge
+            errors.append(error)
+
+    thread = threading.Thread(target=job, name="pvm-compile", daemon=True)
+    try:
+        _start_deep(thread)
+    except RuntimeError:
+        raise MemoryError from None
+    thread.join()
+    if errors:
+        # Popped: its traceback holds this frame, which must not hold it.
+        raise errors.pop()
+    return results[0]
+
+
 def _start(jobs: _Jobs) -> threading.Thread:
     thread = threading.Thread(target=_work, args=(jobs,), name="pvm", daemon=True)
+    _start_deep(thread)
+    return thread
+
+
+def _start_deep(thread: threading.Thread) -> None:
     # The stack size is a setting of the process that the next thread start reads.
     with _STARTING:
         before = threading.stack_size(STACK_BYTES)
@@ -289,10 +358,10 @@ def _start(jobs: _Jobs) -> threading.Thread:
             thread.start()
         finally:
             threading.stack_size(before)
-    return thread
 
 
 def _work(jobs: _Jobs) -> None:
+    _THREAD.is_deep = True
     while (job := jobs.get()) is not None:
         try:
             job()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from pvm import CompileError, StackExhausted, compile_actor
 from pvm.depth import END, LINKS
-from pvm.testing import call_once
+from pvm.testing import World, call_once
 from pvm.types import DEPTH_MAX
 
 RECURSION = """
@@ -100,3 +101,93 @@ def run():
     return "done"
 """
     assert call_once(source).value == b"done"
+
+
+CALLS_ITSELF = """
+class Calls:
+    {decorators}
+    def {name}(self, *more):
+        return self
+def keep(function):
+    return function
+def run():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorators", "name", "reason"),
+    [
+        ("@property", "__call__", "the interpreter calls __call__ itself"),
+        ("@keep", "__call__", "the interpreter calls __call__ itself"),
+        ("@staticmethod", "__eq__", "the interpreter calls __eq__ itself"),
+        ("@classmethod", "__len__", "the interpreter calls __len__ itself"),
+        ("@staticmethod\n    @staticmethod", "f", "stand alone"),
+        ("@classmethod\n    @keep\n    @property", "f", "stand alone"),
+        ("@property\n    @property", "f", "stand alone"),
+    ],
+)
+def test_no_native_calls_another_uncounted(decorators, name, reason):
+    """`__call__` that is a property, or 3,000 times `staticmethod`, recurs in C."""
+    source = CALLS_ITSELF.format(decorators=decorators, name=name)
+    with pytest.raises(CompileError, match=reason):
+        compile_actor(source.encode())
+
+
+@pytest.mark.parametrize(
+    ("decorators", "name"),
+    [("@keep", "f"), ("@property\n    @keep", "f"), ("", "__call__")],
+)
+def test_other_decorators_stand(decorators, name):
+    source = "def keep(function):\n    return function\n" + CALLS_ITSELF.format(
+        decorators=decorators, name=name
+    )
+    assert call_once(source).value == b"\x01"
+
+
+GIVES_UP = """
+import pvm_host
+def run(payload):
+    try:
+        return deep(payload)
+    except Exception as error:
+        return "caught"
+    finally:
+        pvm_host.emit_event("ran", b"")
+def deep(payload):
+    if payload:
+        return pvm_host.call_actor(payload, "run", b"", 100_000)
+    return pvm_host.randomness(payload)
+"""
+
+
+@pytest.mark.parametrize("through", ["itself", "another"])
+def test_a_recursion_error_of_the_interpreter_is_no_outcome(monkeypatch, through):
+    """It leaves every execution of the chain, whatever its actors catch."""
+    world = World()
+    actor = world.add(GIVES_UP)
+
+    def gives_up(_host, _domain):
+        raise RecursionError
+
+    monkeypatch.setattr("pvm.testing.DictionaryHost.randomness", gives_up)
+    with pytest.raises(StackExhausted):
+        world.call(actor, "run", actor if through == "another" else b"")
+    monkeypatch.undo()
+    assert len(world.call(actor, "run").value) == 32
+
+
+COMPREHENDED = f"""
+def f(n):
+    if n < 1:
+        return 0
+    return {"[" * 14}f(n - 1){" for x in [1]][0]" * 14}
+def run():
+    return f(200)
+"""
+
+
+def test_comprehensions_around_each_call_are_no_depth():
+    """3.11 has a frame for each of the 14: 2,800 of them, and 3.12 none."""
+    result = call_once(COMPREHENDED)
+    assert (result.value, result.cycles_used) == (b"\x00", 87_718)

@@ -14,8 +14,10 @@ from pvm.worker import (
     NEAR_FRAMES_MAX,
     NEAR_STACK_BYTES_MIN,
     RECURSION_LIMIT,
+    SHALLOW_FRAMES_MAX,
     NearWorker,
     Worker,
+    shallow,
 )
 
 
@@ -71,7 +73,7 @@ def test_how_many_digits_an_int_may_have_is_not_the_environments(worker):
 
 def test_recursion_limit_is_set_while_work_runs_and_restored(worker):
     before = sys.getrecursionlimit()
-    assert worker.run(sys.getrecursionlimit) == RECURSION_LIMIT == 3_000
+    assert worker.run(sys.getrecursionlimit) == RECURSION_LIMIT > 10_000
     assert sys.getrecursionlimit() == before
     with pytest.raises(ValueError, match="x"):
         worker.run(lambda: int("x"))
@@ -110,6 +112,46 @@ def test_the_stack_carries_deep_calls_through_c(worker):
 
     levels = 400
     assert worker.run(lambda: down(levels)) == levels
+
+
+def test_little_of_a_large_stack_is_used_whoever_asks(worker, monkeypatch):
+    """In place where that is so, else on a thread for it; settings are a worker's."""
+
+    def seen():
+        frames = 0
+        while sys._getframe(frames).f_back is not None:
+            frames += 1
+        assert frames < SHALLOW_FRAMES_MAX
+        assert (sys.getrecursionlimit(), gc.isenabled()) == (RECURSION_LIMIT, False)
+        return threading.get_ident()
+
+    def there(frames):
+        own = threading.get_ident()
+        return below(frames, lambda: shallow(seen)) == own
+
+    before = sys.getrecursionlimit()
+    assert worker.run(lambda: there(9))
+    assert not worker.run(lambda: there(SHALLOW_FRAMES_MAX))
+    assert shallow(lambda: there(9))
+    assert below(400, lambda: shallow(lambda: there(9)))
+    assert not there(SHALLOW_FRAMES_MAX)
+    monkeypatch.setattr("pvm.worker._main_stack_bytes", lambda: 2**20)
+    assert not there(9)
+    assert (sys.getrecursionlimit(), gc.isenabled()) == (before, True)
+    with pytest.raises(ValueError, match="x"):
+        below(400, lambda: shallow(lambda: int("x")))
+    assert sys.getrecursionlimit() == before
+
+
+def test_no_thread_left_is_no_room(monkeypatch):
+    """A failure of the host's: never a refusal of the source."""
+
+    def none_left(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("pvm.worker._start_deep", none_left)
+    with pytest.raises(MemoryError):
+        below(SHALLOW_FRAMES_MAX, lambda: shallow(lambda: 1))
 
 
 def test_garbage_collection_is_paused_only_there_and_restored(worker):
@@ -381,5 +423,5 @@ def test_an_actor_fails_alike_wherever_its_caller_stands(near):
     expected = world.worker.run(run)
     assert expected[0] == "TooDeepRecursion"
     assert near.run(run) == expected
-    through_c(100)
+    through_c(NEAR_FRAMES_MAX // 4)
     assert found[0] == (threading.get_ident(), expected)
