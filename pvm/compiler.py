@@ -89,7 +89,8 @@ def _public(body: list[ast.stmt]) -> list[str]:
 
 
 def _is_property(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Name) and node.id == "property") or (
+    # Instrumented, it is `_property`, which no actor can name.
+    return (isinstance(node, ast.Name) and node.id in {"property", "_property"}) or (
         isinstance(node, ast.Attribute) and node.attr == "setter"
     )
 
