@@ -4,11 +4,12 @@ What CPython takes by name differs between versions, and what it shows of a clas
 own business; so keywords are listed, and a constructor as a value is an object of ours.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import FunctionType, MethodType, MethodWrapperType
 
 from pvm.exceptions import refused
 from pvm.execution import Execution
+from pvm.sealing import sealed
 
 _KEYWORDS: Mapping[type, frozenset[str]] = {
     AttributeError: frozenset({"name", "obj"}),
@@ -50,7 +51,7 @@ def make_error(
     return class_(*arguments, **named)
 
 
-def initializer(_vm: Execution, proxy: object) -> Callable[..., object]:  # type: ignore[explicit-any] # as its class says
+def initializer(_vm: Execution, proxy: object) -> object:
     """`super().__init__`: that of a class of the actor's, or CPython's own, wrapped.
 
     Raises:
@@ -58,7 +59,7 @@ def initializer(_vm: Execution, proxy: object) -> Callable[..., object]:  # type
     """
     found = proxy.__init__  # type: ignore[misc] # of a `super`
     if type(found) is MethodType or type(found) is FunctionType:
-        return found
+        return sealed(found)
     if type(found) is not MethodWrapperType:
         raise refused(AttributeError("no class above has __init__"))
     return Initializer(found)

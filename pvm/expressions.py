@@ -65,21 +65,27 @@ class Expressions(Operations):
         return self.rewrite(node)
 
     def _write_attribute(self, node: ast.Attribute) -> ast.expr:
-        is_guarded = self._is_guarded(node)
+        is_guarded = self._is_guarded(node.attr)
+        is_above = self._is_above(node)
         value = self.subject(node.value)
         if node.attr.startswith(desugar.DUNDER_PREFIX):
             return self._dunder(value, node.attr.removeprefix(desugar.DUNDER_PREFIX))
-        if not is_guarded:
-            node.value = value
-            return node
-        helper = self.here.call("_bind", value, self.here.constant(node.attr))
+        if is_above:
+            return self.here.call("_above", value, self.here.constant(node.attr))
+        if is_guarded:
+            return self._read_guarded(value, node.attr)
+        node.value = value
+        return node
+
+    def _read_guarded(self, value: ast.expr, name: str) -> ast.expr:
+        helper = self.here.call("_bind", value, self.here.constant(name))
         if not syntax.is_atom(value):
             return helper
-        plain = self.here.attribute(value, node.attr)
-        if node.attr not in methods.READERS:
-            return self._unless_native(value, node.attr, helper, plain)
+        plain = self.here.attribute(value, name)
+        if name not in methods.READERS:
+            return self._unless_native(value, name, helper, plain)
         kind = self.here.attribute(value, "__class__")
-        kinds = self.here.load(f"_readers_{node.attr}")
+        kinds = self.here.load(f"_readers_{name}")
         test = self.here.compare(kind, syntax.IN, kinds)
         return self.here.either(test, helper, plain)
 
@@ -91,19 +97,20 @@ class Expressions(Operations):
             return self.here.call("_initializer", value)
         return self.here.call("_inherited", value, self.here.constant(f"__{name}__"))
 
-    def _is_guarded(self, node: ast.Attribute) -> bool:
+    def _is_above(self, node: ast.Attribute) -> bool:
+        """Whether it is read of `super()`, which asks no metaclass."""
+        return policy_values.is_super(node.value) and self.facts.is_universal("super")
+
+    def _is_guarded(self, name: str) -> bool:
         """Whether something native could show more by the name than an actor may see.
 
         `args`, `name` and `value` are read as they are where no class can have them
         from an exception of CPython's: such a class names that exception.
         """
-        if node.attr in language.GUARDED_ATTRIBUTES:
+        if name in language.GUARDED_ATTRIBUTES:
             return True
-        showing = methods.SHOWING.get(node.attr)
-        if showing is None:
-            return False
-        is_proxy = policy_values.is_super(node.value)
-        return is_proxy or not showing.isdisjoint(self.facts.read)
+        showing = methods.SHOWING.get(name)
+        return showing is not None and not showing.isdisjoint(self.facts.read)
 
     def _write_subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.slice, ast.Slice):
@@ -238,6 +245,9 @@ class Expressions(Operations):
     ) -> ast.expr:
         name = function.attr
         is_native = name in language.NATIVE_CALLS
+        if self._is_above(function) and not name.startswith(desugar.DUNDER_PREFIX):
+            function.value = self.subject(function.value)
+            return self._call(function, arguments, keywords)
         if name not in language.GUARDED_ATTRIBUTES:
             return self._call(self.rewrite(function), arguments, keywords)
         if name == "get" and arguments and not is_short_key(arguments[0]):

@@ -110,6 +110,7 @@ HELPERS: Mapping[str, Helper] = {
     "_make_error": constructors.make_error,
     "_class_name": class_name,
     "_members": make_members,
+    "_above": methods.above,
     "_bind": methods.bind,
     "_native": methods.native,
     "_receiver": methods.receiver,

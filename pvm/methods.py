@@ -13,6 +13,7 @@ from pvm.exceptions import refused
 from pvm.execution import HEAP_TYPE, Execution, Helper, PricedMethod
 from pvm.methods_containers import DICT, FROZENSET, LIST, SET, TUPLE, fromkeys
 from pvm.methods_text import BYTES, INT, STR, from_bytes, from_hex
+from pvm.sealing import sealed
 from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
 
@@ -105,7 +106,7 @@ def bind(vm: Execution, value: object, name: str) -> object:
     kind = type(value)
     if kind not in _BOUND[name]:
         return getattr(value, name)
-    if kind is type or kind is super:
+    if kind is type:
         return _of_class(value, name)
     found = find(vm, value, name)
     assert found is not None, "no owner of a name is open"
@@ -152,15 +153,20 @@ which anything of the kind is set unseen.
 """
 
 READERS: Mapping[str, frozenset[type]] = {
-    name: OWNERS.get(name, frozenset()) | {type, super} for name in SHOWING
+    name: OWNERS.get(name, frozenset()) | {type} for name in SHOWING
 }
 """What `bind` has to look at where such a name is read."""
 
 _BOUND = {**OWNERS, **READERS}
 
 
+def above(_vm: Execution, proxy: object, name: str) -> object:
+    """`super().name`, not called."""
+    return sealed(_of_class(proxy, name))
+
+
 def _of_class(value: object, name: str) -> object:
-    """What an actor's class, or `super()`, has of an actor's."""
+    """What an actor's class, or `super()`, has that is not CPython's own."""
     found: object = getattr(value, name)
     if is_descriptor(found):
         raise refused(AttributeError(f"no attribute {name!r}"))

@@ -13,7 +13,7 @@ from pvm.containers import snapshot
 from pvm.enums import Enum, member_text
 from pvm.exceptions import is_stripped, refused
 from pvm.execution import Execution, PricedMethod, SealedModule
-from pvm.sealing import ACTOR_FUNCTIONS
+from pvm.sealing import ACTOR_FUNCTIONS, sealed
 from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
 
@@ -225,7 +225,7 @@ def inherited(vm: Execution, proxy: object, name: str) -> object:
     found = getattr(proxy, name, None)
     function = found.__func__ if isinstance(found, MethodType) else found
     if isinstance(function, ACTOR_FUNCTIONS):
-        return found
+        return sealed(found)
     value = proxy.__self__  # type: ignore[attr-defined] # of `super`
     method = _INHERITED.get(name)
     if method is None or isinstance(value, type):

@@ -4,8 +4,9 @@ import functools
 
 import pytest
 
-from pvm import costs
+from pvm import cbor, costs
 from pvm.sealing import SealedClass, SealedFunction, build_class, seal
+from pvm.testing import World
 
 
 def sample(one, two=2, *, three=3):
@@ -86,3 +87,34 @@ def test_every_kind_of_method_of_a_library_class_is_sealed():
     assert type(made) is SealedClass
     assert type(made.still) is type(made().still) is SealedFunction
     assert made.made().size == 2
+
+
+def test_what_super_finds_in_a_library_class_keeps_nothing_for_the_next_message():
+    """A class method got the library's own function, on which attributes stayed."""
+    world = World()
+    actor = world.add("""
+from cowboy_sdk import CowboyError, CowboyModel
+
+class Record(CowboyModel):
+    number: int
+
+    @classmethod
+    def above(cls):
+        return super().to_cbor
+
+class Failure(CowboyError):
+    @classmethod
+    def above(cls):
+        return super().__init__
+
+def is_marked(function):
+    try:
+        function.mark = 1
+    except AttributeError:
+        return False
+    return True
+
+def run():
+    return [is_marked(Record.above()), is_marked(Failure.above())]
+""")
+    assert cbor.decode(world.call(actor, "run").value) == [False, False]
