@@ -26,6 +26,7 @@ from node.primitives import codec
 from node.primitives.types import Hash32, Height
 from node.query.errors import HeightNotReached, HistoryNotKept, Missing, NotFound
 from node.query.pages import Budget
+from node.state import keys
 from node.state.oldest import load_oldest
 from node.state.store import Snapshot
 
@@ -103,10 +104,19 @@ def block_by_hash(state: State, block_hash: bytes) -> BlockView:
     Raises:
         NotFound: BLOCK.
     """
+    return block_at(state, height_of(state, block_hash))
+
+
+def height_of(state: State, block_hash: bytes) -> Height:
+    """The height of the block with a hash.
+
+    Raises:
+        NotFound: BLOCK.
+    """
     height = load_height_by_hash(state.snapshot, block_hash)
     if height is None:
         raise NotFound(Missing.BLOCK, block_hash)
-    return block_at(state, height)
+    return height
 
 
 def find_block(
@@ -120,6 +130,13 @@ def find_block(
     receipts, events = load_results(snapshot, height)
     trace = load_trace(snapshot, height) if is_trace_wanted else ()
     return BlockView(block, block.header.hash(), receipts, events, trace=trace)
+
+
+def content_bytes(snapshot: Snapshot, height: int) -> int:
+    """What the records of a block's content have, to tell a large one from a small."""
+    key_of_each = (keys.body, keys.receipts, keys.timer_trace)
+    records = (snapshot.get(key_of(Height(height))) for key_of in key_of_each)
+    return sum(len(record) for record in records if record is not None)
 
 
 def require_contents(snapshot: Snapshot, height: int) -> None:
@@ -213,6 +230,12 @@ class Committed(Struct, frozen=True):
     event_indexes: tuple[int, ...]
     """Where each of them stands among the events of the block."""
     block_hash: Hash32
+
+
+def committed_height(state: State, transaction_id: bytes) -> Height | None:
+    """The height of the block that a transaction is in, or None."""
+    location = load_transaction_location(state.snapshot, transaction_id)
+    return None if location is None else location[0]
 
 
 def find_transaction(state: State, transaction_id: bytes) -> Committed | None:

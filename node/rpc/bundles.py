@@ -17,6 +17,7 @@ from typing import BinaryIO, cast
 
 from node.chain.block import Header
 from node.chain.bundle_errors import BundleFault, BundleRefused, refuse_bundle
+from node.rpc.answers import Answers
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import InvalidRequest
 from node.rpc.v1 import dev_pb2 as pb
@@ -34,10 +35,13 @@ _NAME = "the bundle"
 class Bundles:
     """What a service does with bundles."""
 
-    __slots__ = ("_backend", "_coming", "_limits")
+    __slots__ = ("_answers", "_backend", "_coming", "_limits")
 
-    def __init__(self, backend: Backend, limits: RpcLimits) -> None:
+    def __init__(
+        self, backend: Backend, limits: RpcLimits, answers: Answers | None = None
+    ) -> None:
         self._backend = backend
+        self._answers = answers or Answers()
         self._limits = limits
         self._coming = 0
 
@@ -48,10 +52,10 @@ class Bundles:
             HistoryNotKept: Blocks were pruned, or the chain began with a state file.
         """
         state = self._backend.state
-        for part in pack_chain(state.snapshot, state.head).parts():
+        parts = iter(pack_chain(state.snapshot, state.head).parts())
+        while part := await self._answers.run(lambda: next(parts, b"")):
             for piece in _pieces(part):
                 yield piece
-                await asyncio.sleep(0)  # others are served between two parts
 
     async def take(self, requests: AsyncIterator[pb.ImportBundleRequest]) -> Header:
         """Fill the chain with what comes; the new head.
@@ -92,7 +96,7 @@ class Bundles:
                     size=size,
                     max=most,
                 )
-            _write(file, request.data)
+            await asyncio.to_thread(_write, file, request.data)
 
 
 def _new_file(folder: Path | None) -> BinaryIO:

@@ -4,6 +4,8 @@ Amounts are decimal strings of base units, hashes, addresses and payloads are by
 `requests` goes the other way; no protobuf message passes these two.
 """
 
+from collections.abc import Iterator
+
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.passage import Passage
@@ -34,6 +36,11 @@ MODES: dict[MiningMode, "queries_pb2.MiningMode.ValueType"] = {
     MiningMode.INSTANT: queries_pb2.MINING_MODE_INSTANT,
     MiningMode.MANUAL: queries_pb2.MINING_MODE_MANUAL,
 }
+
+
+PART_ENTRIES = 32
+"""Transactions, receipts or events that are encoded at a stretch: each may have 4 KiB,
+and a transaction a megabyte."""
 
 
 def show_mining_mode(mode: MiningMode) -> "queries_pb2.MiningMode.ValueType":
@@ -75,6 +82,35 @@ def show_block(
     detail: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
 ) -> types_pb2.Block:
     """A block with as much of its content as `detail` wants."""
+    message = _show_beginning(view, detail)
+    if detail == types_pb2.BLOCK_VIEW_FULL:
+        for part in _show_parts(view, _part_of(view)):
+            message.MergeFrom(part)
+    return message
+
+
+def encode_block(
+    view: BlockView, detail: "types_pb2.BlockView.ValueType"
+) -> Iterator[bytes]:
+    """What `show_block` shows, encoded in parts, none of which takes long to make.
+
+    One after another they are the message: repeated fields go on, whatever is between.
+    """
+    yield _show_beginning(view, detail).SerializeToString()
+    if detail == types_pb2.BLOCK_VIEW_FULL:
+        for part in _show_parts(view, PART_ENTRIES):
+            yield part.SerializeToString()
+
+
+def _part_of(view: BlockView) -> int:
+    """All of the content in one part."""
+    return max(len(view.block.transactions), len(view.receipts), len(view.events), 1)
+
+
+def _show_beginning(
+    view: BlockView, detail: "types_pb2.BlockView.ValueType"
+) -> types_pb2.Block:
+    """A block without the content that only the full view has."""
     message = types_pb2.Block(header=show_header(view.block.header, view.block_hash))
     if view.run is not None:
         first, last = view.run.first, view.run.last
@@ -91,17 +127,32 @@ def show_block(
     message.message_count = kinds.count(ReceiptKind.ENGINE_MESSAGE) + kinds.count(
         ReceiptKind.MAILBOX_MESSAGE
     )
-    if detail == types_pb2.BLOCK_VIEW_FULL:
-        height = view.block.header.height
-        message.transactions.extend(map(show_transaction, view.block.transactions))
-        warnings = warnings_of(view.events)
-        message.receipts.extend(
-            show_receipt(r, height, warnings.get(r.index, ())) for r in view.receipts
-        )
-        message.events.extend(
-            show_event(event, height, index) for index, event in enumerate(view.events)
-        )
     return message
+
+
+def _show_parts(view: BlockView, entries: int) -> Iterator[types_pb2.Block]:
+    """Transactions, receipts and events, so many of them in a part."""
+    height = view.block.header.height
+    transactions, receipts = view.block.transactions, view.receipts
+    for first in range(0, len(transactions), entries):
+        part = transactions[first : first + entries]
+        yield types_pb2.Block(transactions=map(show_transaction, part))
+    warnings = warnings_of(view.events)
+    for first in range(0, len(receipts), entries):
+        yield types_pb2.Block(
+            receipts=[
+                show_receipt(receipt, height, warnings.get(receipt.index, ()))
+                for receipt in receipts[first : first + entries]
+            ]
+        )
+    for first in range(0, len(view.events), entries):
+        part_events = view.events[first : first + entries]
+        yield types_pb2.Block(
+            events=[
+                show_event(event, height, index)
+                for index, event in enumerate(part_events, first)
+            ]
+        )
 
 
 def show_advance(

@@ -7,6 +7,7 @@ from typing_extensions import override
 from node.chain.advance import stop_height
 from node.chain.passage import Passage
 from node.rpc import convert, requests
+from node.rpc.answers import Answers
 from node.rpc.bundles import Bundles
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import InvalidRequest
@@ -31,9 +32,14 @@ PACE_MS_MAX = 3_600_000
 class Development(DevServiceServicer):
     """Serves `DevService` from a backend."""
 
-    def __init__(self, backend: Backend, limits: RpcLimits | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        limits: RpcLimits | None = None,
+        answers: Answers | None = None,
+    ) -> None:
         self._backend = backend
-        self._bundles = Bundles(backend, limits or RpcLimits())
+        self._bundles = Bundles(backend, limits or RpcLimits(), answers)
 
     @override
     @tells

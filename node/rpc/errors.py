@@ -27,7 +27,8 @@ from node.query import (
     SupplyTooLarge,
 )
 from node.rpc.access import Unauthenticated
-from node.rpc.requests import InvalidRequest
+from node.rpc.requests import InvalidRequest, MalformedRequest
+from node.rpc.room import NoRoom
 from node.runtime.types import (
     NodeStopping,
     ReaderTooSlow,
@@ -148,6 +149,13 @@ _OTHERS: dict[str, _Row] = {
     "TRANSACTION_NOT_FOUND": _Row(
         _Code.NOT_FOUND, "check the id: those dropped long ago are forgotten"
     ),
+    "MALFORMED_REQUEST": _Row(
+        _Code.INVALID_ARGUMENT, "send the message that the .proto files name"
+    ),
+    "ANSWERS_UNREAD": _Row(
+        _Code.RESOURCE_EXHAUSTED,
+        "read the answers that were asked for, or try again when others have",
+    ),
     "READER_TOO_SLOW": _Row(
         _Code.RESOURCE_EXHAUSTED,
         "read faster, and resume after resume_height and resume_hash",
@@ -235,7 +243,13 @@ def _other(error: Exception) -> tuple[str, dict[str, str]]:
             metadata = {"field": field}
         case UnknownSnapshot(name=name):
             metadata = {"name": name[:80]}
-        case HistoryNotKept() | HeightNotReached() | ProofTooLarge() | CallTooLong():
+        case (
+            HistoryNotKept()
+            | HeightNotReached()
+            | ProofTooLarge()
+            | CallTooLong()
+            | NoRoom()
+        ):
             metadata = _numbers(**vars(error))  # all of their numbers
         case ReaderTooSlow(resume_height=height, resume_hash=block_hash):
             metadata = _numbers(resume_height=height)
@@ -252,6 +266,8 @@ _REASONS: dict[type[Exception], str] = {
     ReaderTooSlow: "READER_TOO_SLOW",
     CallTooLong: "CALL_TOO_LONG",
     InvalidPageToken: "INVALID_PAGE_TOKEN",
+    MalformedRequest: "MALFORMED_REQUEST",
+    NoRoom: "ANSWERS_UNREAD",
     ProofTooLarge: "PROOF_TOO_LARGE",
     SupplyTooLarge: "SUPPLY_TOO_LARGE",
     TooManyReads: "TOO_MANY_READS",

@@ -10,7 +10,9 @@ lies between, and no buffer grows while a long history is read. Rules:
   genesis if none is known;
 * after a rewind that the engine announces, it goes on after the block that is named,
   with the history again if there are blocks above it;
-* nothing that the store must keep for a reader is held while the reader is waited for.
+* nothing that the store must keep for a reader is held while the reader is waited for,
+  and no block of the history: it is told that there is one, and loads it when it wants
+  it; it may be gone by then, and is taken as one that was not told.
 """
 
 import asyncio
@@ -19,11 +21,19 @@ from contextlib import aclosing
 
 from msgspec import Struct
 
+from node.history import load_header
 from node.primitives.types import Hash32, Height
-from node.query import BlockView, find_block, is_in_chain, next_height
+from node.query import (
+    BlockView,
+    content_bytes,
+    find_block,
+    is_in_chain,
+    next_height,
+)
 from node.runtime.types import Backend, NodeStopping, RewindNotice
+from node.state.store import Snapshot
 
-__all__ = ["Place", "Start", "Step", "follow"]
+__all__ = ["Coming", "Place", "Start", "Step", "follow"]
 
 
 class Place(Struct, frozen=True):
@@ -33,7 +43,34 @@ class Place(Struct, frozen=True):
     block_hash: Hash32
 
 
-Step = BlockView | Place
+class Coming(Struct):
+    """The next block of the chain, which is loaded when its content is wanted."""
+
+    place: Place
+    after: Place
+    """The one before it."""
+    weight: int
+    """Bytes of the records of its content."""
+    is_trace_wanted: bool = False
+    announced: BlockView | None = None
+    """Itself, if the engine has just told it."""
+    is_gone: bool = False
+    """Whether it was taken back before it was loaded."""
+
+    def load(self, snapshot: Snapshot) -> BlockView | None:
+        """Its content, as this snapshot has it; on any thread. None if it is gone."""
+        if self.announced is not None:
+            return self.announced
+        view = find_block(
+            snapshot, self.place.height, is_trace_wanted=self.is_trace_wanted
+        )
+        if view is None or view.block_hash != self.place.block_hash:
+            self.is_gone = True
+            return None
+        return view
+
+
+Step = Coming | Place
 """The next block, or the place to which the chain was rewound."""
 
 
@@ -60,15 +97,15 @@ async def follow(
     while True:
         step = _next_step(backend, last, start, is_trace_wanted=is_trace_wanted)
         if step is not None:
-            last = _place_of(step)
             yield step
+            last = _last_of(step)
             await asyncio.sleep(0)  # others are served between two blocks of a history
             continue
         # Nothing was awaited since the head was seen: the subscription begins after it.
         async with aclosing(_live(backend, last)) as steps:
             async for step in steps:
-                last = _place_of(step)
                 yield step
+                last = _last_of(step)
 
 
 def _next_step(
@@ -84,15 +121,18 @@ def _next_step(
     following = next_height(snapshot, last.height)
     if following is None:
         return None
-    view = find_block(snapshot, following, is_trace_wanted=is_trace_wanted)
-    assert view is not None, "a header without its block"
-    return view
+    header = load_header(snapshot, following)
+    assert header is not None, "a height of a header that is not there"
+    place = Place(following, header.hash())
+    weight = content_bytes(snapshot, following)
+    return Coming(place, last, weight, is_trace_wanted)
 
 
-def _place_of(step: Step) -> Place:
+def _last_of(step: Step) -> Place:
+    """What the reader has seen once it has taken a step."""
     if isinstance(step, Place):
         return step
-    return Place(step.block.header.height, step.block_hash)
+    return step.after if step.is_gone else step.place
 
 
 async def _live(backend: Backend, last: Place) -> AsyncGenerator[Step, None]:
@@ -108,14 +148,17 @@ async def _live(backend: Backend, last: Place) -> AsyncGenerator[Step, None]:
             else:
                 header = notice.block.header
                 assert header.height > last.height, "announced before visible"
-                last = Place(header.height, notice.block_hash)
-                yield BlockView(
+                place = Place(header.height, notice.block_hash)
+                weight = content_bytes(backend.state.snapshot, header.height)
+                view = BlockView(
                     notice.block,
                     notice.block_hash,
                     notice.receipts,
                     notice.events,
                     trace=notice.trace,
                 )
+                yield Coming(place, last, weight, announced=view)
+                last = place
     raise NodeStopping("the node is stopping")
 
 

@@ -1,8 +1,10 @@
-"""What stands between a call and its method: token, time limit, count.
+"""What stands between a call and its method: token, decoding, time limit, room, count.
 
-Rules: a call without the token is refused before its request is decoded. A call that
-may wait has an end: its client's deadline, or the server's. Streams are bounded by
-their buffers, not by time. What is counted is the method's name and how it ended.
+Rules: a call without the token is refused before its request is decoded; a request
+that is none is refused, and is no defect of the node. A call that may wait has an end:
+its client's deadline, or the server's. Streams are bounded by their buffers, not by
+time. An answer that is not small has room until its reader has taken it. What is
+counted is the method's name and how it ended.
 """
 
 import asyncio
@@ -10,11 +12,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NoReturn, TypeAlias, cast
 
 import grpc
+from google.protobuf.message import DecodeError, Message
 from msgspec import Struct, field
 from typing_extensions import override
 
 from node.rpc.access import Unauthenticated, authorization, is_authorized
+from node.rpc.answers import SMALL_BYTES, Made, release_at_end
 from node.rpc.errors import CallTooLong
+from node.rpc.limits import RpcLimits
+from node.rpc.requests import MalformedRequest
+from node.rpc.room import NoRoom, Room
 from node.rpc.service import Context, refuse
 from node.runtime.clock import Clock, SystemClock
 from node.runtime.figures import Figures
@@ -22,8 +29,10 @@ from node.runtime.figures import Figures
 __all__ = ["CallWatch", "Guard"]
 
 _Handler: TypeAlias = "grpc.RpcMethodHandler[object, object]"
-_Unary = Callable[[object, Context[object, object]], Awaitable[object]]
-_Stream = Callable[[object, Context[object, object]], AsyncIterator[object]]
+_Context: TypeAlias = Context[object, object]
+_Unary = Callable[[object, _Context], Awaitable[object]]
+_Stream = Callable[[object, _Context], AsyncIterator[object]]
+_Decode = Callable[[bytes], object]
 
 
 class CallWatch(Struct, frozen=True):
@@ -36,10 +45,13 @@ class CallWatch(Struct, frozen=True):
 class Guard:
     """Puts services behind what they share."""
 
-    def __init__(self, token: str | None, call_ms_max: int, watch: CallWatch) -> None:
+    def __init__(
+        self, token: str | None, limits: RpcLimits, watch: CallWatch, room: Room
+    ) -> None:
         self._wanted = None if token is None else authorization(token).encode()
-        self._call_ms_max = call_ms_max
+        self._call_ms_max = limits.call_ms_max
         self._watch = watch
+        self._room = room
 
     def admitted(self, handler: grpc.GenericRpcHandler) -> grpc.GenericRpcHandler:
         """A service for those who have the token, if there is one."""
@@ -50,31 +62,73 @@ class Guard:
         return _Guarded(handler, self._wanted, self._wrap)
 
     def _wrap(self, method: str, handler: _Handler) -> _Handler:
+        """The handler of bytes for bytes: a request is decoded where it can be told."""
         name = method.removeprefix("/")
+        decode = handler.request_deserializer
+        assert decode is not None, "generated code says how a request is decoded"
         if handler.unary_unary is not None:
-            return grpc.unary_unary_rpc_method_handler(
-                self._bounded(name, cast("_Unary", handler.unary_unary)),
-                handler.request_deserializer,
-                handler.response_serializer,
-            )
+            answer = self._answering(cast("_Unary", handler.unary_unary), decode)
+            return grpc.unary_unary_rpc_method_handler(self._bounded(name, answer))
         if handler.stream_unary is not None:
-            return grpc.stream_unary_rpc_method_handler(
-                self._bounded(name, cast("_Unary", handler.stream_unary)),
-                handler.request_deserializer,
-                handler.response_serializer,
-            )
+            answer = self._taking(cast("_Unary", handler.stream_unary), decode)
+            return grpc.stream_unary_rpc_method_handler(self._bounded(name, answer))
         assert handler.unary_stream is not None, "no method takes and gives a stream"
+        stream = cast("_Stream", handler.unary_stream)
         return grpc.unary_stream_rpc_method_handler(
-            self._counted(name, cast("_Stream", handler.unary_stream)),
-            handler.request_deserializer,
-            handler.response_serializer,
+            self._counted(name, self._streaming(stream, decode))
         )
+
+    # --- requests and answers as bytes ---------------------------------------------
+
+    def _answering(self, method: _Unary, decode: _Decode) -> _Unary:
+        async def answer(data: object, context: _Context) -> object:
+            request = _decoded(decode, data)
+            return self._encoded(await method(request, context), context)
+
+        return answer
+
+    def _taking(self, method: _Unary, decode: _Decode) -> _Unary:
+        async def answer(parts: object, context: _Context) -> object:
+            requests = _all_decoded(decode, cast("AsyncIterator[object]", parts))
+            return self._encoded(await method(requests, context), context)
+
+        return answer
+
+    def _encoded(self, response: object, context: _Context) -> bytes:
+        """An answer's bytes, for which there is room until the call has ended."""
+        if isinstance(response, Made):
+            return response.data
+        data = cast("Message", response).SerializeToString()
+        if len(data) > SMALL_BYTES:
+            lease = self._room.lend_now(context.peer(), len(data))
+            release_at_end(lease, context)
+            lease.send()
+        return data
+
+    def _streaming(self, method: _Stream, decode: _Decode) -> _Stream:
+        async def answer(data: object, context: _Context) -> AsyncIterator[object]:
+            async for response in method(_decoded(decode, data), context):
+                if isinstance(response, Made):
+                    yield response.data
+                    continue
+                encoded = cast("Message", response).SerializeToString()
+                del response
+                if len(encoded) <= SMALL_BYTES:
+                    yield encoded
+                    continue
+                with await self._room.lend(context.peer(), len(encoded)) as lease:
+                    lease.send()
+                    yield encoded
+
+        return answer
+
+    # --- how a call ends -----------------------------------------------------------
 
     def _bounded(self, name: str, method: _Unary) -> _Unary:
         """A method that ends in time, and is counted."""
         clock, figures = self._watch.clock, self._watch.figures
 
-        async def call(request: object, context: Context[object, object]) -> object:
+        async def call(request: object, context: _Context) -> object:
             began = clock.monotonic()
             status = "CANCELLED"
             try:
@@ -84,6 +138,7 @@ class Guard:
                     response = await method(request, context)
                 status = "OK"
             except Exception as error:
+                await _refuse_unread(error, context, name)
                 status = context.code().name
                 del request
                 _forget_frames(error)
@@ -95,11 +150,7 @@ class Guard:
         return call
 
     async def _limited(
-        self,
-        name: str,
-        method: _Unary,
-        request: object,
-        context: Context[object, object],
+        self, name: str, method: _Unary, request: object, context: _Context
     ) -> object:
         try:
             async with asyncio.timeout(self._call_ms_max / 1_000):
@@ -112,9 +163,7 @@ class Guard:
     def _counted(self, name: str, method: _Stream) -> _Stream:
         figures = self._watch.figures
 
-        async def call(
-            request: object, context: Context[object, object]
-        ) -> AsyncIterator[object]:
+        async def call(request: object, context: _Context) -> AsyncIterator[object]:
             status = "CANCELLED"
             try:
                 async for response in method(request, context):
@@ -122,6 +171,7 @@ class Guard:
                     del response
                 status = "OK"
             except Exception as error:
+                await _refuse_unread(error, context, name)
                 status = context.code().name
                 _forget_frames(error)
                 raise
@@ -129,6 +179,26 @@ class Guard:
                 figures.note_call(name, status, None)
 
         return call
+
+
+def _decoded(decode: _Decode, data: object) -> object:
+    try:
+        return decode(cast("bytes", data))
+    except DecodeError as error:
+        raise MalformedRequest("the request is no message of this method") from error
+
+
+async def _all_decoded(
+    decode: _Decode, parts: AsyncIterator[object]
+) -> AsyncIterator[object]:
+    async for data in parts:
+        yield _decoded(decode, data)
+
+
+async def _refuse_unread(error: Exception, context: _Context, name: str) -> None:
+    """Tell what was refused here, and not by the method."""
+    if isinstance(error, MalformedRequest | NoRoom):
+        await refuse(error, context, name)
 
 
 class _Guarded(grpc.GenericRpcHandler):

@@ -22,6 +22,16 @@ class RpcLimits(Struct, frozen=True):
     calls_max: int = 4_096
     """Calls in progress, streams included; more are refused at once."""
     streams_per_connection_max: int = 1_024
+    unread_bytes_max: int = 64 << 20
+    """Of large answers that were made and nobody has read, to all callers."""
+    unread_bytes_connection_max: int = 16 << 20
+    """Of these, to one connection."""
+    room_wait_ms: int = 15_000
+    """Until a caller is refused whose answer finds no room beside these."""
+    unread_ms_max: int = 10_000
+    """Until a connection is closed that reads nothing while others wait for room."""
+    health_watchers_max: int = 64
+    """Callers that watch the node's health; one more is refused."""
     keepalive_ms: int = 60_000
     """Between pings to a silent client."""
     keepalive_timeout_ms: int = 20_000

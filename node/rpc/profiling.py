@@ -16,7 +16,7 @@ from node.rpc.service import state_at
 from node.rpc.v1 import types_pb2 as pb
 from node.runtime.types import Backend
 
-__all__ = ["block_profile", "transaction_profile"]
+__all__ = ["block_profile", "show_told_profile", "transaction_profile"]
 
 PROFILED_CYCLES_MAX = 2_000_000
 """Watched, the worker takes a second or two for them."""
@@ -29,7 +29,7 @@ async def transaction_profile(
     cycles: int,
     *,
     is_dev: bool,
-) -> pb.ExecutionProfile:
+) -> Profile:
     """Where those cycles of a simulated transaction went.
 
     Raises:
@@ -39,14 +39,17 @@ async def transaction_profile(
     _, profile = await backend.run_read(
         lambda _state: profile_transaction(state, transaction)
     )
+    return profile
+
+
+def show_told_profile(profile: Profile) -> pb.ExecutionProfile:
+    """A profile with what people and tools read of it."""
     shown = show_profile(profile)
     shown.report, shown.speedscope = tell_profile(profile), speedscope(profile)
     return shown
 
 
-async def block_profile(
-    backend: Backend, view: BlockView, *, is_dev: bool
-) -> pb.ExecutionProfile:
+async def block_profile(backend: Backend, view: BlockView, *, is_dev: bool) -> Profile:
     """Where the cycles of a block's executions went.
 
     Raises:
@@ -58,11 +61,11 @@ async def block_profile(
     cycles = sum(receipt.cycles_used for receipt in view.receipts)
     _require_allowed(cycles, is_dev=is_dev)
     if not view.receipts:
-        return show_profile(Profile())
+        return Profile()
     parent = await state_at(backend, block.header.height - 1)
     if parent.head.hash() != block.header.parent_hash:
         raise NotFound(Missing.BLOCK, view.block_hash)
-    return show_profile(await backend.run_read(lambda _: profile_block(parent, block)))
+    return await backend.run_read(lambda _: profile_block(parent, block))
 
 
 def _require_allowed(cycles: int, *, is_dev: bool) -> None:

@@ -14,6 +14,8 @@ from node.chain.transition import State
 from node.primitives.types import Address, Height
 from node.query import ActorView, Supply
 from node.rpc import convert, instructions, requests
+from node.rpc.answers import SMALL_BYTES, Answers, delimited
+from node.rpc.profiles import show_profile
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, Pager, at_height, state_at, tells
 from node.rpc.v1 import queries_pb2 as pb
@@ -38,8 +40,11 @@ BLOCKS_MAX = 100
 class Queries(QueryServiceServicer):
     """Serves `QueryService` from a backend."""
 
-    def __init__(self, backend: Backend, *, is_dev: bool) -> None:
+    def __init__(
+        self, backend: Backend, answers: Answers | None = None, *, is_dev: bool
+    ) -> None:
         self._backend = backend
+        self._answers = answers or Answers()
         self._is_dev = is_dev
 
     # --- the chain -----------------------------------------------------------------
@@ -201,11 +206,17 @@ class Queries(QueryServiceServicer):
             raise InvalidRequest("prefix", f"has at most {STATE_KEY_BYTES_MAX} bytes")
         pager = Pager("storage", address, request.prefix)
         start = pager.start(request.page_token)
-        page = query.storage_page(state, address, request.prefix, start, count)
-        return pb.ListStorageResponse(
-            entries=[_show_entry(key, value) for key, value in page.items],
-            next_page_token=pager.token(page.next_key),
-        )
+
+        def show() -> pb.ListStorageResponse:
+            page = query.storage_page(state, address, request.prefix, start, count)
+            return pb.ListStorageResponse(
+                entries=[_show_entry(key, value) for key, value in page.items],
+                next_page_token=pager.token(page.next_key),
+            )
+
+        if count <= ENTRIES_DEFAULT:
+            return show()
+        return await self._answers.run(show)
 
     @override
     @tells
@@ -247,22 +258,43 @@ class Queries(QueryServiceServicer):
         context: Context[pb.GetBlockRequest, pb.GetBlockResponse],
     ) -> pb.GetBlockResponse:
         """A block, with as much of its content as is asked for."""
-        state = self._backend.state
+        state, detail = self._backend.state, request.view
         match request.WhichOneof("block"):
             case "height":
-                view = query.block_at(state, request.height)
+                height = request.height
             case "hash":
                 block_hash = requests.read_hash(request.hash, "hash")
-                view = query.block_by_hash(state, block_hash)
+                height = query.height_of(state, block_hash)
             case _:
-                view = query.block_at(state, state.head.height)
-        response = pb.GetBlockResponse(block=convert.show_block(view, request.view))
+                height = state.head.height
         if request.profile:
-            from node.rpc.profiling import block_profile  # noqa: PLC0415 - if asked
+            return await self._profiled(state, height, detail)
+        weight = query.content_bytes(state.snapshot, height)
 
-            profile = await block_profile(self._backend, view, is_dev=self._is_dev)
-            response.profile.CopyFrom(profile)
-        return response
+        def show() -> pb.GetBlockResponse:
+            view = query.block_at(state, height)
+            return pb.GetBlockResponse(block=convert.show_block(view, detail))
+
+        def encode() -> bytes:
+            parts = convert.encode_block(query.block_at(state, height), detail)
+            return delimited(pb.GetBlockResponse.BLOCK_FIELD_NUMBER, parts)
+
+        make = show if weight <= SMALL_BYTES else encode
+        return await self._answers.one(context, weight, pb.GetBlockResponse, make)
+
+    async def _profiled(
+        self, state: State, height: int, detail: "types_pb2.BlockView.ValueType"
+    ) -> pb.GetBlockResponse:
+        """A block that may be executed again, which is none with much content."""
+        from node.rpc.profiling import block_profile  # noqa: PLC0415 - if asked
+
+        view = await self._answers.run(lambda: query.block_at(state, height))
+        profile = await block_profile(self._backend, view, is_dev=self._is_dev)
+        return await self._answers.run(
+            lambda: pb.GetBlockResponse(
+                block=convert.show_block(view, detail), profile=show_profile(profile)
+            )
+        )
 
     @override
     @tells
@@ -287,18 +319,25 @@ class Queries(QueryServiceServicer):
         key = pager.start_of(request.page_token, keys.HEIGHT_BYTES)
         if key:
             start = Height(int.from_bytes(key, "big"))
-        views, following = query.blocks_page(
-            state,
-            start,
-            count,
-            is_descending=request.descending,
-            is_header_wanted_only=request.view == types_pb2.BLOCK_VIEW_HEADER,
-        )
-        next_key = None if following is None else keys.height8(following)
-        return pb.ListBlocksResponse(
-            blocks=[convert.show_block(view, request.view) for view in views],
-            next_page_token=pager.token(next_key),
-        )
+        is_header_wanted_only = request.view == types_pb2.BLOCK_VIEW_HEADER
+
+        def show() -> pb.ListBlocksResponse:
+            views, following = query.blocks_page(
+                state,
+                start,
+                count,
+                is_descending=request.descending,
+                is_header_wanted_only=is_header_wanted_only,
+            )
+            next_key = None if following is None else keys.height8(following)
+            return pb.ListBlocksResponse(
+                blocks=[convert.show_block(view, request.view) for view in views],
+                next_page_token=pager.token(next_key),
+            )
+
+        if is_header_wanted_only:
+            return show()
+        return await self._answers.run(show)
 
     @override
     @tells
@@ -309,11 +348,21 @@ class Queries(QueryServiceServicer):
     ) -> pb.GetTransactionResponse:
         """What became of a transaction."""
         transaction_id = requests.read_hash(request.id, "id")
-        committed = query.find_transaction(self._backend.state, transaction_id)
-        if committed is not None:
-            return pb.GetTransactionResponse(
-                committed=convert.show_committed(committed)
-            )
+        state = self._backend.state
+        height = query.committed_height(state, transaction_id)
+        if height is not None:
+
+            def show() -> pb.GetTransactionResponse:
+                committed = query.find_transaction(state, transaction_id)
+                assert committed is not None, "it has a height"
+                return pb.GetTransactionResponse(
+                    committed=convert.show_committed(committed)
+                )
+
+            # Its receipt is read with all others of its block.
+            if query.content_bytes(state.snapshot, height) <= SMALL_BYTES:
+                return show()
+            return await self._answers.run(show)
         known = self._backend.look_up(transaction_id)
         if known is None:
             raise UnknownTransaction(

@@ -55,6 +55,10 @@ _HASH_BYTES = 32
 _AMOUNT_DIGITS_MAX = len(str(U128_MAX))
 
 
+class MalformedRequest(Exception):  # noqa: N818 - a refusal, named like the others
+    """The bytes of a request are not the message that its method takes."""
+
+
 class InvalidRequest(Exception):  # noqa: N818 - a refusal, named like the others
     """A request says something that no request may say."""
 

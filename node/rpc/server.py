@@ -14,6 +14,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2
 
 from node.rpc.access import Access
+from node.rpc.answers import Answers
 from node.rpc.guard import CallWatch, Guard
 from node.rpc.limits import RpcLimits
 from node.rpc.services import late_health, late_reflection, late_services, load_all
@@ -42,13 +43,16 @@ class RpcServer:
     ) -> None:
         self._limits = limits or RpcLimits()
         self._access = access or Access()
+        self._answers = Answers(self._limits)
         self._guard = Guard(
-            self._access.token, self._limits.call_ms_max, watch or CallWatch()
+            self._access.token, self._limits, watch or CallWatch(), self._answers.room
         )
         self.is_announced = False
         """Whether the services serve."""
         self._health = health.aio.HealthServicer()
-        self._services = late_services(backend, self._limits, is_dev=is_dev)
+        self._services = late_services(
+            backend, self._limits, self._answers, is_dev=is_dev
+        )
         self._handlers = self._behind_guard()
         self._address = ""
         self._server = self._make()
@@ -136,6 +140,7 @@ class RpcServer:
         self.is_announced = False
         await self._health.enter_graceful_shutdown()
         await self._server.stop(self._limits.stop_grace_ms / 1_000)
+        self._answers.close()
 
     async def _tell_health(
         self, status: "health_pb2.HealthCheckResponse.ServingStatus.ValueType"

@@ -16,6 +16,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2_grpc
 from typing_extensions import override
 
+from node.rpc.answers import Answers
 from node.rpc.limits import RpcLimits
 from node.runtime.types import Backend
 
@@ -96,19 +97,23 @@ async def load_all(services: Sequence[LateService]) -> None:
 
 
 def late_services(
-    backend: Backend, limits: RpcLimits, *, is_dev: bool
+    backend: Backend, limits: RpcLimits, answers: Answers, *, is_dev: bool
 ) -> list[LateService]:
     """All services of a backend; `DevService` only where there is development."""
     adds: dict[str, _Add] = {
         "TransactionService": lambda server: _transactions(
-            server, backend, is_dev=is_dev
+            server, backend, answers, is_dev=is_dev
         ),
-        "QueryService": lambda server: _queries(server, backend, is_dev=is_dev),
-        "TimerService": lambda server: _timers(server, backend),
-        "StreamService": lambda server: _streams(server, backend),
+        "QueryService": lambda server: _queries(
+            server, backend, answers, is_dev=is_dev
+        ),
+        "TimerService": lambda server: _timers(server, backend, answers),
+        "StreamService": lambda server: _streams(server, backend, answers),
     }
     if is_dev:
-        adds["DevService"] = lambda server: _development(server, backend, limits)
+        adds["DevService"] = lambda server: _development(
+            server, backend, limits, answers
+        )
     return [LateService(f"{PACKAGE}.{name}", add) for name, add in adds.items()]
 
 
@@ -137,39 +142,45 @@ def late_reflection(names: Sequence[str]) -> LateService:
     return LateService(name, add)
 
 
-def _transactions(server: grpc.aio.Server, backend: Backend, *, is_dev: bool) -> None:
+def _transactions(
+    server: grpc.aio.Server, backend: Backend, answers: Answers, *, is_dev: bool
+) -> None:
     from node.rpc.transactions import Transactions  # noqa: PLC0415 - see the top
     from node.rpc.v1 import transactions_pb2_grpc as generated  # noqa: PLC0415
 
-    service = Transactions(backend, is_dev=is_dev)
+    service = Transactions(backend, answers, is_dev=is_dev)
     generated.add_TransactionServiceServicer_to_server(service, server)
 
 
-def _queries(server: grpc.aio.Server, backend: Backend, *, is_dev: bool) -> None:
+def _queries(
+    server: grpc.aio.Server, backend: Backend, answers: Answers, *, is_dev: bool
+) -> None:
     from node.rpc.queries import Queries  # noqa: PLC0415 - see the top
     from node.rpc.v1 import queries_pb2_grpc as generated  # noqa: PLC0415
 
-    service = Queries(backend, is_dev=is_dev)
+    service = Queries(backend, answers, is_dev=is_dev)
     generated.add_QueryServiceServicer_to_server(service, server)
 
 
-def _timers(server: grpc.aio.Server, backend: Backend) -> None:
+def _timers(server: grpc.aio.Server, backend: Backend, answers: Answers) -> None:
     from node.rpc.timers import Timers  # noqa: PLC0415 - see the top
     from node.rpc.v1 import timers_pb2_grpc as generated  # noqa: PLC0415
 
-    generated.add_TimerServiceServicer_to_server(Timers(backend), server)
+    generated.add_TimerServiceServicer_to_server(Timers(backend, answers), server)
 
 
-def _streams(server: grpc.aio.Server, backend: Backend) -> None:
+def _streams(server: grpc.aio.Server, backend: Backend, answers: Answers) -> None:
     from node.rpc.streams import Streams  # noqa: PLC0415 - see the top
     from node.rpc.v1 import streams_pb2_grpc as generated  # noqa: PLC0415
 
-    generated.add_StreamServiceServicer_to_server(Streams(backend), server)
+    generated.add_StreamServiceServicer_to_server(Streams(backend, answers), server)
 
 
-def _development(server: grpc.aio.Server, backend: Backend, limits: RpcLimits) -> None:
+def _development(
+    server: grpc.aio.Server, backend: Backend, limits: RpcLimits, answers: Answers
+) -> None:
     from node.rpc.dev import Development  # noqa: PLC0415 - see the top
     from node.rpc.v1 import dev_pb2_grpc as generated  # noqa: PLC0415
 
-    service = Development(backend, limits)
+    service = Development(backend, limits, answers)
     generated.add_DevServiceServicer_to_server(service, server)

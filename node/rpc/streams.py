@@ -4,32 +4,40 @@
 decisions about timers in it, those that pass the caller's filters, each with the cursor
 that resumes after it.
 
-Rules: messages are made one at a time, as the caller takes them, and those of the
-latest blocks once for all who follow; a reader too slow for the engine's bounded buffer
-is refused with the block to resume after; the node never waits for it.
+Rules: messages are made block by block, as the caller takes them, and those of the
+latest blocks once for all who follow; those of a large block beside the event loop, and
+only when there is room for them. A reader too slow for the engine's bounded buffer, or
+who finds no room since earlier messages are unread, is refused with the block to resume
+after; the node never waits for it.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+import threading
+from collections.abc import AsyncGenerator, Hashable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from google.protobuf.message import Message
 from msgspec import Struct
 from msgspec.structs import replace
 from typing_extensions import override
 
 from node.chain.block import Event
 from node.chain.timers.timer import TimerDecision
+from node.history import load_header
 from node.primitives.types import Hash32, Height
-from node.query import BlockView, find_block, is_in_chain
+from node.query import BlockView, is_in_chain
 from node.rpc import convert, requests
-from node.rpc.following import Place, Start, Step, follow
+from node.rpc.answers import SMALL_BYTES, Answers, as_answer, delimited
+from node.rpc.following import Coming, Place, Start, follow
 from node.rpc.requests import InvalidRequest
+from node.rpc.room import NoRoom
 from node.rpc.service import Context, streams
 from node.rpc.v1 import streams_pb2 as pb
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.streams_pb2_grpc import StreamServiceServicer
-from node.runtime.types import Backend
+from node.runtime.types import Backend, ReaderTooSlow
+from node.state.store import Snapshot
 
 __all__ = ["EARLIER_MAX", "FILTER_ENTRIES_MAX", "Streams"]
 
@@ -42,7 +50,16 @@ EARLIER_MAX = 64
 SHARED_BLOCKS = 4
 """Latest blocks whose messages are kept for all who follow."""
 
-Response = TypeVar("Response")
+SHARED_BYTES_MAX = 16 << 20
+"""Of large messages that are kept for others; more are made anew for each reader."""
+
+Request = TypeVar("Request")
+Response = TypeVar("Response", bound=Message)
+Told_co = TypeVar("Told_co", covariant=True)
+
+_Key: TypeAlias = tuple[Hash32, Hashable]
+"""A block, and what is wanted of it."""
+_Kept: TypeAlias = dict[_Key, Sequence[Told_co]]
 
 _BlockContext = Context[pb.StreamBlocksRequest, pb.StreamBlocksResponse]
 _EventContext = Context[pb.StreamEventsRequest, pb.StreamEventsResponse]
@@ -52,11 +69,12 @@ _TimerContext = Context[pb.StreamTimersRequest, pb.StreamTimersResponse]
 class Streams(StreamServiceServicer):
     """Serves `StreamService` from a backend."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, answers: Answers | None = None) -> None:
         self._backend = backend
-        self._blocks: _Shared[pb.StreamBlocksResponse] = _Shared(backend)
-        self._events: _Shared[pb.StreamEventsResponse] = _Shared(backend)
-        self._changes: _Shared[pb.StreamTimersResponse] = _Shared(backend)
+        answers = answers or Answers()
+        self._blocks = _Telling(backend, answers, pb.StreamBlocksResponse)
+        self._events = _Telling(backend, answers, pb.StreamEventsResponse)
+        self._changes = _Telling(backend, answers, pb.StreamTimersResponse)
 
     @override
     @streams
@@ -68,15 +86,16 @@ class Streams(StreamServiceServicer):
         if request.HasField("resume_after"):
             after = _read_place(request.resume_after, "resume_after")
             start = replace(start, after=after)
+        wanted = _WantedBlocks(request.view)
         async with aclosing(follow(self._backend, start)) as steps:
             async for step in steps:
                 if isinstance(step, Place):
                     yield pb.StreamBlocksResponse(reverted=_show_place(step))
-                else:
-                    detail = request.view
-                    yield self._blocks.get(
-                        step, detail, partial(_block_response, step, detail)
-                    )
+                    continue
+                telling = self._blocks.tell(context, step, wanted)
+                async with aclosing(telling) as responses:
+                    async for response in responses:
+                        yield response
 
     @override
     @streams
@@ -85,16 +104,24 @@ class Streams(StreamServiceServicer):
     ) -> AsyncGenerator[pb.StreamEventsResponse, None]:
         """Events that pass the filters, after the one that the caller saw last."""
         wanted = _read_wanted_events(request)
-        start, seen = Start(earlier=_read_earlier(request.earlier)), -1
+        start = Start(earlier=_read_earlier(request.earlier))
         if request.HasField("resume_after"):
             cursor = request.resume_after
             index = cursor.event_index if cursor.HasField("event_index") else None
             start, seen = _resume(self._backend, start, cursor.block, index)
+            wanted = replace(wanted, seen=seen)
         async with aclosing(follow(self._backend, start)) as steps:
             async for step in steps:
-                for response in _event_responses(step, wanted, seen, self._events):
-                    yield response
-                seen = -1
+                if isinstance(step, Place):
+                    place = _show_place(step)
+                    event_cursor = pb.EventCursor(block=place)
+                    yield pb.StreamEventsResponse(reverted=place, cursor=event_cursor)
+                else:
+                    telling = self._events.tell(context, step, wanted)
+                    async with aclosing(telling) as responses:
+                        async for response in responses:
+                            yield response
+                wanted = replace(wanted, seen=-1)
 
     @override
     @streams
@@ -103,17 +130,25 @@ class Streams(StreamServiceServicer):
     ) -> AsyncGenerator[pb.StreamTimersResponse, None]:
         """Changes that pass the filters, after the one that the caller saw last."""
         wanted = _read_wanted_timers(request)
-        start, seen = Start(earlier=_read_earlier(request.earlier)), -1
+        start = Start(earlier=_read_earlier(request.earlier))
         if request.HasField("resume_after"):
             cursor = request.resume_after
             index = cursor.decision_index if cursor.HasField("decision_index") else None
             start, seen = _resume(self._backend, start, cursor.block, index)
+            wanted = replace(wanted, seen=seen)
         steps = follow(self._backend, start, is_trace_wanted=True)
         async with aclosing(steps):
             async for step in steps:
-                for response in _timer_responses(step, wanted, seen, self._changes):
-                    yield response
-                seen = -1
+                if isinstance(step, Place):
+                    place = _show_place(step)
+                    timer_cursor = pb.TimerCursor(block=place)
+                    yield pb.StreamTimersResponse(reverted=place, cursor=timer_cursor)
+                else:
+                    telling = self._changes.tell(context, step, wanted)
+                    async with aclosing(telling) as responses:
+                        async for response in responses:
+                            yield response
+                wanted = replace(wanted, seen=-1)
 
 
 # --- requests ----------------------------------------------------------------------
@@ -143,12 +178,26 @@ def _resume(
         return replace(start, after=place), -1
     snapshot = backend.state.snapshot
     is_known = is_in_chain(snapshot, place.height, place.block_hash)
-    view = find_block(snapshot, place.height) if is_known else None
-    if view is None:
+    header = load_header(snapshot, place.height) if is_known else None
+    if header is None:
         return replace(start, after=place), -1
-    header = view.block.header
     parent = Place(Height(header.height - header.span), Hash32(header.parent_hash))
     return replace(start, after=parent), index
+
+
+class _WantedBlocks(Struct, frozen=True):
+    """How much of a block a caller wants."""
+
+    detail: "types_pb2.BlockView.ValueType"
+
+    def show(self, view: BlockView) -> Iterator[pb.StreamBlocksResponse]:
+        """The block in one message."""
+        yield pb.StreamBlocksResponse(block=convert.show_block(view, self.detail))
+
+    def encode(self, view: BlockView) -> Iterator[bytes]:
+        """The same, encoded, with pauses for other threads."""
+        parts = convert.encode_block(view, self.detail)
+        yield delimited(pb.StreamBlocksResponse.BLOCK_FIELD_NUMBER, parts)
 
 
 class _WantedEvents(Struct, frozen=True):
@@ -157,6 +206,18 @@ class _WantedEvents(Struct, frozen=True):
     emitters: frozenset[bytes]
     topics: frozenset[str]
     is_system_wanted: bool
+    seen: int = -1
+    """Index of the last event that the caller saw of the block."""
+
+    def show(self, view: BlockView) -> Iterator[pb.StreamEventsResponse]:
+        """A message for each event that passes."""
+        for index, event in enumerate(view.events):
+            if index > self.seen and self.admits(event):
+                yield _event_response(view, event, index)
+
+    def encode(self, view: BlockView) -> Iterator[bytes]:
+        """The same, encoded."""
+        return (response.SerializeToString() for response in self.show(view))
 
     def admits(self, event: Event) -> bool:
         """Whether an event passes all filters."""
@@ -172,6 +233,18 @@ class _WantedTimers(Struct, frozen=True):
 
     actors: frozenset[bytes]
     timer_ids: frozenset[bytes]
+    seen: int = -1
+    """Index of the last decision that the caller saw of the block."""
+
+    def show(self, view: BlockView) -> Iterator[pb.StreamTimersResponse]:
+        """A message for each change that passes."""
+        for index, decision in enumerate(view.trace):
+            if index > self.seen and self.admits(decision):
+                yield _timer_response(view, decision, index)
+
+    def encode(self, view: BlockView) -> Iterator[bytes]:
+        """The same, encoded."""
+        return (response.SerializeToString() for response in self.show(view))
 
     def admits(self, decision: TimerDecision) -> bool:
         """Whether a decision passes all filters."""
@@ -205,29 +278,111 @@ def _read_wanted_timers(request: pb.StreamTimersRequest) -> _WantedTimers:
 # --- responses ---------------------------------------------------------------------
 
 
-class _Shared(Generic[Response]):
-    """Messages of the latest blocks, by a number that names one of its block."""
+class _Wanted(Hashable, Protocol[Told_co]):
+    """What a caller wants of a block; equal wishes have equal messages."""
 
-    __slots__ = ("_backend", "_made")
+    def show(self, view: BlockView) -> Iterator[Told_co]:
+        """As messages."""
+        ...
 
-    def __init__(self, backend: Backend) -> None:
+    def encode(self, view: BlockView) -> Iterator[bytes]:
+        """As bytes of messages."""
+        ...
+
+
+class _Telling(Generic[Response]):
+    """Makes the messages of blocks, of the latest ones once for all readers."""
+
+    __slots__ = ("_answers", "_backend", "_kind", "_large", "_lock", "_small")
+
+    def __init__(
+        self, backend: Backend, answers: Answers, kind: type[Response]
+    ) -> None:
         self._backend = backend
-        self._made: dict[Hash32, dict[int, Response]] = {}
+        self._answers = answers
+        self._kind = kind
+        self._small: _Kept[Response] = {}
+        self._large: _Kept[bytes] = {}
+        self._lock = threading.Lock()
+        """Of what is kept, which the thread of answers uses, too."""
 
-    def get(self, view: BlockView, key: int, make: Callable[[], Response]) -> Response:
-        """The message that `make` makes, or made for another reader.
+    async def tell(
+        self,
+        context: Context[Request, Response],
+        step: Coming,
+        wanted: _Wanted[Response],
+    ) -> AsyncGenerator[Response, None]:
+        """The messages of one block, the caller's own or shared: nobody changes them.
 
-        Nobody may change it. A block far below the head, which few read, is not kept.
+        Raises:
+            ReaderTooSlow: There is no room for them.
         """
-        if view.block.header.height + SHARED_BLOCKS <= self._backend.state.head.height:
-            return make()
-        made = self._made.setdefault(view.block_hash, {})
-        if len(self._made) > SHARED_BLOCKS:
-            del self._made[next(iter(self._made))]
-        response = made.get(key)
-        if response is None:
-            response = made[key] = make()
-        return response
+        if step.weight <= SMALL_BYTES:
+            for response in self._show(step, wanted):
+                yield response
+            return
+        try:
+            lease = await self._answers.lend(context, step.weight)
+        except NoRoom as error:
+            raise ReaderTooSlow(step.after.height, step.after.block_hash) from error
+        with lease:
+            encode = partial(self._encode, step, wanted, self._backend.state.snapshot)
+            messages = await self._answers.run(encode)
+            lease.resize(sum(map(len, messages)))
+            for data in messages:
+                lease.send()
+                yield as_answer(data, self._kind)
+
+    def _show(self, step: Coming, wanted: _Wanted[Response]) -> Sequence[Response]:
+        key = (step.place.block_hash, wanted)
+        responses = self._small.get(key)
+        if responses is None:
+            view = step.load(self._backend.state.snapshot)
+            responses = [] if view is None else list(wanted.show(view))
+            if self._is_late(step):
+                _keep(self._small, key, responses)
+        return responses
+
+    def _encode(
+        self, step: Coming, wanted: _Wanted[Response], snapshot: Snapshot
+    ) -> Sequence[bytes]:
+        """On the thread of answers."""
+        key = (step.place.block_hash, wanted)
+        with self._lock:
+            messages = self._large.get(key)
+        if messages is None:
+            view = step.load(snapshot)
+            messages = [] if view is None else list(wanted.encode(view))
+            if self._is_late(step):
+                with self._lock:
+                    _keep(self._large, key, messages)
+                    _forget_over(self._large, SHARED_BYTES_MAX)
+        return messages
+
+    def _is_late(self, step: Coming) -> bool:
+        """Whether others will want the block, too: few read one far below the head."""
+        head = self._backend.state.head
+        return step.place.height + SHARED_BLOCKS > head.height
+
+
+def _keep(kept: "_Kept[Told_co]", key: _Key, messages: Sequence[Told_co]) -> None:
+    """Keep messages of a block, and forget those of the oldest if it is one more."""
+    kept[key] = messages
+    blocks = dict.fromkeys(block_hash for block_hash, _ in kept)
+    if len(blocks) > SHARED_BLOCKS:
+        oldest = next(iter(blocks))
+        for one in [one for one in kept if one[0] == oldest]:
+            del kept[one]
+
+
+def _forget_over(kept: "_Kept[bytes]", bytes_max: int) -> None:
+    sizes = {key: sum(map(len, messages)) for key, messages in kept.items()}
+    total = sum(sizes.values())
+    for key, size in sizes.items():
+        if total <= bytes_max:
+            return
+        del kept[key]
+        total -= size
 
 
 def _show_place(place: Place) -> types_pb2.BlockRef:
@@ -238,28 +393,6 @@ def _show_block_ref(view: BlockView) -> types_pb2.BlockRef:
     return convert.show_ref(view.block.header.height, view.block_hash)
 
 
-def _block_response(
-    view: BlockView, detail: "types_pb2.BlockView.ValueType"
-) -> pb.StreamBlocksResponse:
-    return pb.StreamBlocksResponse(block=convert.show_block(view, detail))
-
-
-def _event_responses(
-    step: Step,
-    wanted: _WantedEvents,
-    seen: int,
-    shared: "_Shared[pb.StreamEventsResponse]",
-) -> Iterator[pb.StreamEventsResponse]:
-    if isinstance(step, Place):
-        place = _show_place(step)
-        cursor = pb.EventCursor(block=place)
-        yield pb.StreamEventsResponse(reverted=place, cursor=cursor)
-        return
-    for index, event in enumerate(step.events):
-        if index > seen and wanted.admits(event):
-            yield shared.get(step, index, partial(_event_response, step, event, index))
-
-
 def _event_response(
     view: BlockView, event: Event, index: int
 ) -> pb.StreamEventsResponse:
@@ -267,24 +400,6 @@ def _event_response(
         event=convert.show_event(event, view.block.header.height, index),
         cursor=pb.EventCursor(block=_show_block_ref(view), event_index=index),
     )
-
-
-def _timer_responses(
-    step: Step,
-    wanted: _WantedTimers,
-    seen: int,
-    shared: "_Shared[pb.StreamTimersResponse]",
-) -> Iterator[pb.StreamTimersResponse]:
-    if isinstance(step, Place):
-        place = _show_place(step)
-        cursor = pb.TimerCursor(block=place)
-        yield pb.StreamTimersResponse(reverted=place, cursor=cursor)
-        return
-    for index, decision in enumerate(step.trace):
-        if index > seen and wanted.admits(decision):
-            yield shared.get(
-                step, index, partial(_timer_response, step, decision, index)
-            )
 
 
 def _timer_response(

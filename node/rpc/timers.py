@@ -4,8 +4,9 @@ from typing_extensions import override
 
 from node import query
 from node.primitives.types import Amount, Height
-from node.query import EndedTimer, InvalidQuote, TimerFilter, Wanted
+from node.query import EndedTimer, InvalidQuote, LiveTimer, Page, TimerFilter, Wanted
 from node.rpc import convert, explanations, requests
+from node.rpc.answers import Answers
 from node.rpc.queries import ENTRIES_DEFAULT, ENTRIES_MAX
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, Pager, at_height, state_at, tells
@@ -23,8 +24,9 @@ _INDEX_BYTES = 4
 class Timers(TimerServiceServicer):
     """Serves `TimerService` from a backend."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, answers: Answers | None = None) -> None:
         self._backend = backend
+        self._answers = answers or Answers()
 
     @override
     @tells
@@ -73,17 +75,26 @@ class Timers(TimerServiceServicer):
                 lambda state: query.live_timers_page(state, wanted, start, count),
                 at_height(request),
             )
-            return pb.ListTimersResponse(
-                timers=map(convert.show_timer, live.items),
-                next_page_token=pager.token(live.next_key),
-            )
+            return await self._show_page(live, pager)
         width = keys.HEIGHT_BYTES + _INDEX_BYTES
         start = pager.start_of(request.page_token, width)
-        ended = query.ended_timers_page(state, wanted, end, start, count)
-        return pb.ListTimersResponse(
-            timers=map(convert.show_timer, ended.items),
-            next_page_token=pager.token(ended.next_key),
+        ended = await self._answers.run(
+            lambda: query.ended_timers_page(state, wanted, end, start, count)
         )
+        return await self._show_page(ended, pager)
+
+    async def _show_page(
+        self, page: Page[LiveTimer] | Page[EndedTimer], pager: Pager
+    ) -> pb.ListTimersResponse:
+        def show() -> pb.ListTimersResponse:
+            return pb.ListTimersResponse(
+                timers=map(convert.show_timer, page.items),
+                next_page_token=pager.token(page.next_key),
+            )
+
+        if len(page.items) <= ENTRIES_DEFAULT:
+            return show()
+        return await self._answers.run(show)
 
     @override
     @tells
@@ -118,7 +129,9 @@ class Timers(TimerServiceServicer):
         told = await self._backend.run_read(
             lambda state: query.explain_block(state, height)
         )
-        response = explanations.show_block_explanation(told, start, count)
+        response = await self._answers.run(
+            lambda: explanations.show_block_explanation(told, start, count)
+        )
         if start + count < len(told.decisions):
             following = (start + count).to_bytes(_INDEX_BYTES, "big")
             response.next_page_token = pager.token(following)

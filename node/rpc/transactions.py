@@ -14,8 +14,9 @@ from node.chain.transaction import (
 )
 from node.chain.transition import State
 from node.chain.validation import max_cost
-from node.query import find_transaction, warnings_of
+from node.query import committed_height, warnings_of
 from node.rpc import convert, explanations, instructions, requests
+from node.rpc.answers import Answers
 from node.rpc.drafts import MARGIN_PERMILLE, complete_draft
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, at_height, state_at, tells
@@ -30,11 +31,18 @@ _SENT_AGAIN = (TransactionFault.ALREADY_KNOWN, TransactionFault.NONCE_USED)
 """How the pool refuses what it, or the chain, has already."""
 
 
+EVENTS_SHOWN_AT_ONCE = 256
+"""Of a simulation: a millisecond. More are put into messages beside the event loop."""
+
+
 class Transactions(TransactionServiceServicer):
     """Serves `TransactionService` from a backend."""
 
-    def __init__(self, backend: Backend, *, is_dev: bool) -> None:
+    def __init__(
+        self, backend: Backend, answers: Answers | None = None, *, is_dev: bool
+    ) -> None:
         self._backend = backend
+        self._answers = answers or Answers()
         self._is_dev = is_dev
 
     @override
@@ -109,7 +117,7 @@ class Transactions(TransactionServiceServicer):
             transaction = decode_transaction(raw)
             known = self._backend.look_up(transaction.id)
             if isinstance(known, Pending) or (
-                find_transaction(self._backend.state, transaction.id) is not None
+                committed_height(self._backend.state, transaction.id) is not None
             ):
                 return transaction, True
             raise
@@ -148,7 +156,10 @@ class Transactions(TransactionServiceServicer):
             wanted = _Simulation(await state_at(backend, height), None)
         response = await self._simulated(wanted)
         if request.profile and wanted.transaction is not None:
-            from node.rpc.profiling import transaction_profile  # noqa: PLC0415 - if asked
+            from node.rpc.profiling import (  # noqa: PLC0415 - if asked
+                show_told_profile,
+                transaction_profile,
+            )
 
             profile = await transaction_profile(
                 backend,
@@ -157,11 +168,13 @@ class Transactions(TransactionServiceServicer):
                 response.receipt.cycles_used,
                 is_dev=self._is_dev,
             )
-            response.profile.CopyFrom(profile)
+            told = await self._answers.run(lambda: show_told_profile(profile))
+            response.profile.CopyFrom(told)
         if request.blocks:
             first = () if wanted.transaction is None else (wanted.transaction,)
             outlook = await look_ahead(backend, wanted.state, request.blocks, first)
-            response.outlook.CopyFrom(explanations.show_outlook(outlook))
+            shown = await self._answers.run(lambda: explanations.show_outlook(outlook))
+            response.outlook.CopyFrom(shown)
         return response
 
     async def _simulated(self, wanted: "_Simulation") -> pb.SimulateResponse:
@@ -173,7 +186,9 @@ class Transactions(TransactionServiceServicer):
         simulated = await self._backend.run_read(
             lambda _state: simulate_transaction(state, transaction)
         )
-        return _show_simulated(state, simulated)
+        if len(simulated.events) <= EVENTS_SHOWN_AT_ONCE:
+            return _show_simulated(state, simulated)
+        return await self._answers.run(lambda: _show_simulated(state, simulated))
 
     @override
     @tells

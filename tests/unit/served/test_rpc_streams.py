@@ -151,7 +151,7 @@ def test_messages_of_the_latest_blocks_only_are_kept_for_others(run_node):
             assert one == other
             shared = [a is b for a, b in zip(one, other, strict=True)]
             assert shared == [False] * 16 + [True] * 4
-            assert len(service._blocks._made) == SHARED_BLOCKS
+            assert len(service._blocks._small) == SHARED_BLOCKS
 
     asyncio.run(scenario())
 
@@ -215,7 +215,7 @@ def test_a_reset_while_the_history_is_read_is_noticed(run_node):
                 await node.engine.mine(1)
             genesis = following._genesis(node.engine)
             steps = following.follow(node.engine, following.Start(genesis))
-            assert (await anext(steps)).block.header.height == 1
+            assert (await anext(steps)).place.height == 1
             await node.engine.reset()
             assert await anext(steps) == genesis
             await steps.aclose()
@@ -232,11 +232,11 @@ def test_a_reader_that_does_not_keep_up_is_told_where_to_resume(run_node):
             await node.until_readers(1)
             for _ in range(9):
                 await node.engine.mine(1)
-            heights = [(await first).block.header.height]
+            heights = [(await first).place.height]
 
             async def read_on():
                 async for step in steps:
-                    heights.append(step.block.header.height)  # noqa: PERF401 - it ends
+                    heights.append(step.place.height)  # noqa: PERF401 - it ends
 
             with pytest.raises(ReaderTooSlow) as error:
                 await read_on()
