@@ -9,6 +9,7 @@ counted is the method's name and how it ended.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import NoReturn, TypeAlias, cast
 
 import grpc
@@ -67,30 +68,32 @@ class Guard:
         decode = handler.request_deserializer
         assert decode is not None, "generated code says how a request is decoded"
         if handler.unary_unary is not None:
-            answer = self._answering(cast("_Unary", handler.unary_unary), decode)
+            answer = self._answering(name, cast("_Unary", handler.unary_unary), decode)
             return grpc.unary_unary_rpc_method_handler(self._bounded(name, answer))
         if handler.stream_unary is not None:
-            answer = self._taking(cast("_Unary", handler.stream_unary), decode)
+            answer = self._taking(name, cast("_Unary", handler.stream_unary), decode)
             return grpc.stream_unary_rpc_method_handler(self._bounded(name, answer))
         assert handler.unary_stream is not None, "no method takes and gives a stream"
         stream = cast("_Stream", handler.unary_stream)
         return grpc.unary_stream_rpc_method_handler(
-            self._counted(name, self._streaming(stream, decode))
+            self._counted(name, self._streaming(name, stream, decode))
         )
 
     # --- requests and answers as bytes ---------------------------------------------
 
-    def _answering(self, method: _Unary, decode: _Decode) -> _Unary:
+    def _answering(self, name: str, method: _Unary, decode: _Decode) -> _Unary:
         async def answer(data: object, context: _Context) -> object:
-            request = _decoded(decode, data)
-            return self._encoded(await method(request, context), context)
+            async with _refusals_told(context, name):
+                request = _decoded(decode, data)
+                return self._encoded(await method(request, context), context)
 
         return answer
 
-    def _taking(self, method: _Unary, decode: _Decode) -> _Unary:
+    def _taking(self, name: str, method: _Unary, decode: _Decode) -> _Unary:
         async def answer(parts: object, context: _Context) -> object:
             requests = _all_decoded(decode, cast("AsyncIterator[object]", parts))
-            return self._encoded(await method(requests, context), context)
+            async with _refusals_told(context, name):
+                return self._encoded(await method(requests, context), context)
 
         return answer
 
@@ -105,20 +108,21 @@ class Guard:
             lease.send()
         return data
 
-    def _streaming(self, method: _Stream, decode: _Decode) -> _Stream:
+    def _streaming(self, name: str, method: _Stream, decode: _Decode) -> _Stream:
         async def answer(data: object, context: _Context) -> AsyncIterator[object]:
-            async for response in method(_decoded(decode, data), context):
-                if isinstance(response, Made):
-                    yield response.data
-                    continue
-                encoded = cast("Message", response).SerializeToString()
-                del response
-                if len(encoded) <= SMALL_BYTES:
-                    yield encoded
-                    continue
-                with await self._room.lend(context.peer(), len(encoded)) as lease:
-                    lease.send()
-                    yield encoded
+            async with _refusals_told(context, name):
+                async for response in method(_decoded(decode, data), context):
+                    if isinstance(response, Made):
+                        yield response.data
+                        continue
+                    encoded = cast("Message", response).SerializeToString()
+                    del response
+                    if len(encoded) <= SMALL_BYTES:
+                        yield encoded
+                        continue
+                    with await self._room.lend(context.peer(), len(encoded)) as lease:
+                        lease.send()
+                        yield encoded
 
         return answer
 
@@ -138,7 +142,6 @@ class Guard:
                     response = await method(request, context)
                 status = "OK"
             except Exception as error:
-                await _refuse_unread(error, context, name)
                 status = context.code().name
                 del request
                 _forget_frames(error)
@@ -171,7 +174,6 @@ class Guard:
                     del response
                 status = "OK"
             except Exception as error:
-                await _refuse_unread(error, context, name)
                 status = context.code().name
                 _forget_frames(error)
                 raise
@@ -195,10 +197,14 @@ async def _all_decoded(
         yield _decoded(decode, data)
 
 
-async def _refuse_unread(error: Exception, context: _Context, name: str) -> None:
-    """Tell what was refused here, and not by the method."""
-    if isinstance(error, MalformedRequest | NoRoom):
+@asynccontextmanager
+async def _refusals_told(context: _Context, name: str) -> AsyncIterator[None]:
+    """Tell what is refused here, and not by the method."""
+    try:
+        yield
+    except (MalformedRequest, NoRoom) as error:
         await refuse(error, context, name)
+        raise
 
 
 class _Guarded(grpc.GenericRpcHandler):

@@ -42,5 +42,9 @@ def _shut_down(descriptor: int, wanted: tuple[str, int]) -> None:
         os.close(copy)
         raise
     with found:
-        if found.type == socket.SOCK_STREAM and found.getpeername()[:2] == wanted:
+        if found.family not in (socket.AF_INET, socket.AF_INET6):
+            return
+        host, port = found.getpeername()[:2]
+        # gRPC listens on IPv6 for both families, and names a caller as it is known.
+        if (host.removeprefix("::ffff:"), port) == wanted:
             found.shutdown(socket.SHUT_RDWR)

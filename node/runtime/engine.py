@@ -206,7 +206,8 @@ class Engine:
         outcome = self._ledger.find(wanted)
         if outcome is not None:
             return outcome
-        committed = find_transaction(self._state, wanted)
+        # With all others of its block, which may be many: not here.
+        committed = await self.run_read(lambda state: find_transaction(state, wanted))
         if committed is None:
             raise UnknownTransaction(wanted.hex())
         return committed

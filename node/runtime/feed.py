@@ -80,9 +80,9 @@ class FeedSubscription:
     def offer(self, weighed: "_Weighed") -> None:
         """Buffer a notice; if there is no room, end here. Nobody is woken yet."""
         self._buffered_bytes += weighed.weight_bytes
-        if (
-            len(self._buffer) >= self._limits.buffered_max
-            or self._buffered_bytes > self._limits.buffered_bytes_max
+        is_over = self._buffered_bytes > self._limits.buffered_bytes_max
+        if len(self._buffer) >= self._limits.buffered_max or (
+            is_over and self._buffer  # who reads all at once has room for any block
         ):
             self._is_too_slow = True
             self._buffer.clear()

@@ -211,3 +211,37 @@ def test_without_dev_there_is_no_dev_service_and_nobody_is_impersonated(run_node
                 assert error.value.code() is grpc.StatusCode.NOT_FOUND
 
     asyncio.run(scenario())
+
+
+# --- requests that are none ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "QueryService/GetStatus",
+        "TransactionService/Submit",
+        "StreamService/StreamBlocks",
+        "DevService/ImportBundle",
+    ],
+)
+def test_bytes_that_are_no_request_are_refused_and_counted(run_node, caplog, method):
+    """Malformed bytes: INVALID_ARGUMENT; no defect, so no traceback in the log."""
+    name = f"cowboy.devnet.v1.{method}"
+
+    async def scenario():
+        async with run_node() as node, node.channel() as channel:
+            if method == "StreamService/StreamBlocks":
+                call = anext(aiter(channel.unary_stream(f"/{name}")(b"\xff\xff")))
+            elif method == "DevService/ImportBundle":
+                call = channel.stream_unary(f"/{name}")(iter([b"\xff\xff"]))
+            else:
+                call = channel.unary_unary(f"/{name}")(b"\xff\xff")
+            with pytest.raises(grpc.aio.AioRpcError) as error:
+                await call
+            assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+            assert "MALFORMED_REQUEST" in str(error.value.trailing_metadata())
+            assert node.figures.calls[name, "INVALID_ARGUMENT"] == 1
+
+    asyncio.run(scenario())
+    assert not caplog.records
