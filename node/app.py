@@ -27,6 +27,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import pvm
+from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
 from node.rpc.guard import CallWatch
@@ -414,6 +415,10 @@ def _log_start(ready: Ready, log: NodeLog) -> None:
         is_fresh=ready.opened.is_fresh,
         walls=list(ready.walls.standing),
     )
+    if ready.opened.consensus != CONSENSUS_NUMBER:
+        log.warning(
+            "chain_only_read", consensus=ready.opened.consensus, own=CONSENSUS_NUMBER
+        )
     for warning in ready.walls.warnings():
         log.warning("confinement", warning=warning)
 

@@ -26,6 +26,7 @@ from node.chain.block import (
     ReceiptKind,
     decode_header,
 )
+from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.globals import decode_basefee_config, encode_config
 from node.chain.params import BasefeeConfig
 from node.chain.timers.timer import TimerDecision
@@ -52,10 +53,12 @@ from pvm import Failure, Frame
 
 __all__ = [
     "PlacedDecision",
+    "consensus_record",
     "decision_heights",
     "decisions_between",
     "headers_after",
     "load_block",
+    "load_consensus",
     "load_encoded_receipts",
     "load_entries",
     "load_head",
@@ -77,6 +80,7 @@ __all__ = [
 
 _HEIGHT_MAX = 2**64 - 1
 _INDEX_BYTES = 4
+_CONSENSUS_BYTES = 4
 
 # What `record` encoded, as the readers find it: arrays, which Python decodes as lists.
 _StoredTransaction: TypeAlias = tuple[Address, bytes]
@@ -205,6 +209,20 @@ def load_head(snapshot: Snapshot) -> Header | None:
     header = load_header(snapshot, Height(int.from_bytes(height, "big")))
     assert header is not None, "the head names a block that is not there"
     return header
+
+
+def consensus_record(number: int = CONSENSUS_NUMBER) -> WriteSet:
+    """That the blocks of a store were executed under a consensus number."""
+    return WriteSet({keys.CONSENSUS: number.to_bytes(_CONSENSUS_BYTES, "big")})
+
+
+def load_consensus(snapshot: Snapshot) -> int:
+    """Under which number a store's blocks were executed.
+
+    A store that says nothing of it lives no longer than its process.
+    """
+    data = snapshot.get(keys.CONSENSUS)
+    return CONSENSUS_NUMBER if data is None else int.from_bytes(data, "big")
 
 
 def load_header(snapshot: Snapshot, height: Height) -> Header | None:

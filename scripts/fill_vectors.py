@@ -22,6 +22,7 @@ from chain_vectors import (
     transition_vectors,
 )
 from coincurve import PrivateKey
+from consensus_number import MODULE, write_number
 from proof_vectors import proof_vectors
 
 from node.chain.block import ReceiptKind
@@ -353,6 +354,8 @@ def main() -> int:
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             print(f"wrote {path.relative_to(FOLDER.parents[1])}")
+    if write_number():
+        print(f"wrote {MODULE.relative_to(FOLDER.parents[1])}")
     return 0
 
 

@@ -30,6 +30,7 @@ class Replica:
         """Timer id → (due height, height at which it was scheduled)."""
         first = build_genesis(genesis)
         document = WriteSet({keys.GENESIS: genesis.encode()})
+        document |= history.consensus_record()
         self.store.commit(first.writes | history.record(first) | document)
         caches = Caches() if code is None else Caches(code)
         self.state = open_state(

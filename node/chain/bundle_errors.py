@@ -14,6 +14,8 @@ class BundleFault(StrEnum):
     FILE_UNUSABLE = "FILE_UNUSABLE"
     FOREIGN = "BUNDLE_FOREIGN"
     NEWER = "BUNDLE_NEWER"
+    OLDER = "BUNDLE_OLDER"
+    OTHER_CONSENSUS = "BUNDLE_OTHER_CONSENSUS"
     DAMAGED = "BUNDLE_DAMAGED"
     DIFFERS = "BUNDLE_DIFFERS"
     TOO_LARGE = "BUNDLE_TOO_LARGE"
@@ -28,6 +30,11 @@ ADVICE: Final[Mapping[BundleFault, str]] = {
         "FILE` writes for `start --genesis FILE`"
     ),
     BundleFault.NEWER: "use the version of cowboy-devnet that wrote it, or a later one",
+    BundleFault.OLDER: "use the version of cowboy-devnet that wrote it",
+    BundleFault.OTHER_CONSENSUS: (
+        "use the version of cowboy-devnet that wrote it; a chain is carried over by a "
+        "state file (`snapshot export`, `snapshot import`)"
+    ),
     BundleFault.DAMAGED: "export it again, or restore a copy",
     BundleFault.DIFFERS: (
         "use the version of cowboy-devnet that wrote it, or report the difference"

@@ -17,10 +17,11 @@ import click
 from msgspec.structs import replace
 
 from node.chain.bundle_errors import BundleFault, BundleRefused
+from node.chain.consensus import OtherConsensus, require_own_consensus
 from node.cli.arguments import confine_option
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
-from node.history import load_header
+from node.history import load_consensus, load_header
 from node.runtime.bundle import Bundle, open_bundle, replay_of
 from node.runtime.choices import Confinement
 from node.runtime.clock import SystemClock
@@ -91,7 +92,7 @@ def _folder_at(path: Path, output: Output) -> Iterator[Folder]:
     except (DamagedChain, StoreCorrupt) as error:
         output.error(str(error))
         raise click.exceptions.Exit(EXIT_REFUSED) from error
-    except (NoChain, NotReplayable, StoreError) as error:
+    except (NoChain, NotReplayable, OtherConsensus, StoreError) as error:
         raise click.UsageError(str(error)) from error
 
 
@@ -160,6 +161,7 @@ def _replay(
     last: int,
     output: Output,
 ) -> Replayed:
+    require_own_consensus("the chain", load_consensus(folder.snapshot))
     file = None if from_snapshot is None else _file_of(folder, from_snapshot)
     require_replayable(folder.snapshot, 0 if file is None else file.head.height)
     with Worker() as worker:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from node.chain.bundle_errors import ADVICE as BUNDLE_ADVICE
 from node.chain.bundle_errors import BundleFault, BundleRefused
+from node.chain.consensus import CONSENSUS_NUMBER, OtherConsensus
 from node.chain.errors import ADVICE as FAULT_ADVICE
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.passage import AdvanceFault, AdvanceRefused
@@ -117,6 +118,8 @@ _MISSING: dict[Missing, _Row] = {
 _BUNDLE_CODES: dict[BundleFault, grpc.StatusCode] = {
     BundleFault.FOREIGN: _Code.FAILED_PRECONDITION,
     BundleFault.NEWER: _Code.FAILED_PRECONDITION,
+    BundleFault.OLDER: _Code.FAILED_PRECONDITION,
+    BundleFault.OTHER_CONSENSUS: _Code.FAILED_PRECONDITION,
     BundleFault.DAMAGED: _Code.INVALID_ARGUMENT,
     BundleFault.DIFFERS: _Code.ABORTED,
     BundleFault.TOO_LARGE: _Code.RESOURCE_EXHAUSTED,
@@ -193,6 +196,9 @@ _OTHERS: dict[str, _Row] = {
         _Code.NOT_FOUND,
         "ListSnapshots shows what is there: a revert deletes those above it",
     ),
+    "OTHER_CONSENSUS": _Row(
+        _Code.FAILED_PRECONDITION, "docs/operations.md, Other versions, says how"
+    ),
     "NODE_STOPPING": _Row(_Code.UNAVAILABLE, "connect again when it is back"),
     "INTERNAL": _Row(_Code.INTERNAL, "this is a defect of the node: see its log"),
 }
@@ -241,6 +247,8 @@ def _other(error: Exception) -> tuple[str, dict[str, str]]:
             return error.fault.value, _numbers(**error.numbers)
         case InvalidRequest(field=field):
             metadata = {"field": field}
+        case OtherConsensus(number=number):
+            metadata = _numbers(consensus=number, own=CONSENSUS_NUMBER)
         case UnknownSnapshot(name=name):
             metadata = {"name": name[:80]}
         case (
@@ -275,6 +283,7 @@ _REASONS: dict[type[Exception], str] = {
     UnknownSnapshot: "SNAPSHOT_NOT_FOUND",
     UnknownTransaction: "TRANSACTION_NOT_FOUND",
     NodeStopping: "NODE_STOPPING",
+    OtherConsensus: "OTHER_CONSENSUS",
 }
 
 

@@ -4,8 +4,10 @@ Either is executed again, watched, on the worker thread: slower than without by 
 only a development chain does it, and only so much of it at a time.
 """
 
+from node.chain.consensus import require_own_consensus
 from node.chain.transaction import Transaction
 from node.chain.transition import State
+from node.history import load_consensus
 from node.query import BlockView, Missing, NotFound
 from node.query.profiles import Profile
 from node.query.profiling import profile_block, profile_transaction
@@ -54,9 +56,11 @@ async def block_profile(backend: Backend, view: BlockView, *, is_dev: bool) -> P
 
     Raises:
         InvalidRequest: There are too many of them, or the chain is no development one.
+        OtherConsensus: It was executed under other rules.
         HistoryNotKept: The state before it is not kept.
         NotFound: It was taken back meanwhile.
     """
+    require_own_consensus("this block", load_consensus(backend.state.snapshot))
     block = view.block
     cycles = sum(receipt.cycles_used for receipt in view.receipts)
     _require_allowed(cycles, is_dev=is_dev)

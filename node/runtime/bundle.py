@@ -28,6 +28,7 @@ from msgspec import Struct
 from node import history
 from node.chain.block import Header, parse_header
 from node.chain.bundle_errors import BundleFault, BundleRefused, refuse_bundle
+from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.genesis import Genesis, differing_fields
 from node.chain.params import ADDRESS_BYTES
 from node.chain.transition import BlockResult, State
@@ -63,6 +64,7 @@ __all__ = [
     "pack_chain",
     "pack_results",
     "replay_of",
+    "require_executable",
     "require_same_genesis",
 ]
 
@@ -72,12 +74,13 @@ _FAULTS: Final = {
     FileFault.UNUSABLE: BundleFault.FILE_UNUSABLE,
     FileFault.FOREIGN: BundleFault.FOREIGN,
     FileFault.NEWER: BundleFault.NEWER,
+    FileFault.OLDER: BundleFault.OLDER,
     FileFault.DAMAGED: BundleFault.DAMAGED,
 }
 
 KIND: Final = FileKind(
     name="cowboy-devnet-bundle",
-    version=1,
+    version=2,
     noun="a bundle",
     refusal=lambda fault, what: refuse_bundle(_FAULTS[fault], what),
     is_key=lambda key: len(key) == keys.HEIGHT_BYTES,
@@ -98,7 +101,8 @@ def pack_chain(snapshot: Snapshot, head: Header) -> Packing:
         raise HistoryNotKept(1, oldest)
     document = snapshot.get(keys.GENESIS)
     assert document is not None, "a chain has a genesis"
-    return Packing(KIND, (document, head), _blocks(snapshot))
+    consensus = history.load_consensus(snapshot)
+    return Packing(KIND, (document, head, consensus), _blocks(snapshot))
 
 
 def _blocks(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
@@ -119,7 +123,8 @@ def pack_results(genesis: Genesis, results: Sequence[BlockResult]) -> Packing:
                 _record(height, history.record(result).changes.get),
             )
 
-    return Packing(KIND, (genesis.encode(), results[-1].header), blocks())
+    head = genesis.encode(), results[-1].header, CONSENSUS_NUMBER
+    return Packing(KIND, head, blocks())
 
 
 def _record(height: int, get: Callable[[bytes], bytes | None]) -> bytes:
@@ -149,6 +154,8 @@ class Bundle(Struct, frozen=True):
     first: bytes
     """The encoded header of block 0."""
     head: Header
+    consensus: int
+    """Under which it was executed."""
     blocks: int
     """Headers, genesis' included."""
 
@@ -194,7 +201,7 @@ def check_bundle(file: BinaryIO, name: str) -> Bundle:
     try:
         file.seek(0)
         reader = RecordReader(KIND, name, file)
-        genesis, head = reader.head()
+        genesis, head, consensus = reader.head()
         first, last = b"", None
         for key, value in reader.records():
             block = _parse(key, value)
@@ -210,7 +217,7 @@ def check_bundle(file: BinaryIO, name: str) -> Bundle:
         ) from error
     if not first or parse_header(first).height != 0 or last != head.encode():
         reader.refuse()
-    return Bundle(file, name, genesis, first, head, reader.count)
+    return Bundle(file, name, genesis, first, head, consensus, reader.count)
 
 
 def _parse(key: bytes, value: bytes) -> list[bytes] | None:
@@ -285,6 +292,22 @@ class _Blocks:
 # --- executing -----------------------------------------------------------------------
 
 
+def require_executable(bundle: Bundle) -> None:
+    """Refuse what was executed under other rules than those of this program.
+
+    Raises:
+        BundleRefused: OTHER_CONSENSUS.
+    """
+    if bundle.consensus != CONSENSUS_NUMBER:
+        raise refuse_bundle(
+            BundleFault.OTHER_CONSENSUS,
+            f"{bundle.name} was executed under consensus {bundle.consensus}, and this "
+            f"cowboy-devnet executes under {CONSENSUS_NUMBER}",
+            consensus=bundle.consensus,
+            own=CONSENSUS_NUMBER,
+        )
+
+
 def require_same_genesis(bundle: Bundle, genesis: Genesis) -> None:
     """Refuse the chain of another genesis.
 
@@ -307,8 +330,10 @@ def replay_of(
     """The replay of a bundle above genesis' state; `keep` as for `Replay`.
 
     Raises:
+        BundleRefused: It was executed under another consensus number.
         Differs: The bundle's block 0 is another one.
     """
+    require_executable(bundle)
     require_same_beginning(parse_header(bundle.first), state.head)
     blocks = _Blocks(bundle)
     return Replay(blocks, keep, state, bundle.head.height, is_folder=False)

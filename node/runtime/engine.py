@@ -27,7 +27,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from node import history
 from node.chain.block import Header
+from node.chain.consensus import CONSENSUS_NUMBER, require_own_consensus
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import Genesis
 from node.chain.mailbox import is_any_pending
@@ -100,6 +102,7 @@ class Engine:
         self._parts = parts
         self._chain = ChainStore(parts.store, settings.keep_blocks)
         self._genesis = genesis
+        self._consensus = history.load_consensus(state.snapshot)
         self._state = state
         self._past = Past(parts.store, state)
         self._mode = settings.mode
@@ -161,6 +164,10 @@ class Engine:
             lambda: function(self._past.at(self._state, at_height))
         )
 
+    def _require_own_consensus(self) -> None:
+        """A chain goes on under the rules that it was executed by."""
+        require_own_consensus("this chain", self._consensus)
+
     def next_nonce(self, sender: Address) -> int:
         """The lowest nonce of `sender` that neither the chain nor the pool has."""
         return self._pool.next_nonce(self._state, sender)
@@ -178,6 +185,7 @@ class Engine:
     def _admit(self, transaction: Transaction) -> Transaction:
         if self.is_stopping:
             raise NodeStopping("the node is stopping")
+        self._require_own_consensus()
         if not self._is_dev_admitted:
             refuse_dev(transaction)
         dropped = self._pool.admit(self._state, transaction)
@@ -224,6 +232,7 @@ class Engine:
     async def mine(self, blocks: int) -> Header:
         """Make blocks now, one after another, in any mode: see `Backend`."""
         assert blocks >= 1
+        self._require_own_consensus()
         order = MineOrder(blocks, asyncio.get_running_loop().create_future())
         return (await self._order(order, order.done))[-1].header
 
@@ -231,6 +240,7 @@ class Engine:
         self, heights_max: int, is_done: Callable[[State], bool]
     ) -> tuple[BlockResult, ...]:
         """Make the next headers now, in any mode: see `Backend`."""
+        self._require_own_consensus()
         future = asyncio.get_running_loop().create_future()
         order = MineOrder(heights_max, future, is_done=is_done)
         return await self._order(order, order.done)
@@ -259,6 +269,7 @@ class Engine:
 
     async def create_snapshot(self, name: str) -> NamedSnapshot:
         """Name the head and the pool, to return to them: see `Backend`."""
+        self._require_own_consensus()
 
         async def create() -> NamedSnapshot:
             chain, head = self._chain, self._state.head
@@ -271,10 +282,12 @@ class Engine:
 
     async def revert_to_snapshot(self, name: str) -> Header:
         """Go back to a named snapshot: see `Backend`."""
+        self._require_own_consensus()
         return await self._between_blocks(lambda: self._revert(name))
 
     async def import_bundle(self, bundle: "Bundle") -> Header:
         """Fill the empty chain with a bundle's blocks: see `Backend`."""
+        self._require_own_consensus()
         return await self._between_blocks(lambda: self._fill(bundle))
 
     async def _fill(self, bundle: "Bundle") -> Header:
@@ -381,6 +394,8 @@ class Engine:
         if order is not None:
             await self._carry_out(order)
             return True
+        if self._consensus != CONSENSUS_NUMBER:
+            return False  # what others executed does not go on here
         if self._mode is MiningMode.INSTANT and await self._step_instant():
             self._pacer.restart(None)  # other time passes once this one is idle
             return True
@@ -440,6 +455,7 @@ class Engine:
         undone = {one.id: None for one in self._pool.clear()}
         undone |= dict.fromkeys(reversed(rewound.undone))  # the latest is kept longest
         self._state, self._chain = rewound.state, rewound.chain
+        self._consensus = history.load_consensus(self._state.snapshot)
         self._past.note(self._state)
         for transaction in rewound.waiting:
             undone.pop(transaction.id, None)

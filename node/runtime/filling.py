@@ -25,6 +25,7 @@ from node.runtime.bundle import (
     chain_not_empty,
     first_difference,
     replay_of,
+    require_executable,
     require_same_genesis,
 )
 from node.runtime.chainstore import ChainStore
@@ -87,6 +88,7 @@ class Filling:
 
     def _require_fit(self, waiting: int) -> None:
         require_same_genesis(self._bundle, self._genesis)
+        require_executable(self._bundle)
         _require_empty(self._store.snapshot(), waiting)
 
     def _step(self) -> Filled | None:

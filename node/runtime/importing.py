@@ -156,6 +156,7 @@ def _history_of(file: StateFile) -> WriteSet:
     head, first = file.head, build_genesis(file.genesis)
     changes: dict[bytes, bytes | None] = dict(history.record(first).changes)
     changes[keys.GENESIS] = file.genesis.encode()
+    changes |= history.consensus_record().changes  # it goes on under this one
     if head.height:
         oldest = Oldest(head.height, Height(head.height + 1))
         changes[keys.HEAD] = keys.height8(head.height)

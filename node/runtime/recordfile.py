@@ -4,13 +4,14 @@
 
     file    magic | length4 head | record* | 0000 count8 | blake2b-256 of all before
     magic   name of the kind, a space, its version, a newline
-    head    canonical CBOR: [genesis document, encoded header of the height]
+    head    canonical CBOR: [genesis document, encoded header of the height, number]
     record  length2 of key (> 0) | length4 of value | key | value
 
-Records ascend by key, so equal contents give equal bytes. Numbers are big-endian.
+Records ascend by key, so equal contents give equal bytes. Numbers are big-endian. That
+in the head is the consensus number under which the blocks were executed.
 
 Rules: a file is written beside its place and put there whole. It is read in bounded
-memory, however long; what is cut, altered, of another kind or of a newer version is
+memory, however long; what is cut, altered, of another kind or of another version is
 refused before anybody acts on a record of it.
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import BinaryIO, NoReturn, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -48,6 +49,7 @@ PART_BYTES = 256 << 10
 BUFFER_BYTES = 1 << 20
 """Of a file that is read or written."""
 
+_Head: TypeAlias = tuple[bytes, bytes, int]
 _LENGTH = struct.Struct(">I")
 _RECORD = struct.Struct(">HI")
 _KEY_LENGTH = struct.Struct(">H")
@@ -65,6 +67,7 @@ class FileFault(StrEnum):
     """The operating system does not let us."""
     FOREIGN = "FOREIGN"
     NEWER = "NEWER"
+    OLDER = "OLDER"
     DAMAGED = "DAMAGED"
 
 
@@ -96,12 +99,13 @@ class Packing:
     def __init__(
         self,
         kind: FileKind,
-        head: tuple[bytes, Header],
+        head: tuple[bytes, Header, int],
         records: Iterable[tuple[bytes, bytes]],
     ) -> None:
-        """`head`: the genesis document as canonical bytes, and the header."""
+        """`head`: genesis document as canonical bytes, header, consensus number."""
         self._kind = kind
-        self._head = codec.encode([head[0], head[1].encode()])
+        document, header, consensus = head
+        self._head = codec.encode([document, header.encode(), consensus])
         self._records = records
         self.count = 0
         """Records so far."""
@@ -179,19 +183,20 @@ class RecordReader:
         self.count = 0
         """Records so far."""
 
-    def head(self) -> tuple[Genesis, Header]:
-        """Genesis and header, right behind the magic."""
+    def head(self) -> tuple[Genesis, Header, int]:
+        """Genesis, header and consensus number, right behind the magic."""
         self._read_magic()
         (length,) = _LENGTH.unpack(self._take(_LENGTH.size))
         if length > HEAD_BYTES_MAX:
             self.refuse()
         data = self._take(length)
         try:
-            written, encoded = cast("list[bytes]", codec.decode(data))
+            written, encoded, consensus = cast("_Head", codec.decode(data))
             document = codec.decode(written)
-            if not isinstance(document, dict):
+            if not isinstance(document, dict) or not isinstance(consensus, int):
                 self.refuse()
-            return parse_genesis(document), parse_header(encoded)  # type: ignore[arg-type]
+            genesis = parse_genesis(document)  # type: ignore[arg-type]
+            return genesis, parse_header(encoded), consensus
         except (codec.MalformedCbor, InvalidGenesis, TypeError, ValueError):
             self.refuse()
 
@@ -205,7 +210,7 @@ class RecordReader:
         if name == kind.name.encode() and version.isdigit():
             found = int(version)
             raise kind.refusal(
-                FileFault.NEWER,
+                FileFault.NEWER if found > kind.version else FileFault.OLDER,
                 f"{self._name} is {kind.noun} of version {found}, and this "
                 f"cowboy-devnet reads version {kind.version}",
             )

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from node import history
 from node.chain.block import Header, decode_header
+from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.errors import InvalidGenesis
 from node.chain.genesis import (
     Genesis,
@@ -79,6 +80,8 @@ class Opened(Struct, frozen=True):
     state: State
     genesis: Genesis
     is_fresh: bool
+    consensus: int = CONSENSUS_NUMBER
+    """Under which its blocks were executed; if another, they can only be read."""
 
 
 def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opened:
@@ -101,7 +104,8 @@ def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opene
         return Opened(reset_chain(store, stored), stored, is_fresh=False)
     if _finish_rewind(store):
         snapshot = store.snapshot()
-    return Opened(_resume(stored, snapshot), stored, is_fresh=False)
+    number = history.load_consensus(snapshot)
+    return Opened(_resume(stored, snapshot), stored, is_fresh=False, consensus=number)
 
 
 def require_chain(
@@ -159,6 +163,7 @@ def _begin(
 ) -> State:
     result = build_genesis(genesis)
     document = WriteSet({keys.GENESIS: genesis.encode(), **word})
+    document |= history.consensus_record()
     store.commit(result.writes | history.record(result) | document, sync=True)
     return _open(genesis, result.block.header, store.snapshot())
 

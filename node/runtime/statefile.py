@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from node import history
 from node.chain.block import Header
 from node.chain.genesis import Genesis
 from node.runtime.recordfile import (
@@ -45,12 +46,13 @@ _ADVICE: Final = {
     FileFault.UNUSABLE: "look at its path and its permissions",
     FileFault.FOREIGN: "give one that `snapshot export` wrote",
     FileFault.NEWER: "use the version of cowboy-devnet that wrote it, or a later one",
+    FileFault.OLDER: "use the version of cowboy-devnet that wrote it",
     FileFault.DAMAGED: "export it again, or restore a copy",
 }
 
 _KIND: Final = FileKind(
     name="cowboy-devnet-state",
-    version=1,
+    version=2,
     noun="a state file",
     refusal=lambda fault, what: StateFileRefused(f"{what}: {_ADVICE[fault]}"),
     is_key=lambda key: key[:1] in _FAMILIES,
@@ -64,6 +66,9 @@ class StateFile(Struct, frozen=True):
     path: Path
     genesis: Genesis
     head: Header
+    consensus: int
+    """Under which the chain was executed up to here. Whoever goes on from the state
+    need not know: it is what the header's root says that it is."""
     records: int
 
 
@@ -75,7 +80,8 @@ def write_state_file(
     Raises:
         StateFileRefused: There is a file already, or it cannot be written.
     """
-    packing = Packing(_KIND, (genesis.encode(), head), _records(snapshot))
+    consensus = history.load_consensus(snapshot)
+    packing = Packing(_KIND, (genesis.encode(), head, consensus), _records(snapshot))
     with new_file(path, _KIND) as write:
         for part in packing.parts():
             write(part)
@@ -96,11 +102,11 @@ def check_state_file(path: Path) -> StateFile:
     try:
         with path.open("rb", buffering=BUFFER_BYTES) as file:
             reader = RecordReader(_KIND, str(path), file)
-            genesis, head = reader.head()
+            genesis, head, consensus = reader.head()
             for _ in reader.records():
                 pass
             reader.end()
-            return StateFile(path, genesis, head, reader.count)
+            return StateFile(path, genesis, head, consensus, reader.count)
     except OSError as error:
         raise StateFileRefused(
             f"{path} cannot be read: {error.strerror or error}"

@@ -193,7 +193,9 @@ def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
         _require(
             snapshot, keys.block_by_hash(header.hash()), keys.height8(header.height), at
         )
-        if header.span > 1 and snapshot.get(keys.run_config(header.height)) is None:
+        is_first = header.height == oldest.header  # a state file ends with its header
+        has_config = snapshot.get(keys.run_config(header.height)) is not None
+        if header.span > 1 and not has_config and not is_first:
             raise DamagedChain(f"the run that ends at {at} has no fee configuration")
         if header.height >= first:
             found = _verify_content(snapshot, header, at)

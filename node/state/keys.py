@@ -170,6 +170,9 @@ HEAD = b"hHEAD"
 """→ height8 of the latest block; GENESIS → the genesis document of the folder."""
 GENESIS = b"hgenesis"
 
+CONSENSUS = b"hconsensus"
+"""→ consensus number, four bytes, under which the folder's blocks were executed."""
+
 OLDEST = b"holdest"
 """→ height8 of the oldest header beside genesis' ‖ height8 of the oldest block whose
 contents are kept; absent while everything is."""

@@ -16,6 +16,7 @@ from node.runtime.bundle import (
     open_bundle,
     pack_results,
     replay_of,
+    require_executable,
     require_same_genesis,
 )
 from node.runtime.replay import Differs
@@ -48,6 +49,7 @@ def opened(
     """
     with open_bundle(path) as bundle:
         require_same_genesis(bundle, genesis)
+        require_executable(bundle)
         if waiting or not all(result.is_empty for result in results):
             raise chain_not_empty(results[-1].header.height, waiting, 0)
         yield bundle

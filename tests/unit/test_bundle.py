@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from node import history
 from node.chain.bundle_errors import ADVICE, BundleFault
+from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.transaction import Transfer
 from node.cli import main
 from node.config import genesis_folder
@@ -92,7 +93,7 @@ def forged(world, change):
     packing = pack_chain(world.store.snapshot(), world.state.head)
     records = dict(packing._records)
     change(records)
-    head = (world.genesis.encode(), world.state.head)
+    head = (world.genesis.encode(), world.state.head, CONSENSUS_NUMBER)
     return b"".join(Packing(KIND, head, records.items()).parts())
 
 
@@ -131,7 +132,8 @@ def test_one_that_is_cut_or_altered_is_refused(data, share):
         (b"cowboy-devnet-state 1\n", BundleFault.FOREIGN),
         (KIND.magic, BundleFault.DAMAGED),
         (KIND.magic + b"\xff\xff\xff\xff", BundleFault.DAMAGED),
-        (KIND.magic.replace(b"1", b"2") + bytes(99), BundleFault.NEWER),
+        (KIND.magic.replace(b"2", b"3") + bytes(99), BundleFault.NEWER),
+        (KIND.magic.replace(b"2", b"1") + bytes(99), BundleFault.OLDER),
     ],
 )
 def test_what_is_none_or_of_a_newer_version_is_refused(data, fault):
@@ -226,7 +228,9 @@ def test_another_state_root_is_told_without_the_state(world):
     )
     records = dict(pack_chain(snapshot, head)._records)
     alter(records)
-    parts = Packing(KIND, (world.genesis.encode(), false), records.items()).parts()
+    parts = Packing(
+        KIND, (world.genesis.encode(), false, CONSENSUS_NUMBER), records.items()
+    ).parts()
     with pytest.raises(Differs) as told:
         replayed(world, b"".join(parts))
     assert told.value.lines[0].startswith(f"block {height}: state_root is 00")

@@ -6,6 +6,7 @@ import io
 import pytest
 
 from node.chain.bundle_errors import BundleFault, BundleRefused
+from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.genesis import parse_genesis
 from node.chain.transaction import Fund, decode_transaction
 from node.primitives import codec
@@ -175,7 +176,7 @@ def forged(lived):
     key = max(key for key, value in records.items() if len(value) > 500)
     parts = codec.decode(records[key])
     records[key] = codec.encode([*parts[:2], b"", b""])
-    packing = Packing(KIND, (GENESIS.encode(), head), records.items())
+    packing = Packing(KIND, (GENESIS.encode(), head, CONSENSUS_NUMBER), records.items())
     return int.from_bytes(key, "big"), b"".join(packing.parts())
 
 

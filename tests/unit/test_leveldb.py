@@ -155,7 +155,7 @@ def test_a_log_is_on_disk_when_the_next_one_begins(
 
 def test_format_names_program_and_version(folder):
     fill(folder)
-    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 2\n"
+    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 3\n"
 
 
 @pytest.mark.parametrize("name", ["lost+found", ".DS_Store"])
@@ -170,7 +170,7 @@ def test_a_start_that_was_killed_before_it_wrote_the_line_does_no_harm(folder):
     folder.mkdir(parents=True)
     (folder / "FORMAT").touch()
     fill(folder, a=b"1")
-    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 2\n"
+    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 3\n"
 
 
 def test_a_folder_of_other_things_is_refused_untouched(folder):
@@ -196,7 +196,8 @@ def test_another_programs_database_is_refused_untouched(folder):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"cowboy-devnet-store 3\n", "has format 3, and .* only 2: use the version"),
+        (b"cowboy-devnet-store 4\n", "has format 4, and .* only 3: use the version"),
+        (b"cowboy-devnet-store 2\n", "has format 2, and .* only 3: use the version"),
         (b"cowboy-devnet-store 0\n", "has format 0"),
         (b"cowboy-devnet-store\n", "does not name a database of cowboy-devnet"),
         (b"cowboy-devnet-store one\n", "does not name"),

@@ -157,7 +157,8 @@ def test_bytes_after_the_end_are_refused(exported):
         b"",
         b"\x7fELF",
         MAGIC,
-        MAGIC.replace(b"1", b"2") + bytes(100),
+        MAGIC.replace(b"2", b"3") + bytes(100),
+        MAGIC.replace(b"2", b"1") + bytes(100),
         MAGIC + b"\xff\xff\xff\xff" + bytes(99),
     ],
 )

@@ -12,6 +12,7 @@ import coincurve
 import pytest
 
 from node.chain.accounts import load_account
+from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.errors import InvalidTransaction
 from node.chain.fees import idle_lane_basefee, next_basefee, next_lane_basefee
 from node.chain.genesis import build_genesis, parse_genesis
@@ -93,6 +94,19 @@ def test_only_the_script_writes_them(script):
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(rendered)
     for name, text in rendered.items():
         assert (FOLDER / name).read_text() == text, f"{name}: run make vectors"
+
+
+@pytest.mark.usefixtures("script")
+def test_each_line_under_consensus_raises_the_number():
+    """A chain says under which number it was executed, also between releases."""
+    import consensus_number  # noqa: PLC0415 - on the path with the script
+
+    changelog = "# C\n### Consensus\n\n- a\n  b\n- c\n### Fixed\n- d\n"
+    assert consensus_number.count_lines(changelog) == 2
+    assert consensus_number.count_lines(changelog * 2) == 4
+    text = consensus_number.MODULE.read_text()
+    assert consensus_number.numbered() == text, "run make vectors"
+    assert f"Final = {CONSENSUS_NUMBER}\n" in text
 
 
 def test_the_script_writes_what_is_missing(script, monkeypatch, tmp_path, capsys):

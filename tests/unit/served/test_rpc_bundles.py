@@ -131,8 +131,12 @@ def test_imports_at_a_time_are_bounded(run_node, data):
         (lambda data: data[:99] + b"\0" + data[100:], "BUNDLE_DAMAGED"),
         (lambda data: data + b"\0", "BUNDLE_DAMAGED"),
         (
-            lambda data: data.replace(KIND.magic, KIND.magic.replace(b"1", b"2")),
+            lambda data: data.replace(KIND.magic, KIND.magic.replace(b"2", b"3")),
             "BUNDLE_NEWER",
+        ),
+        (
+            lambda data: data.replace(KIND.magic, KIND.magic.replace(b"2", b"1")),
+            "BUNDLE_OLDER",
         ),
     ],
 )
