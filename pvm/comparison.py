@@ -6,7 +6,9 @@ levels are the limit (sandbox.md §4, §5).
 """
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import TypeAlias
 
 from pvm import costs
 from pvm.exceptions import refused
@@ -24,14 +26,15 @@ _WALKED = frozenset(
 )
 """Native types that hold others; they have no subclasses here."""
 
+_Pair: TypeAlias = tuple[object, object]
 _Test = Callable[..., object]  # type: ignore[explicit-any] # of `operator`
 
 
-def equal(  # noqa: C901, PLR0911, PLR0912 - one loop over the kinds, unrolled
+def equal(  # noqa: C901 - one loop over the kinds, unrolled
     vm: Execution, left: object, right: object
 ) -> bool:
     """Whether two values are equal, `__eq__` of actors' objects included."""
-    waiting: list[Iterator[tuple[object, object]]] = [iter([(left, right)])]
+    waiting: list[Iterator[_Pair]] = [iter([(left, right)])]
     while waiting:
         pair = next(waiting[-1], None)
         if pair is None:
@@ -48,15 +51,12 @@ def equal(  # noqa: C901, PLR0911, PLR0912 - one loop over the kinds, unrolled
         elif (kind is list or kind is tuple) and kind is type(other):
             if not _enter(vm, one, other, depth):
                 return False
-            waiting.append(zip(tuple(one), tuple(other), strict=True))  # type: ignore[arg-type]
+            waiting.append(_pairs(one, other))  # type: ignore[arg-type]
         elif kind is dict and type(other) is dict:
             if not _enter(vm, one, other, depth):
                 return False
             vm.charge(costs.WALK_ITEM * len(one))  # type: ignore[arg-type]
-            pairs = _same_keys(vm, one, other)  # type: ignore[arg-type]
-            if pairs is None:
-                return False
-            waiting.append(iter(pairs))
+            waiting.append(_pairs_of_dicts(vm, one, other))  # type: ignore[arg-type]
         elif not _others_equal(vm, one, other, depth):
             return False
     return True
@@ -68,16 +68,28 @@ def is_sought(vm: Execution, item: object, one: object) -> bool:
     return equal(vm, item, one)
 
 
-def _same_keys(
+def _pairs(one: Sequence[object], other: Sequence[object]) -> Iterator[_Pair]:
+    """What two sequences hold, as it is when it is asked for, and then their lengths.
+
+    Nothing is copied: comparisons inside one another would hold a copy each, unpaid.
+    """
+    items: Iterator[_Pair] = zip(one, other, strict=False)
+    return chain(items, map(_lengths, (one,), (other,)))
+
+
+def _lengths(one: Sequence[object], other: Sequence[object]) -> _Pair:
+    return len(one), len(other)
+
+
+def _pairs_of_dicts(
     vm: Execution, one: dict[object, object], other: dict[object, object]
-) -> list[tuple[object, object]] | None:
-    """Values under equal keys; None if the keys differ."""
-    pairs: list[tuple[object, object]] = []
+) -> Iterator[_Pair]:
+    """Values under equal keys, and a last pair that differs where the keys do."""
     for name, value in one.items():
         if key(vm, other, name) not in other:
-            return None
-        pairs.append((value, other[name]))
-    return pairs
+            yield False, True
+            return
+        yield value, other[name]
 
 
 def _enter(vm: Execution, one: object, other: object, depth: int) -> bool:

@@ -279,9 +279,11 @@ def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:
 def first_equal(vm: Execution, item: object, container: Iterable[object]) -> int:
     """Where an object or container is found, from the front, or -1.
 
-    Without a generator, which would take more of the stack for each comparison.
+    Without a generator, which would take more of the stack for each comparison, and
+    without a copy, of which nested searches would hold one each, unpaid. A list may
+    change meanwhile; a dict that does ends the search, as it ends a loop over it.
     """
-    for index, one in enumerate(list(container)):
+    for index, one in enumerate(container):
         if is_sought(vm, item, one):
             return index
     return -1

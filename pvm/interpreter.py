@@ -20,7 +20,7 @@ from pvm.execution import Execution
 from pvm.failures import failure_of, handler_not_found
 from pvm.host import Host
 from pvm.libraries import module
-from pvm.machines import give_back, take
+from pvm.machines import give_back, sweep, take
 from pvm.meter import Meter
 from pvm.types import Entry, Message, Outcome
 from pvm.values import encode_return, to_cbor
@@ -52,6 +52,7 @@ def execute(
         return Outcome(b"", handler_not_found(message.handlers, known))
     try:
         vm = own or take()
+        memory = int(meter.memory.cell_contents)
         vm.begin(meter, host, message, handler or "")
         before = NOW.thread, NOW.message
         NOW.thread, NOW.message = 0 if own else get_ident(), message
@@ -62,6 +63,8 @@ def execute(
             vm.end()
         if own is None:
             give_back(vm)  # not after an exception: nobody knows what is whole
+        if meter.is_outermost:
+            sweep(memory - int(meter.memory.cell_contents))
     except MemoryError:
         raise HostMemoryExhausted from None
     return outcome
@@ -103,10 +106,19 @@ def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
     except Exception as error:  # noqa: BLE001 - whatever the actor raised
         failed = error
     failure = failure_of(vm, failed)
+    _forget(vm.meter.halted)
+    _forget(failed)
     if failure is not None:
         return Outcome(b"", failure)
     is_deployment = vm.context.message.entry is Entry.DEPLOYMENT
     return Outcome(value, None, code.hint if is_deployment else "")
+
+
+def _forget(error: BaseException | None) -> None:
+    """Let go of the frames that an exception went through, and all that they hold."""
+    if error is not None:
+        error.__traceback__ = None
+        error.__context__ = None
 
 
 def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:

@@ -16,6 +16,8 @@ def words(text: str) -> frozenset[str]:
 
 SOURCE_BYTES_MAX = 65_536
 NODES_MAX = 50_000
+IDENTIFIER_LENGTH_MAX = 100
+"""What the interpreter says of a name, it says for what syntax pays."""
 NESTING_MAX = 100
 """Levels of the syntax tree; an `elif` is one level."""
 LEVELS_MAX = 300

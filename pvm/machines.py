@@ -5,6 +5,7 @@ bound helpers, and the modules of the universe with all that is in them. Making 
 takes longer than a message, so it is kept.
 """
 
+import gc
 from types import MethodType
 from typing import Final
 
@@ -19,6 +20,11 @@ from pvm.libraries import module
 # the execution before: no result depends on which one is taken.
 _IDLE: Final[list[Execution]] = []
 
+SWEEP_BYTES: Final = 4 * 2**20
+"""Charged to accounts between two looks for what only holds itself."""
+
+_YOUNGEST: Final = 0
+
 
 def take() -> Execution:
     """An `Execution` that nobody else has."""
@@ -31,6 +37,31 @@ def take() -> Execution:
 def give_back(vm: Execution) -> None:
     """Leave it to the next, after `end`."""
     _IDLE.append(vm)
+
+
+class _Account:
+    """What executions allocated since the last sweep, by their accounts."""
+
+    __slots__ = ("bytes",)
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+_UNSWEPT: Final = _Account()
+
+
+def sweep(bytes_: int) -> None:
+    """After an execution that allocated so much, and that no other waits for.
+
+    While blocks are made CPython collects nothing, and `l.append(l)` is not freed by
+    itself. What executions made is young, since the last sweep found nothing of theirs
+    alive, so only that is looked at: no more than was allocated meanwhile.
+    """
+    _UNSWEPT.bytes += bytes_
+    if _UNSWEPT.bytes >= SWEEP_BYTES:
+        _UNSWEPT.bytes = 0
+        gc.collect(_YOUNGEST)
 
 
 def new() -> Execution:

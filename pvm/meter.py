@@ -44,6 +44,7 @@ class Meter:
         "guards",
         "halted",
         "inside",
+        "is_outermost",
         "is_quiet",
         "memory",
         "read_only",
@@ -70,6 +71,8 @@ class Meter:
         """
         assert 0 <= cycles_limit <= CYCLES_LIMIT_MAX
         limits = limits or _LIMITS
+        self.is_outermost = caller is None
+        """No other execution waits for this one."""
         self.cycles_limit = cycles_limit
         self.cells_limit = cells_limit
         self.cycles = CellType(cycles_limit)

@@ -102,7 +102,10 @@ def count_of(vm: Execution, self: _Sequence, item: object) -> int:
         any_equal(vm, item, self)
         return self.count(item)
     vm.charge(len(self))
-    return [is_sought(vm, item, one) for one in list(self)].count(True)
+    found = 0
+    for one in self:
+        found += is_sought(vm, item, one)
+    return found
 
 
 def reverse(vm: Execution, self: _List) -> None:

@@ -22,6 +22,11 @@ _NAMED_CHARACTER = re.compile(r"(?<!\\)(?:\\\\)*+\\N\{")
 """Wherever it stands, in a comment too: Unicode 15 has 4,489 names that 14 has not."""
 
 
+TOO_LONG = f"an identifier of more than {language.IDENTIFIER_LENGTH_MAX} characters"
+
+_LONG_WORD = re.compile(rf"\w{{{language.IDENTIFIER_LENGTH_MAX + 1}}}")
+
+
 def refuse(
     reason: str, instead: str = "", line: int = 1, column: int = 0
 ) -> CompileError:
@@ -61,6 +66,7 @@ def check_shape(tree: ast.Module, source: bytes) -> Survey:
     if found.levels >= language.NESTING_MAX or 3 * found.size > language.NODES_MAX:
         _check_depth(tree, language.NODES_MAX)
     _check_classes(tree)
+    _check_identifiers(tree, source)
     f_strings = found.of(ast.JoinedStr)
     unlike = first_unlike(source.decode()) if f_strings else None
     if unlike is not None:
@@ -161,6 +167,21 @@ def _check_classes(tree: ast.Module) -> None:
                     "an attribute that tells them apart",
                     node.lineno,
                 )
+
+
+def _check_identifiers(tree: ast.Module, source: bytes) -> None:
+    """Refuse long names, whatever they name; few sources have as long a word at all."""
+    if _LONG_WORD.search(source.decode()) is None:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            continue
+        for _, value in ast.iter_fields(node):
+            names = value if isinstance(value, list) else [value]
+            for name in names:
+                if isinstance(name, str) and _LONG_WORD.search(name):
+                    line = getattr(node, "lineno", 1)
+                    raise refuse(TOO_LONG, "a shorter name", line)
 
 
 def _is_elif(parent: ast.AST, child: ast.AST) -> bool:

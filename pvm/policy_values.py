@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from pvm import language
 from pvm.imports import Find
+from pvm.parser import TOO_LONG
 
 _FORMAT = re.compile(r"(.?[<>^])?\+?#?0?(\d{0,4})[,_]?([dxXobs]?)", re.DOTALL)
 Refused = Iterator[tuple[str, str]]
@@ -16,7 +17,9 @@ Refused = Iterator[tuple[str, str]]
 
 def check_identifier(name: str) -> Refused:
     """A name of a variable, attribute, parameter, function or class."""
-    if not name.isascii():
+    if len(name) > language.IDENTIFIER_LENGTH_MAX:
+        yield TOO_LONG, "a shorter name"
+    elif not name.isascii():
         yield f"the identifier {name!r} is not ASCII", "ASCII letters"
     elif name.startswith("__"):
         reason, instead = language.REFUSED_NAMES.get(

@@ -18,6 +18,8 @@ from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
 
 _WORD_BITS = 64
+_PARTS_MAX = 256
+"""Of a text that grows, until it is paid: short ones, for long ones have paid."""
 _VIEWS = {
     type({}.keys()): "dict_keys",
     type({}.values()): "dict_values",
@@ -68,7 +70,9 @@ def to_str(  # noqa: PLR0911 - a line for each kind
     return to_repr(vm, value)
 
 
-def to_repr(vm: Execution, value: object) -> str:
+def to_repr(  # noqa: C901 - one loop, over containers inside one another
+    vm: Execution, value: object
+) -> str:
     """`repr(value)`: ASCII only.
 
     Containers wait on a stack as (items left, closing, separators, position).
@@ -76,12 +80,16 @@ def to_repr(vm: Execution, value: object) -> str:
     text = _scalar(vm, value)
     if text is not None:
         return text
+    chunks: list[str] = []
     parts: list[str] = []
+    paid = 0
     emit = parts.append
     stack: list[_Open] = []
     items, closing, separators, position = _opened(vm, value, emit)
     while True:
         for item in items:
+            if len(parts) > _PARTS_MAX:
+                paid = _grown(vm, chunks, parts, paid)
             if position:
                 emit(separators[position & 1])
             position += 1
@@ -99,9 +107,21 @@ def to_repr(vm: Execution, value: object) -> str:
             if not stack:
                 break
             items, closing, separators, position = stack.pop()
-    result = "".join(parts)
-    vm.text(len(result), is_ascii=True)
+    result = "".join([*chunks, *parts])
+    if len(result) > costs.TEXT_FREE:
+        vm.charge(len(result) - paid)
+        vm.allocate(costs.TEXT_BYTES + len(result) - paid)
     return result
+
+
+def _grown(vm: Execution, chunks: list[str], parts: list[str], paid: int) -> int:
+    """Pay for what was written since, in one piece; how much is paid then."""
+    chunks.append("".join(parts))
+    parts.clear()
+    length = len(chunks[-1])
+    vm.charge(length)
+    vm.allocate(length)
+    return paid + length
 
 
 def _scalar(  # noqa: C901, PLR0911 - a line for each kind, the frequent first

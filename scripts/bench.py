@@ -17,6 +17,7 @@ from pathlib import Path
 from benches import (
     atscale,
     auction,
+    hoarding,
     inprocess,
     load,
     longchain,
@@ -69,6 +70,7 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "scale": atscale.measure_scale,
     "vm": vm.measure_ratios,
     "prices": vm.measure_prices,
+    "hoarding": hoarding.measure_hoarding,
 }
 
 

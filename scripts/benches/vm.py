@@ -105,7 +105,7 @@ def _guards() -> dict[str, object]:
 
 def measure_ratios() -> Section:
     """Metered actor code against the same source in plain Python."""
-    found = {name: _under(python, "ratios") for name, python in _interpreters().items()}
+    found = {name: _under(python, "ratios") for name, python in interpreters().items()}
     lines = []
     for name, workload in WORKLOADS.items():
         own = {version: ratios[name]["vm"] for version, ratios in found.items()}
@@ -129,7 +129,7 @@ def measure_ratios() -> Section:
 
 def measure_prices() -> Section:
     """Time that a cycle takes, of the dearest rows of the price table."""
-    found = {name: _under(python, "prices") for name, python in _interpreters().items()}
+    found = {name: _under(python, "prices") for name, python in interpreters().items()}
     worst: dict[str, dict[str, float]] = {}
     for version, ratios in found.items():
         for row, programs in ratios.items():
@@ -161,7 +161,7 @@ def measure_prices() -> Section:
 def measure_compiling() -> Section:
     """Time from source to code."""
     found = {
-        name: _under(python, "compiling") for name, python in _interpreters().items()
+        name: _under(python, "compiling") for name, python in interpreters().items()
     }
     lines = []
     for name in vmtimes.SOURCES:
@@ -188,7 +188,7 @@ def measure_compiling() -> Section:
 def measure_messages() -> Section:
     """Time of one message to an actor that is compiled already."""
     found = {
-        name: _under(python, "messages") for name, python in _interpreters().items()
+        name: _under(python, "messages") for name, python in interpreters().items()
     }
     lines = []
     for name in vmtimes.MESSAGES_OF:
@@ -216,7 +216,7 @@ def _by_version(values: Mapping[str, float], digits: int = 2) -> str:
     return ", ".join(f"{value:.{digits}f} ({name})" for name, value in values.items())
 
 
-def _interpreters() -> dict[str, Path]:
+def interpreters() -> dict[str, Path]:
     """Version → interpreter of an environment of this folder."""
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     found = {here: Path(sys.executable)}
