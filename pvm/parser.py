@@ -55,7 +55,10 @@ def read(text: str) -> ast.Module:
     except SyntaxError as error:
         line = max(1, error.lineno or 1)
         raise refuse(DOES_NOT_PARSE, line=line) from None
-    except (RecursionError, ValueError):
+    except RecursionError:  # of a chain of operators, as of 1 + 1 + 1
+        reason = f"nested more than {language.NESTING_MAX} deep"
+        raise refuse(reason, "a variable for a part") from None
+    except ValueError:
         raise refuse(DOES_NOT_PARSE) from None
 
 
