@@ -159,7 +159,17 @@ class AsyncChain(Protocol):
         """Make blocks; the first takes what was submitted. The last."""
         ...
 
-    async def advance(self, **wanted: int | bool) -> Passage:
+    async def advance(  # noqa: PLR0913 - a keyword for each target
+        self,
+        *,
+        blocks: int | None = None,
+        height: int | None = None,
+        duration_ms: int | None = None,
+        next_timer: bool | None = None,
+        until_idle: int | None = None,
+        strict: bool | None = None,
+        expect_failure: bool = False,
+    ) -> Passage:
         """Let time pass to `blocks|height|duration_ms|next_timer|until_idle`."""
         ...
 

@@ -43,7 +43,12 @@ from node.client.errors import (
     OutcomeUnknown,
     require_open,
 )
-from node.client.failures import TransactionFailed
+from node.client.failures import (
+    FireFailed,
+    TransactionFailed,
+    check_fires,
+    failed_fire,
+)
 from node.client.messages import (
     CALL_SECONDS,
     checked_body,
@@ -73,10 +78,11 @@ from node.client.values import (
     check_target,
     code_of,
     dev_account,
+    given,
 )
 from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
-from node.primitives.types import Hash32
+from node.primitives.types import Address, Hash32
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
@@ -103,6 +109,7 @@ class AsyncClient(AsyncReader):
         tls_ca: bytes | None = None,
         token: str | None = None,
         accounts: int = 10,
+        strict: bool = False,
     ) -> None:
         """Connect lazily: nothing is sent before the first call.
 
@@ -112,6 +119,7 @@ class AsyncClient(AsyncReader):
             tls_ca: authorities to trust, as PEM.
             token: of the node, if it wants one.
             accounts: how many development accounts the chain has.
+            strict: whether `advance` raises the failure of a fire, unless told.
 
         Raises:
             InvalidArgument: no text, or no number.
@@ -119,6 +127,7 @@ class AsyncClient(AsyncReader):
         api = AsyncApi(url, timeout=timeout, tls_ca=tls_ca, token=token)
         super().__init__(api)
         self._account_count = check_count("accounts", accounts, 0)
+        self.is_strict = strict
         self._accounts: tuple[DevAccount, ...] | None = None
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
         self._profilers: tuple[AsyncProfiler, ...] = ()
@@ -178,18 +187,45 @@ class AsyncClient(AsyncReader):
         await self._count()
         return await self.block(head.height)
 
-    async def advance(self, **wanted: int | bool) -> Passage:
+    async def advance(  # noqa: PLR0913 - a keyword for each target
+        self,
+        *,
+        blocks: int | None = None,
+        height: int | None = None,
+        duration_ms: int | None = None,
+        next_timer: bool | None = None,
+        until_idle: int | None = None,
+        strict: bool | None = None,
+        expect_failure: bool = False,
+    ) -> Passage:
         """Let time pass, at the cost of what happens; says what happened.
 
+        Exactly one target is given.
+
         Args:
-            wanted: one of `blocks`, `height`, `duration_ms` (virtual time),
-                `next_timer=True`, or `until_idle` with the number of blocks that may
-                pass at the most.
+            blocks: how many heights are to pass.
+            height: up to which height, above the present one.
+            duration_ms: until so much virtual time has passed.
+            next_timer: True, for the height at which the next timer is looked at.
+            until_idle: until nothing waits, for at most so many blocks.
+            strict: whether a fire that fails is raised; `is_strict` if not given.
+            expect_failure: a fire must fail, and is not raised.
 
         Raises:
             InvalidArgument: not exactly one target.
             AdvanceRefused: the chain cannot advance to it; nothing happened.
+            FireFailed: a fire failed and the chain is strict; time did pass.
+                An AssertionError if none failed although a failure was expected.
         """
+        check_chain(expect_failure=expect_failure)
+        check_chain.optional(strict=strict)
+        wanted = given(
+            blocks=blocks,
+            height=height,
+            duration_ms=duration_ms,
+            next_timer=next_timer,
+            until_idle=until_idle,
+        )
         check_target(wanted)
         # What the wire cannot carry is refused by the node like the next that it can.
         sent = {name: min(max(value, 0), U64_MAX) for name, value in wanted.items()}
@@ -200,7 +236,22 @@ class AsyncClient(AsyncReader):
         except NodeError as error:
             raise told_as_refusal(error) from None
         await self._count()
+        is_strict = self.is_strict if strict is None else strict
+        if check_fires(
+            passage.fires_failed, is_strict=is_strict, expect_failure=expect_failure
+        ):
+            raise await self._fire_failed(passage)
         return passage
+
+    async def _fire_failed(self, passage: Passage) -> FireFailed:
+        """The first of the fires that failed while time passed."""
+        for height in passage.heights:
+            block = await self.block(height)
+            receipt = failed_fire(block.receipts)
+            if receipt is not None:
+                source = await self._code_of(receipt.actor)
+                return FireFailed(receipt, height, passage.fires_failed, source)
+        raise AssertionError("a failed fire has a receipt")
 
     async def submit(
         self,
@@ -347,8 +398,11 @@ class AsyncClient(AsyncReader):
     ) -> str | None:
         if isinstance(instruction, DeployActor):
             return instruction.code.decode("utf-8", "replace")
+        return await self._code_of(receipt.actor)
+
+    async def _code_of(self, actor: Address) -> str | None:
         try:
-            found = await self.api.actor(receipt.actor)
+            found = await self.api.actor(actor)
         except (NodeError, NodeUnreachable):
             return None  # the failure itself matters more
         return found.source.decode("utf-8", "replace")

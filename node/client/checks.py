@@ -170,6 +170,7 @@ _CHAIN: Final[Mapping[str, _Check]] = {
     "resume_after": _message,
     "salt": lambda _name, value: check_salt(value),  # type: ignore[arg-type]
     "sender": _WHO,
+    "strict": _flag,
     "source": lambda _name, value: code_of(value),  # type: ignore[arg-type]
     "timeout": _seconds,
     "timer_id": check_id,  # type: ignore[dict-item]

@@ -44,7 +44,12 @@ from node.client.errors import (
     OutcomeUnknown,
     require_open,
 )
-from node.client.failures import TransactionFailed
+from node.client.failures import (
+    FireFailed,
+    TransactionFailed,
+    check_fires,
+    failed_fire,
+)
 from node.client.messages import (
     CALL_SECONDS,
     checked_body,
@@ -74,10 +79,11 @@ from node.client.values import (
     check_target,
     code_of,
     dev_account,
+    given,
 )
 from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
-from node.primitives.types import Hash32
+from node.primitives.types import Address, Hash32
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
@@ -104,6 +110,7 @@ class Client(Reader):
         tls_ca: bytes | None = None,
         token: str | None = None,
         accounts: int = 10,
+        strict: bool = False,
     ) -> None:
         """Connect lazily: nothing is sent before the first call.
 
@@ -113,6 +120,7 @@ class Client(Reader):
             tls_ca: authorities to trust, as PEM.
             token: of the node, if it wants one.
             accounts: how many development accounts the chain has.
+            strict: whether `advance` raises the failure of a fire, unless told.
 
         Raises:
             InvalidArgument: no text, or no number.
@@ -120,6 +128,7 @@ class Client(Reader):
         api = Api(url, timeout=timeout, tls_ca=tls_ca, token=token)
         super().__init__(api)
         self._account_count = check_count("accounts", accounts, 0)
+        self.is_strict = strict
         self._accounts: tuple[DevAccount, ...] | None = None
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
         self._profilers: tuple[Profiler, ...] = ()
@@ -179,18 +188,45 @@ class Client(Reader):
         self._count()
         return self.block(head.height)
 
-    def advance(self, **wanted: int | bool) -> Passage:
+    def advance(  # noqa: PLR0913 - a keyword for each target
+        self,
+        *,
+        blocks: int | None = None,
+        height: int | None = None,
+        duration_ms: int | None = None,
+        next_timer: bool | None = None,
+        until_idle: int | None = None,
+        strict: bool | None = None,
+        expect_failure: bool = False,
+    ) -> Passage:
         """Let time pass, at the cost of what happens; says what happened.
 
+        Exactly one target is given.
+
         Args:
-            wanted: one of `blocks`, `height`, `duration_ms` (virtual time),
-                `next_timer=True`, or `until_idle` with the number of blocks that may
-                pass at the most.
+            blocks: how many heights are to pass.
+            height: up to which height, above the present one.
+            duration_ms: until so much virtual time has passed.
+            next_timer: True, for the height at which the next timer is looked at.
+            until_idle: until nothing waits, for at most so many blocks.
+            strict: whether a fire that fails is raised; `is_strict` if not given.
+            expect_failure: a fire must fail, and is not raised.
 
         Raises:
             InvalidArgument: not exactly one target.
             AdvanceRefused: the chain cannot advance to it; nothing happened.
+            FireFailed: a fire failed and the chain is strict; time did pass.
+                An AssertionError if none failed although a failure was expected.
         """
+        check_chain(expect_failure=expect_failure)
+        check_chain.optional(strict=strict)
+        wanted = given(
+            blocks=blocks,
+            height=height,
+            duration_ms=duration_ms,
+            next_timer=next_timer,
+            until_idle=until_idle,
+        )
         check_target(wanted)
         # What the wire cannot carry is refused by the node like the next that it can.
         sent = {name: min(max(value, 0), U64_MAX) for name, value in wanted.items()}
@@ -201,7 +237,22 @@ class Client(Reader):
         except NodeError as error:
             raise told_as_refusal(error) from None
         self._count()
+        is_strict = self.is_strict if strict is None else strict
+        if check_fires(
+            passage.fires_failed, is_strict=is_strict, expect_failure=expect_failure
+        ):
+            raise self._fire_failed(passage)
         return passage
+
+    def _fire_failed(self, passage: Passage) -> FireFailed:
+        """The first of the fires that failed while time passed."""
+        for height in passage.heights:
+            block = self.block(height)
+            receipt = failed_fire(block.receipts)
+            if receipt is not None:
+                source = self._code_of(receipt.actor)
+                return FireFailed(receipt, height, passage.fires_failed, source)
+        raise AssertionError("a failed fire has a receipt")
 
     def submit(
         self,
@@ -346,8 +397,11 @@ class Client(Reader):
     def _source_of(self, receipt: Receipt, instruction: Instruction) -> str | None:
         if isinstance(instruction, DeployActor):
             return instruction.code.decode("utf-8", "replace")
+        return self._code_of(receipt.actor)
+
+    def _code_of(self, actor: Address) -> str | None:
         try:
-            found = self.api.actor(receipt.actor)
+            found = self.api.actor(actor)
         except (NodeError, NodeUnreachable):
             return None  # the failure itself matters more
         return found.source.decode("utf-8", "replace")

@@ -4,7 +4,9 @@ The same for a chain in the process and for one behind a connection, so that tes
 actors need not know which they have. Imports neither.
 """
 
-from node.chain.block import Receipt
+from collections.abc import Sequence
+
+from node.chain.block import Receipt, ReceiptKind
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.errors import ADVICE, InvalidTransaction
 from pvm import Failure
@@ -13,6 +15,7 @@ __all__ = [
     "BundleFault",
     "BundleRefused",
     "ChainClosed",
+    "FireFailed",
     "InvalidArgument",
     "ReadFailed",
     "TransactionFailed",
@@ -107,6 +110,48 @@ class TransactionFailed(Exception):  # noqa: N818 - reads as what happened
         self.receipt = receipt
         self.failure = receipt.failure
         super().__init__(_explain(receipt, source))
+
+
+class FireFailed(Exception):  # noqa: N818 - reads as what happened
+    """A timer fired and its handler failed while time passed; time did pass.
+
+    `receipt` and `failure` are of the first such fire, `height` is its block's, and
+    `count` says how many there were.
+    """
+
+    def __init__(
+        self, receipt: Receipt, height: int, count: int, source: str | None
+    ) -> None:
+        assert receipt.failure is not None
+        self.receipt = receipt
+        self.failure = receipt.failure
+        self.height = height
+        self.count = count
+        others = f"; {count - 1} more fires failed after it" if count > 1 else ""
+        super().__init__(
+            f"{_explain(receipt, source)}\n"
+            f"  the timer 0x{receipt.id.hex()} fired at height {height} and failed"
+            f"{others}\n"
+            "  hint: expect_failure=True where it should, strict=False where it may"
+        )
+
+
+def failed_fire(receipts: Sequence[Receipt]) -> Receipt | None:
+    """The first fire that failed."""
+    for receipt in receipts:
+        if receipt.kind is ReceiptKind.FIRE and not receipt.is_success:
+            return receipt
+    return None
+
+
+def check_fires(failed: int, *, is_strict: bool, expect_failure: bool) -> bool:
+    """Whether failed fires are to be raised, by what the caller of `advance` wants.
+
+    Raises:
+        AssertionError: a failure was expected, and no fire failed.
+    """
+    assert failed or not expect_failure, "the failure of a fire was expected"
+    return failed > 0 and is_strict and not expect_failure
 
 
 def _explain(receipt: Receipt, source: str | None) -> str:

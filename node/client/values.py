@@ -43,6 +43,7 @@ __all__ = [
     "check_text",
     "code_of",
     "dev_account",
+    "given",
 ]
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -291,6 +292,11 @@ def check_path(argument: str, value: str | PathLike[str]) -> Path:
         if isinstance(text, str) and text and "\0" not in text:
             return Path(check_text(argument, text))
     raise InvalidArgument(argument, "the path of a file is wanted", value)
+
+
+def given(**named: int | None) -> dict[str, int]:
+    """Of arguments those that a caller gave."""
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def check_target(wanted: Mapping[str, int | bool], head: int = 0) -> Target:

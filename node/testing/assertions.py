@@ -3,31 +3,44 @@
 from node.chain.block import Event, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.client.actor import Actor, Chain
-from node.client.failures import InvalidArgument
+from node.client.failures import FireFailed, InvalidArgument
 from node.client.values import Sender, address_of, check_count, check_id, check_text
 
 __all__ = ["assert_event", "assert_fires_at"]
 
 
-def assert_fires_at(chain: Chain, timer: Actor | Timer | bytes, height: int) -> Receipt:
+def assert_fires_at(
+    chain: Chain,
+    timer: Actor | Timer | bytes,
+    height: int,
+    *,
+    expect_failure: bool = False,
+) -> Receipt:
     """Let time pass to a height, and check that the timer fires there; its receipt.
 
     Args:
         chain: where it lives.
         timer: it, its id, or an actor whose next timer is meant.
         height: at which it must fire; a later one than the chain's, or one that was.
+        expect_failure: its handler must fail.
 
     Raises:
         AssertionError: it did not, with the explanation of what it did.
+        FireFailed: its handler failed, unless `expect_failure`; and an AssertionError
+            if it succeeded although a failure was expected.
         InvalidArgument: no height, or an actor without timers.
     """
     __tracebackhide__ = True  # the test is of interest
     check_count("height", height)
     timer_id = _timer_id(chain, timer)
     if chain.height < height:
-        chain.advance(height=height)
+        chain.advance(height=height, strict=False)
     for receipt in chain.block(height).receipts:
         if receipt.kind is ReceiptKind.FIRE and receipt.id == timer_id:
+            if not receipt.is_success and not expect_failure:
+                source = chain.actor(receipt.actor).source
+                raise FireFailed(receipt, height, 1, source)
+            assert receipt.is_success != expect_failure, "a failure was expected"
             return receipt
     raise AssertionError(
         f"the timer 0x{timer_id.hex()} does not fire at height {height}\n"

@@ -40,9 +40,12 @@ from node.chain.transition import (
 from node.client.actor import Actor
 from node.client.checks import check_chain
 from node.client.failures import (
+    FireFailed,
     InvalidArgument,
     TransactionFailed,
     TransactionRefused,
+    check_fires,
+    failed_fire,
 )
 from node.client.values import (
     Sender,
@@ -53,6 +56,7 @@ from node.client.values import (
     check_salt,
     check_target,
     code_of,
+    given,
 )
 from node.primitives.types import NOTHING, Address, Amount, Hash32
 from node.testing.keeping import DevnetKeeper
@@ -87,20 +91,63 @@ class Devnet(DevnetKeeper):
         """Make blocks up to a height above the present one."""
         return self.mine(check_count("height", height, self.height + 1) - self.height)
 
-    def advance(self, **wanted: int | bool) -> Passage:
+    def advance(  # noqa: PLR0913 - a keyword for each target
+        self,
+        *,
+        blocks: int | None = None,
+        height: int | None = None,
+        duration_ms: int | None = None,
+        next_timer: bool | None = None,
+        until_idle: int | None = None,
+        strict: bool | None = None,
+        expect_failure: bool = False,
+    ) -> Passage:
         """Let time pass, at the cost of what happens; says what happened.
 
+        Exactly one target is given.
+
         Args:
-            wanted: one of `blocks`, `height`, `duration_ms` (virtual time),
-                `next_timer=True`, or `until_idle` with the number of blocks that may
-                pass at the most.
+            blocks: how many heights are to pass.
+            height: up to which height, above the present one.
+            duration_ms: until so much virtual time has passed.
+            next_timer: True, for the height at which the next timer is looked at.
+            until_idle: until nothing waits, for at most so many blocks.
+            strict: whether a fire that fails is raised; `is_strict` if not given.
+            expect_failure: a fire must fail, and is not raised.
 
         Raises:
             InvalidArgument: not exactly one target.
             AdvanceRefused: the chain cannot advance to it; nothing happened.
+            FireFailed: a fire failed and the chain is strict; time did pass.
+                An AssertionError if none failed although a failure was expected.
         """
+        check_chain(expect_failure=expect_failure)
+        check_chain.optional(strict=strict)
+        wanted = given(
+            blocks=blocks,
+            height=height,
+            duration_ms=duration_ms,
+            next_timer=next_timer,
+            until_idle=until_idle,
+        )
         target = check_target(wanted, self.height)
-        return self._on_worker(lambda: self._advance(target))
+        begun = len(self.results)
+        passage = self._on_worker(lambda: self._advance(target))
+        is_strict = self.is_strict if strict is None else strict
+        if check_fires(
+            passage.fires_failed, is_strict=is_strict, expect_failure=expect_failure
+        ):
+            raise self._fire_failed(begun, passage.fires_failed)
+        return passage
+
+    def _fire_failed(self, begun: int, count: int) -> FireFailed:
+        """The first of the failed fires among the results from `begun` on."""
+        for result in self.results[begun:]:
+            receipt = failed_fire(result.receipts)
+            if receipt is not None:
+                source = self._sources.get(receipt.actor)
+                return FireFailed(receipt, result.header.height, count, source)
+        raise AssertionError("a failed fire has a receipt")
 
     def _advance(self, target: Target) -> Passage:
         stop, passage = stop_height(self.state, target), Passage()

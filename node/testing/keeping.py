@@ -39,6 +39,7 @@ class DevnetKeeper(DevnetReader):
         genesis: str | Genesis = "devnet",
         *,
         store: Store | None = None,
+        strict: bool = False,
         **overrides: object,
     ) -> None:
         """A fresh chain.
@@ -46,6 +47,7 @@ class DevnetKeeper(DevnetReader):
         Args:
             genesis: a preset's name, or a genesis.
             store: where to keep it; empty. In memory if not given.
+            strict: whether `advance` raises the failure of a fire, unless told.
             overrides: fields of the genesis document, nested ones merged.
 
         Raises:
@@ -54,6 +56,7 @@ class DevnetKeeper(DevnetReader):
         """
         chosen = preset(genesis, overrides)
         self.accounts = tuple(map(dev_account, range(chosen.dev_account_count)))
+        self.is_strict = strict
         self._store = store or MemoryStore()
         self._queue: list[Transaction] = []
         self._sources: dict[Address, str] = {}

@@ -93,6 +93,8 @@ def devnet_base() -> "Iterator[Devnet]":
 def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
     """A chain as `devnet_base` left it; whatever the test does to it is undone.
 
+    A fire that fails while `advance` lets time pass fails the test (`is_strict`).
+
     With the mark `devnet` it is a chain of the test's own.
     """
     mark = request.node.get_closest_marker("devnet")
@@ -104,6 +106,7 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
             Devnet(*mark.args, **mark.kwargs) as chain,
             _profiled(request.config, chain),
         ):
+            chain.is_strict = True
             _note(request, "devnet", chain)
             yield chain
             _refuse_threads(threads)
@@ -111,6 +114,7 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
     base: Devnet = request.getfixturevalue("devnet_base")
     threads.update(threading.enumerate())  # the chain's own
     with base.snapshot(), _profiled(request.config, base):
+        base.is_strict = True
         _note(request, "devnet", base)
         yield base
         _refuse_threads(threads)
@@ -209,6 +213,7 @@ def devnet_client(
 ) -> "Iterator[Client]":
     """A client of `devnet_node`; does what `devnet` does, over gRPC."""
     with devnet_node.client() as client:
+        client.is_strict = True
         _note(request, "devnet_client", client)
         yield client
 

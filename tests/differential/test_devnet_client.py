@@ -26,7 +26,7 @@ from node.client import (
     Wallet,
 )
 from node.client.failures import BundleFault
-from node.testing import Devnet
+from node.testing import Devnet, FireFailed, assert_fires_at
 
 ROOT = Path(__file__).resolve().parents[2]
 HEARTBEAT = (ROOT / "genesis" / "actors" / "heartbeat.py").read_text()
@@ -549,6 +549,8 @@ def test_beginners_mistakes_are_answered_with_the_remedy(chain, echo, alice):
         chain.transfer(bytes(20), 5, sender=NOBODY)
     assert str(error.value).count("fund the sender") == 1
     with pytest.raises(InvalidArgument, match=r"^advance: exactly one of blocks"):
+        chain.advance()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'block'"):
         chain.advance(block=1)
 
 
@@ -664,3 +666,59 @@ def test_every_method_that_takes_arguments_is_tried_with_bad_ones():
     tried = {name.split()[0] for name in BAD} | {"execute", "submit"}
     members = {name for name in vars(Chain) if not name.startswith("_")}
     assert members - takes_none <= tried
+
+
+FAILING = """
+class Actor:
+    def start(self):
+        for after in (2, 4, 6):
+            pvm_host.schedule_timer(pvm_host.block_height() + after, b"")
+
+    def handle_timer(self):
+        raise ValueError("never again")
+"""
+
+
+def test_a_fire_that_fails_is_raised_where_a_chain_is_strict(chain):
+    """With the actor's traceback, the timer, the height, and how many there were."""
+    actor = chain.deploy(FAILING, value="5 CBY")
+    first, *_ = actor.call("start").scheduled
+    chain.advance(next_timer=True)  # which nobody asked to be strict
+    before = chain.height
+    with pytest.raises(FireFailed) as error:
+        chain.advance(blocks=4, strict=True)
+    assert chain.height == before + 4
+    assert (error.value.failure.kind, error.value.count) == ("ValueError", 2)
+    assert error.value.height == before + 2
+    assert error.value.receipt.id != first
+    text = str(error.value)
+    assert 'raise ValueError("never again")' in text
+    assert f"fired at height {before + 2} and failed; 1 more fires failed" in text
+
+
+def test_a_chain_is_strict_by_its_attribute_and_a_failure_may_be_expected(chain):
+    actor = chain.deploy(FAILING, value="5 CBY")
+    actor.call("start")
+    chain.is_strict = True
+    with pytest.raises(FireFailed):
+        chain.advance(next_timer=True)
+    assert chain.advance(next_timer=True, expect_failure=True).fires_failed == 1
+    assert chain.advance(next_timer=True, strict=False).fires_failed == 1
+    with pytest.raises(AssertionError, match="failure of a fire was expected"):
+        chain.advance(blocks=1, expect_failure=True)
+    with pytest.raises(InvalidArgument, match=r"^strict: "):
+        chain.advance(blocks=1, strict=1)
+
+
+def test_an_assertion_about_a_fire_holds_only_if_it_succeeded(chain):
+    actor = chain.deploy(FAILING, value="5 CBY")
+    timer, other, _ = actor.call("start").scheduled
+    with pytest.raises(FireFailed, match="never again"):
+        assert_fires_at(chain, timer, chain.height + 2)
+    receipt = assert_fires_at(chain, other, chain.height + 2, expect_failure=True)
+    assert receipt.failure.kind == "ValueError"
+    fine = chain.deploy(FAILING.replace('raise ValueError("never again")', "pass"))
+    chain.fund(fine, "5 CBY")
+    timer, *_ = fine.call("start").scheduled
+    with pytest.raises(AssertionError, match="a failure was expected"):
+        assert_fires_at(chain, timer, chain.height + 2, expect_failure=True)

@@ -11,6 +11,7 @@ from node.testing import (
     ChainSnapshot,
     Devnet,
     DevnetClosed,
+    FireFailed,
     InvalidArgument,
     NodeNotStarted,
     NodeProcess,
@@ -29,6 +30,7 @@ from node.testing import (
 REFUSALS = (
     BundleRefused,
     DevnetClosed,
+    FireFailed,
     InvalidArgument,
     NodeNotStarted,
     ReadFailed,
@@ -85,7 +87,13 @@ def passed(chain: Devnet) -> None:
         assert_type(profile, Profile)
     assert_type(chain.supply(), Supply)
     assert_type(chain.head, Header)
-    print(chain.timestamp_ms, chain.params, list(chain.blocks()), chain.is_closed)
+    print(
+        chain.timestamp_ms,
+        chain.params,
+        list(chain.blocks()),
+        chain.is_closed,
+        chain.is_strict,
+    )
     print(chain.require_open())
 
 

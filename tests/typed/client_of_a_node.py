@@ -23,6 +23,7 @@ from node.client import (
     DevAccount,
     DueProof,
     EventFilter,
+    FireFailed,
     InvalidArgument,
     NodeError,
     NodeUnreachable,
@@ -53,6 +54,7 @@ REFUSALS = (
     BadProof,
     BundleRefused,
     ChainClosed,
+    FireFailed,
     InvalidArgument,
     NodeError,
     NodeUnreachable,
@@ -104,6 +106,7 @@ def used(client: Client, source: str, folder: Path) -> None:
     for change in client.stream_timers(TimerFilter(actors=(actor.address,))):
         print(change.cursor.block.height)
     print(client.import_bundle(client.export_bundle(folder / "chain")))
+    client.is_strict = True
     client.close()
 
 

@@ -405,6 +405,31 @@ def test_a_fire_that_does_not_come_is_explained(clock):
         assert_fires_at(chain, chain.deploy("def nothing(payload):\n    pass\n"), 50)
 
 
+def test_the_fixture_lets_no_fire_fail_in_silence(run):
+    """`advance` of the fixtures' chains is strict unless it is told otherwise."""
+    result = run(
+        """
+BROKEN = SOURCE.replace("def handle_timer(self, payload):", "def handle_timer(self):")
+BROKEN = BROKEN.replace("def handle_timer(self):", "def handle_timer(self, a, b, c):")
+
+def test_one(devnet):
+    devnet.deploy(BROKEN, value="5 CBY")
+    devnet.advance(next_timer=True)
+
+def test_two(devnet):
+    devnet.deploy(BROKEN, value="5 CBY")
+    devnet.advance(next_timer=True, expect_failure=True)
+
+@pytest.mark.devnet
+def test_three(devnet):
+    devnet.deploy(BROKEN, value="5 CBY")
+    devnet.advance(next_timer=True)
+"""
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*FireFailed: TypeError*"])
+
+
 def test_an_event_is_asserted_by_topic_data_and_emitter(clock):
     actor, chain = clock
     chain.advance(next_timer=True)
