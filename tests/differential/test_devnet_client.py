@@ -307,7 +307,7 @@ def test_a_chain_goes_into_a_bundle_and_comes_out_of_it(chain, alice, tmp_path):
         (lambda data: data[:-1], BundleFault.DAMAGED),
         (lambda data: data[:200] + b"\0" + data[201:], BundleFault.DAMAGED),
         (lambda data: b"PK" + data, BundleFault.FOREIGN),
-        (lambda data: data.replace(b"bundle 1", b"bundle 2", 1), BundleFault.NEWER),
+        (lambda data: data.replace(b"bundle 2", b"bundle 3", 1), BundleFault.NEWER),
     ],
 )
 def test_what_is_no_whole_bundle_is_refused(chain, tmp_path, change, fault):
