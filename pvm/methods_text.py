@@ -113,6 +113,8 @@ def splitting(name: str) -> Helper:
         separator = named.get("sep", separator)
         if set(named) - {"sep", "maxsplit", "keepends"}:
             raise refused(TypeError(f"{name} has no such argument"))
+        if name == "splitlines":
+            _require_bools(*arguments, *named.values())
         _search(vm, self)
         charge_search(vm, self, separator, is_backward=name == "rsplit")
         if isinstance(separator, _TEXTS) and separator:
@@ -128,6 +130,12 @@ def splitting(name: str) -> Helper:
         return result
 
     return method
+
+
+def _require_bools(*values: object) -> None:
+    """`keepends`: 3.11 takes an int, too, and 3.12 whatever is true or false."""
+    if not all(type(value) is bool for value in values):
+        raise refused(TypeError("keepends is a bool"))
 
 
 def partitioning(name: str) -> Helper:

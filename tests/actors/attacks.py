@@ -1329,3 +1329,13 @@ def run():
         kind(lambda: ImportError("text", name="name")),
         kind(lambda: I({"path": "path"})),
     ]
+---
+# expect: returns ['TypeError', 'TypeError', 'TypeError', 'TypeError', ['a\n', 'b'], ['a', 'b']]
+def lines(*given, **named):
+    try:
+        return "a\nb".splitlines(*given, **named)
+    except TypeError as e:
+        return type(e).__name__
+def run():
+    wrong = [lines("x"), lines(1), lines(keepends=[]), lines(None)]
+    return [*wrong, lines(keepends=True), lines(False)]
