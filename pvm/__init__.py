@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         StackExhausted,
         TooDeepRecursion,
     )
+    from pvm.failures import source_refused
     from pvm.hashing import keccak256
     from pvm.host import MUTATING, Host, address_of
     from pvm.interpreter import execute, find_handler
@@ -113,6 +114,7 @@ __all__ = [
     "find_handler",
     "keccak256",
     "report_on",
+    "source_refused",
     "storage_key",
 ]
 
@@ -168,6 +170,7 @@ _HOMES = {
     "find_handler": ".interpreter",
     "keccak256": ".hashing",
     "report_on": ".report",
+    "source_refused": ".failures",
     "storage_key": ".storage",
 }
 

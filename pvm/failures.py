@@ -20,6 +20,7 @@ from pvm import desugar, language
 from pvm.cbor import UnencodableValue
 from pvm.classes import name_of_class, origin_of
 from pvm.errors import (
+    CompileError,
     Halt,
     HostError,
     HostMemoryExhausted,
@@ -40,7 +41,21 @@ from pvm.types import Failure, Frame
 STACK_FRAMES_MAX: Final = 16
 """Frames of a failure's call stack: the innermost ones."""
 
-_MESSAGE_LENGTH_MAX = 1_000
+MESSAGE_BYTES_MAX: Final = 1_000
+
+FUNCTION_LENGTH_MAX: Final = 100
+"""Of a frame's function: of a longer `outer.inner` its end."""
+
+HANDLERS_LENGTH_MAX: Final = 300
+"""Of the names that a hint lists."""
+
+REFUSAL_LENGTH_MAX: Final = 200
+"""Of each refusal of a source."""
+
+FAILURE_BYTES_MAX: Final = 4_000
+"""What history keeps of a failed execution, of texts and stack, all told. A transaction
+pays 5,000 cycles at least, a fire or a message 1,000, a deployment 50,000: it may leave
+as much for its refusals."""
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<dictcomp>"})
 
@@ -98,7 +113,7 @@ def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
             kind = ""
     if not kind:
         kind, text = _describe_halt(vm)
-    text = _encodable(text[:_MESSAGE_LENGTH_MAX])
+    text = _encodable(text[:MESSAGE_BYTES_MAX])
     return Failure(kind, text, vm.context.handler, line, _hint(kind, text), stack)
 
 
@@ -110,11 +125,17 @@ def handler_not_found(names: Sequence[str], handlers: Sequence[str]) -> Failure:
         handlers: those that the actor has for calls.
     """
     wanted = " or ".join(names)
-    known = ", ".join(handlers)[:_MESSAGE_LENGTH_MAX]
+    known = ", ".join(handlers)[:HANDLERS_LENGTH_MAX]
     hint = f"this actor has {known}" if known else "this actor has no handlers"
     if any(name.startswith("_") for name in names):
         hint = f"a name that begins with _ is the actor's own; {hint}"
     return Failure("HandlerNotFound", f"no handler {wanted}", wanted, None, hint)
+
+
+def source_refused(error: CompileError) -> Failure:
+    """The failure of a deployment whose source is not in the language."""
+    lines = [str(one)[:REFUSAL_LENGTH_MAX] for one in error.refusals]
+    return Failure("CompileError", "\n".join(lines), "", error.line)
 
 
 def _stack_of(trace: TracebackType | None) -> tuple[Frame, ...]:
@@ -139,7 +160,8 @@ def _function_name(qualified: str) -> str:
     """`Class.method` or `outer.inner`, as the actor wrote it."""
     nameless = _INSERTED | _COMPREHENSIONS
     own = (part for part in qualified.split(".") if part not in nameless)
-    return ".".join(map(desugar.public_name, own)) or "<module>"
+    name = ".".join(map(desugar.public_name, own)) or "<module>"
+    return name[-FUNCTION_LENGTH_MAX:]
 
 
 def _describe(vm: Execution, error: Exception) -> tuple[str, str]:
@@ -176,8 +198,9 @@ def _describe_halt(vm: Execution) -> tuple[str, str]:
 
 
 def _encodable(text: str) -> str:
-    """The text as every receipt can hold it: lone surrogates escaped."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """The text as every receipt can hold it: lone surrogates escaped, and cut."""
+    encoded = text.encode("utf-8", "backslashreplace")[:MESSAGE_BYTES_MAX]
+    return encoded.decode("utf-8", "ignore")
 
 
 def _hint(kind: str, text: str) -> str:

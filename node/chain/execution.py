@@ -27,7 +27,15 @@ from node.chain.validation import intrinsic_cost, validate_inclusion
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Address, Amount
 from node.state import keys
-from pvm import CompileError, Entry, Failure, Meter, Outcome, OutOfCycles
+from pvm import (
+    CompileError,
+    Entry,
+    Failure,
+    Meter,
+    Outcome,
+    OutOfCycles,
+    source_refused,
+)
 
 DEPLOYMENT_HANDLERS = ("deploy", "init")
 NO_PRICE = Price(Amount(0), Amount(0), Amount(0), Amount(0))
@@ -116,8 +124,7 @@ def _act(
     except InstructionRefused as error:
         outcome = Outcome(b"", Failure(error.kind, error.message, handler, None))
     except CompileError as error:
-        first = error.refusals[0]
-        outcome = Outcome(b"", Failure("CompileError", str(error), "", first.line))
+        outcome = Outcome(b"", source_refused(error))
     if outcome.is_success:
         execution.commit(mark)
     else:

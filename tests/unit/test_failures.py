@@ -2,7 +2,10 @@
 
 import pytest
 
-from pvm.failures import STACK_FRAMES_MAX
+from node.history import _encode_failure
+from node.primitives import codec
+from pvm import CompileError, compile_actor, source_refused
+from pvm.failures import FAILURE_BYTES_MAX, STACK_FRAMES_MAX
 from pvm.testing import World, call_once
 from pvm.types import Frame
 
@@ -137,3 +140,59 @@ def test_a_missing_handler_names_those_that_there_are():
         "this actor has one, two",
     )
     assert call_once("x = 1").outcome.failure.hint == "this actor has no handlers"
+
+
+def _left(failure):
+    """Bytes that history keeps of a failure."""
+    return len(codec.encode(_encode_failure(failure)))
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 60_000, "\U0001f600" * 9_000, "\\ud800" * 9_000, "é" * 9_000]
+)
+def test_what_a_failure_leaves_is_bounded(text):
+    """4,000 bytes, of the longest names and texts (host-api.md §2)."""
+    name = "n" * 100
+    functions = "".join(
+        f"{'    ' * n}def {name}(m):\n" for n in range(1, 12)
+    )  # inside one another
+    calls = "".join(
+        f"{'    ' * n}return {name}(m - 1) if m else {name}(9)\n"
+        for n in range(11, 0, -1)
+    )
+    source = (
+        f"class {'C' * 100}(Exception):\n    pass\n"
+        f"def {name}(payload):\n    m = 30\n{functions}{'    ' * 12}"
+        f"if m:\n{'    ' * 13}return {name}(m - 1)\n{'    ' * 12}"
+        f"raise {'C' * 100}(payload.decode())\n{calls}"
+    )
+    raised = (
+        source
+        if "ud800" not in text
+        else source.replace("payload.decode()", "'\\ud800' * 9_000")
+    )
+    failure = call_once(raised, name, text.encode()[:60_000]).outcome.failure
+    assert failure.kind == f"actor.{'C' * 100}"
+    assert len(failure.stack) == STACK_FRAMES_MAX
+    assert 990 < len(failure.message.encode()) <= 1_000
+    assert {len(frame.function) for frame in failure.stack} == {100}
+    assert _left(failure) <= FAILURE_BYTES_MAX
+
+
+def test_what_a_missing_handler_leaves_is_bounded():
+    """The hint lists no more names than 300 characters have."""
+    source = "".join(f"def {'n' * 96}{n}(): pass\n" for n in range(200))
+    failure = call_once(source, "h" * 256).outcome.failure
+    assert failure.kind == "HandlerNotFound"
+    assert _left(failure) <= FAILURE_BYTES_MAX
+
+
+def test_what_a_refused_source_leaves_is_bounded():
+    """Twenty refusals of 200 characters, whatever they quote."""
+    source = "\n".join(f"x = f'{{x:{'w' * 3_000}}}'" for _ in range(20))
+    with pytest.raises(CompileError) as refused:
+        compile_actor(source.encode())
+    failure = source_refused(refused.value)
+    assert failure.line == 1
+    assert failure.message.count("\n") == 19
+    assert _left(failure) <= FAILURE_BYTES_MAX + 20 * 10
