@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from enum import Enum
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import Final, Protocol, Self, TypeAlias
 
@@ -68,6 +69,12 @@ _NEARLY_FULL_BYTES = 13 * _MEBIBYTE
 """Of the write buffer; from here on each commit may begin a new log."""
 _ENTRY_BYTES = 30
 """In that buffer, beside key and value."""
+_COMPACTED_BYTES = 32 * _MEBIBYTE
+"""Written between two compactions of what pruning emptied; dead records take as much
+disk at most, and each compaction rewrites about as many bytes."""
+_EMPTIED: Final = (keys.undo(0), keys.body(0), keys.timer_trace(0), keys.receipts(0))
+"""Families by height whose lower end is deleted as the chain grows."""
+_FAMILIES_EMPTIED: Final = frozenset(key[: -keys.HEIGHT_BYTES] for key in _EMPTIED)
 _NO_KEYS: Final = b"\xff"
 """All keys begin with a letter: compacting here moves no table, and empties the log."""
 _TABLE_BYTES_MAX = 2 * _MEBIBYTE
@@ -153,7 +160,15 @@ class _Database:
     only the newest. How full the buffer is it does not tell; it is estimated.
     """
 
-    __slots__ = ("_database", "_filled", "_folder", "_log")
+    __slots__ = (
+        "_compacting",
+        "_database",
+        "_emptied",
+        "_filled",
+        "_folder",
+        "_log",
+        "_written",
+    )
 
     def __init__(self, database: "plyvel.DB", folder: Path) -> None:
         self._database = database
@@ -161,6 +176,11 @@ class _Database:
         self._filled = 0
         """Bytes of the buffer, of what lies in the newest log."""
         self._log = _logs_in(folder)[-1]
+        self._emptied: dict[bytes, bytes] = {}
+        """Family → the greatest key of it that was deleted."""
+        self._written = 0
+        """Bytes since what was emptied was compacted."""
+        self._compacting: Thread | None = None
 
     def write(self, writes: WriteSet, *, sync: bool) -> None:
         """One batch; LevelDB syncs the log that it writes to."""
@@ -168,10 +188,12 @@ class _Database:
         for key, value in writes.changes.items():
             if value is None:
                 batch.delete(key)
+                self._note_deleted(key)
             else:
                 batch.put(key, value)
         batch.write()
         size = batch.approximate_size() + _ENTRY_BYTES * len(writes.changes)
+        self._written += size
         self._filled += size
         if self._filled > _NEARLY_FULL_BYTES:
             newest = _logs_in(self._folder)[-1]
@@ -179,10 +201,44 @@ class _Database:
                 self._log, self._filled = newest, size
 
     def may_begin_log(self, writes: WriteSet) -> bool:
-        """Whether it may find no room in the buffer."""
+        """Whether it may find no room in the buffer, or a compaction begins one."""
+        if self._compacting is not None:
+            if not self._compacting.is_alive():
+                self._compacting = None  # the latest commit was before its end
+            return True
         sizes = (len(value) for value in writes.changes.values() if value)
         size = sum(sizes) + 2 * _ENTRY_BYTES * len(writes.changes)
         return self._filled + size > _NEARLY_FULL_BYTES
+
+    def _note_deleted(self, key: bytes) -> None:
+        family = key[: -keys.HEIGHT_BYTES]
+        if family in _FAMILIES_EMPTIED:
+            self._emptied[family] = max(key, self._emptied.get(family, b""))
+
+    def compact_emptied(self) -> None:
+        """Give back the disk of what pruning deleted, once much was written.
+
+        LevelDB does it by itself where a level grows past its bound, and what is
+        deleted there stays below for a hundred megabytes. In the background: commits
+        go on, and each syncs the logs before it that they left unsynced.
+        """
+        is_busy = self._compacting is not None and self._compacting.is_alive()
+        is_pruned = bool(self._emptied.keys() - {keys.UNDO_PREFIX})
+        if is_busy or not is_pruned or self._written < _COMPACTED_BYTES:
+            return
+        ranges = list(self._emptied.items())  # a family's prefix is below all its keys
+        self._emptied, self._written = {}, 0
+        self._compacting = Thread(target=self._compact, args=(ranges,), daemon=True)
+        self._compacting.start()
+
+    def _compact(self, ranges: list[tuple[bytes, bytes]]) -> None:
+        for start, stop in ranges:
+            self._database.compact_range(start=start, stop=stop)
+
+    def finish(self) -> None:
+        """Wait for what is being compacted."""
+        if self._compacting is not None:
+            self._compacting.join()
 
     def sync_logs(self) -> None:
         """All of them, one after the other."""
@@ -219,6 +275,7 @@ class LevelStore:
         "_height_file",
         "_is_failed",
         "_lock",
+        "_medium",
     )
 
     def __init__(
@@ -261,7 +318,8 @@ class LevelStore:
                 parts.callback(self._height_file.close)
                 watermark = Watermark(self._height_file)
             head = height_of(self.snapshot().get(keys.HEAD))
-            self._commits = Commits(_Database(self._database, folder), watermark, head)
+            self._medium = _Database(self._database, folder)
+            self._commits = Commits(self._medium, watermark, head)
             parts.pop_all()  # they are ours to close
 
     def snapshot(self) -> LevelSnapshot:
@@ -294,6 +352,7 @@ class LevelStore:
             self._is_failed = True
             raise unwritable(error.strerror or str(error), self._folder) from error
         self._fresh = dict(writes.changes)
+        self._medium.compact_emptied()
 
     def levels(self) -> str:
         """LevelDB's own table of its levels: at rest it does not change."""
@@ -307,6 +366,7 @@ class LevelStore:
         """
         if not self._database.closed:
             self._fresh.clear()
+            self._medium.finish()
             if not self._is_failed and _log_bytes(self._folder) > _LOG_LEFT_BYTES_MAX:
                 self._database.compact_range(start=_NO_KEYS, stop=_NO_KEYS)
             self._database.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import plyvel
 import pytest
 
-from node.state import leveldb
+from node.state import keys, leveldb
 from node.state.errors import (
     StoreClosed,
     StoreCorrupt,
@@ -148,6 +148,54 @@ def test_a_log_is_on_disk_when_the_next_one_begins(
                     os.sched_yield()  # a table is made of it
             os.close(held)
         assert len(synced) < 10, "a log that is far from full is not synced for it"
+
+
+def prune_through(store, blocks, *, kept=5):
+    """Blocks of 20 kB, of which the latest are kept; synced now and then."""
+    for height in range(blocks):
+        changes = {key(height): os.urandom(5_000) for key in (keys.undo, keys.body)}
+        changes[keys.receipts(height)] = os.urandom(10_000)
+        if height >= kept:
+            families = (keys.undo, keys.body, keys.receipts)
+            changes |= {key(height - kept): None for key in families}
+        store.commit(WriteSet(changes), sync=height % 7 == 0)
+
+
+def test_what_pruning_emptied_gives_its_disk_back(folder, monkeypatch):
+    """LevelDB alone leaves it where it lies, below the size of a level."""
+    monkeypatch.setattr(leveldb, "_COMPACTED_BYTES", 1 << 20)
+    with LevelStore(folder) as store:
+        prune_through(store, 1_000)
+        store._medium.finish()
+        assert sum(path.stat().st_size for path in folder.iterdir()) < 6_000_000
+    with LevelStore(folder) as store:
+        assert len(list(store.snapshot().range(b"", b"\xff"))) == 3 * 5
+
+
+def test_a_store_that_prunes_nothing_compacts_nothing(folder, monkeypatch):
+    """Undo records alone are dropped by every node."""
+    monkeypatch.setattr(leveldb, "_COMPACTED_BYTES", 1)
+    with LevelStore(folder) as store:
+        store.commit(WriteSet({keys.undo(1): b"1"}))
+        store.commit(WriteSet({keys.undo(1): None}))
+        assert store._medium._compacting is None
+        store.commit(WriteSet({keys.body(1): None}))
+        assert store._medium._compacting is not None
+
+
+def test_logs_are_synced_while_a_compaction_may_begin_another(folder, monkeypatch):
+    """Until the first commit after its end: the one before may be in an older log."""
+    monkeypatch.setattr(leveldb, "_COMPACTED_BYTES", 1)
+    synced = []
+    with LevelStore(folder) as store:
+        store.commit(WriteSet({keys.body(1): None}), sync=False)
+        store._medium.finish()
+        monkeypatch.setattr(
+            type(store._medium), "sync_logs", lambda _: synced.append(1)
+        )
+        for height in range(3):
+            store.commit(WriteSet({keys.header(height): b"1"}), sync=False)
+            assert len(synced) == 1
 
 
 # --- folders that are not ours -----------------------------------------------------
