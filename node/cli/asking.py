@@ -159,7 +159,7 @@ def actor(
     if connection.output.is_json:
         connection.output.message(answer)
     elif is_source:
-        connection.output.line(answer.source.decode().rstrip("\n"))
+        connection.output.source(answer.source.decode().rstrip("\n"))
     else:
         connection.output.fields(
             "",

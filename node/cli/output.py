@@ -1,7 +1,8 @@
 """What a command prints: tables for people, protobuf's JSON for programs.
 
 rich is imported when the first table is printed. Nothing is cut to the terminal's
-width: what does not fit is folded, and what goes into a file is not.
+width: what does not fit is folded, and what goes into a file is not. All that is
+printed for people goes through `foreign`: much of it is what actors said.
 """
 
 import json
@@ -15,6 +16,7 @@ from google.protobuf.message import Message
 
 from node.primitives import codec
 from node.primitives.amounts import format_amount
+from node.primitives.shown import foreign
 
 __all__ = [
     "Output",
@@ -25,7 +27,7 @@ __all__ = [
     "returned_text",
 ]
 
-_STDERR = 2
+_STDOUT, _STDERR = 1, 2
 
 _FILE_WIDTH = 10_000
 """Columns of a table that goes into a file or a pipe."""
@@ -69,10 +71,13 @@ class Output:
         for column in columns or ("", ""):
             table.add_column(column, overflow="fold")
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            # A row's cell is one line; a field's may be several, beside its name.
+            table.add_row(
+                *(Text(foreign(cell, is_multiline=not columns)) for cell in row)
+            )
         with console.capture() as printed:
             if title:
-                console.print(Text(title, style="bold"))
+                console.print(Text(foreign(title, is_multiline=True), style="bold"))
             console.print(table)
         for line in printed.get().splitlines():
             click.echo(line.rstrip())
@@ -93,12 +98,23 @@ class Output:
         return self.is_json or not os.isatty(_STDERR)
 
     def line(self, text: str) -> None:
-        """One line, at once."""
-        click.echo(text)
+        """A line, or a text of several, at once."""
+        click.echo(foreign(text, is_multiline=True))
+
+    def row(self, cells: Sequence[str]) -> None:
+        """One line of a table that has no end, at once."""
+        click.echo("  ".join(map(foreign, cells)))
+
+    def source(self, text: str) -> None:
+        """A source as it is, unless it goes to a terminal."""
+        if os.isatty(_STDOUT):
+            self.line(text)
+        else:
+            click.echo(text.encode())  # of a text click would take escapes out
 
     def error(self, text: str) -> None:
         """One sentence on standard error."""
-        click.echo(f"cowboy-devnet: {text}", err=True)
+        click.echo(f"cowboy-devnet: {foreign(text, is_multiline=True)}", err=True)
 
 
 def amount(text: str) -> str:

@@ -359,7 +359,7 @@ def watch_timers(
         elif message.HasField("reverted"):
             output.line(f"the chain was rewound to height {message.reverted.height}")
         else:
-            output.line("  ".join(change_row(message.change)))
+            output.row(change_row(message.change))
 
 
 def change_row(change: streams_pb2.TimerChange) -> tuple[str, ...]:

@@ -91,4 +91,4 @@ def _follow(
         elif message.HasField("reverted"):
             output.line(f"the chain was rewound to height {message.reverted.height}")
         else:
-            output.line("  ".join(event_row(message.event)))
+            output.row(event_row(message.event))

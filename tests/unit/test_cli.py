@@ -215,6 +215,62 @@ def test_what_is_not_there_can_be_proven(run, actor: str) -> None:
     assert "proven by block" in shown
 
 
+RUDE = """
+import pvm_host
+
+CODES = "\\x1b]0;owned\\x07\\u202e\\u200b"
+
+def speak(payload):
+    pvm_host.emit_event(CODES, CODES.encode())
+    pvm_host.set_state(b"\\x1b[2J", CODES.encode())
+    return CODES.encode()
+
+def tell(payload):
+    return CODES.encode()
+
+def fail(payload):
+    raise ValueError(CODES)
+# \x1b[2J\u202e
+"""
+
+
+def test_what_actors_say_moves_no_terminal(run, tmp_path: Path) -> None:
+    """One function shows foreign text; --json escapes it in its own way."""
+    path = tmp_path / "rude.py"
+    path.write_text(RUDE, encoding="utf-8")
+    deployed = table(run("deploy", str(path), "--salt", "rude"))
+    target = deployed["actor"]
+    committed = json_of(run("call", target, "speak", "--json"))["committed"]
+    height, id_ = committed["block"]["height"], hex_of(committed["receipt"]["id"])
+    for words, code in (
+        (("call", target, "speak"), 0),
+        (("call", target, "fail"), 1),
+        (("read", target, "tell"), 0),
+        (("read", target, "fail"), 1),
+        (("storage", target), 0),
+        (("events",), 0),
+        (("block", height), 0),
+        (("tx", id_), 0),
+        (("call", target, "\x1b[2J"), 1),
+        (("tx", id_, "--json"), 0),
+        (("events", "--json"), 0),
+        (("read", target, "tell", "--json"), 0),
+    ):
+        output = run(*words, code=code).output
+        seen = {character for character in output if not character.isprintable()}
+        assert seen <= {"\n"}, words
+    assert "\\x1b]0;owned\\x07\\u202e\\u200b" in run("events").output
+
+
+def test_a_source_is_escaped_for_a_terminal_alone(run, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "rude.py"
+    path.write_text(RUDE, encoding="utf-8")
+    target = table(run("deploy", str(path), "--salt", "source"))["actor"]
+    assert run("actor", target, "--source").output == RUDE
+    monkeypatch.setattr("os.isatty", lambda descriptor: descriptor == 1)
+    assert "# \\x1b[2J\\u202e" in run("actor", target, "--source").output
+
+
 def test_a_failed_call_shows_the_actors_line_and_exits_1(run, actor: str) -> None:
     result = run("call", actor, "fail", code=1)
     assert table(result)["status"] == "failed"

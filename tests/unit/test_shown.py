@@ -4,6 +4,7 @@ import pytest
 
 from node.chain.transaction import ExecuteActor, Transfer
 from node.config import genesis_folder
+from node.primitives.shown import foreign
 from node.testing import Devnet
 
 HEARTBEAT = (genesis_folder() / "actors" / "heartbeat.py").read_text()
@@ -38,3 +39,28 @@ def test_a_block_is_a_line(chain):
     assert repr(chain.block(1)) == "<block at height 1: 1 receipts, 1 events>"
     chain.advance(blocks=5)
     assert repr(chain.last) == "<blocks 2 to 6, empty>"
+
+
+# --- what strangers say -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, Ä, 漢 and 🐎", "plain, Ä, 漢 and 🐎"),
+        ("\x1b[2J\x07", "\\x1b[2J\\x07"),
+        ("\x9b31m\x7f\x00", "\\x9b31m\\x7f\\x00"),
+        ("a\u202eb\u2066c\u200f", "a\\u202eb\\u2066c\\u200f"),
+        ("0\u200b1\ufeff2\u2060", "0\\u200b1\\ufeff2\\u2060"),
+        ("\u3164\ufe0f\u2028", "\\u3164\\ufe0f\\u2028"),
+        ("\U000e0041\ud800\ue000", "\\U000e0041\\ud800\\ue000"),
+        ("one\ntwo\r\t", "one\\x0atwo\\x0d\\x09"),
+    ],
+)
+def test_what_cannot_be_seen_is_shown_by_number(text, shown):
+    assert foreign(text) == shown
+    assert foreign(shown) == shown
+
+
+def test_lines_are_kept_where_there_may_be_several():
+    assert foreign("a\n\tb\r\n", is_multiline=True) == "a\n\tb\\x0d\n"
