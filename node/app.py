@@ -242,7 +242,10 @@ async def _serve(
         )
         metrics = Metrics(engine, figures, clock, partial(_size_of, config.data_dir))
         alive = asyncio.Event()
-        port = HttpPort(_probes(engine, server, metrics, alive), config.http)
+        probes = replace(
+            _probes(engine, server, metrics, alive), note_answer=figures.note_http
+        )
+        port = HttpPort(probes, config.http)
         try:
             http_listen = _bind(port, config.http_listen)
             number = await server.start(str(config.grpc_listen))

@@ -71,6 +71,8 @@ def write_ready_file(ready: Ready) -> None:
         return
     draft = path.with_name(f".{path.name}.draft")
     try:
+        draft.unlink(missing_ok=True)  # of another mode, perhaps
+        draft.touch(0o600, exist_ok=False)  # it has keys: its owner's alone
         draft.write_text(json.dumps(_document(ready), indent=2) + "\n")
         draft.replace(path)
     except OSError as error:

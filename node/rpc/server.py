@@ -16,6 +16,7 @@ from grpc_health.v1 import health, health_pb2
 from node.rpc.access import Access
 from node.rpc.answers import Answers
 from node.rpc.guard import CallWatch, Guard
+from node.rpc.health import Health
 from node.rpc.limits import RpcLimits
 from node.rpc.services import late_health, late_reflection, late_services, load_all
 from node.runtime.types import Backend, CannotListen
@@ -49,7 +50,7 @@ class RpcServer:
         )
         self.is_announced = False
         """Whether the services serve."""
-        self._health = health.aio.HealthServicer()
+        self._health = Health(self._limits.health_watchers_max)
         self._services = late_services(
             backend, self._limits, self._answers, is_dev=is_dev
         )

@@ -89,6 +89,11 @@ __all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
 Result = TypeVar("Result")
 
 
+_DEV_INSTRUCTIONS_MAX = 32
+"""Of the node's own in the pool at a time: half of the nonces that a sender may be
+ahead. Their nonces are nobody's business, so whoever asks for one more waits."""
+
+
 class Engine:
     """The running chain; `Backend` of the services. Make it, then `run` it."""
 
@@ -116,6 +121,7 @@ class Engine:
         self._ledger = Ledger()
         self._reads = Reads(parts.worker)
         self._orders = Orders()
+        self._dev_turns = asyncio.Semaphore(_DEV_INSTRUCTIONS_MAX)
         self._in_block: frozenset[Hash32] = frozenset()
         """Ids of the candidates of the block that is being built."""
         self._wake = asyncio.Event()
@@ -326,6 +332,10 @@ class Engine:
 
         The proposer is nobody's test account (D42), so that nobody's nonce moves.
         """
+        async with self._dev_turns:
+            return await self._execute_dev_in_turn(instruction)
+
+    async def _execute_dev_in_turn(self, instruction: DevInstruction) -> Committed:
         sender = self._state.params.proposer
         raw = dev_transaction(self._state, self.next_nonce(sender), instruction)
         transaction = self._admit(decode_transaction(raw))

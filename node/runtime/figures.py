@@ -90,6 +90,8 @@ class Figures(Struct):
     """Of the state and what the node notes of it, not of the history."""
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     """gRPC calls that ended, by method and status."""
+    http_answers: Counter[int] = field(default_factory=Counter)
+    """Of the operators' port, by status."""
     call_seconds: dict[str, Histogram] = field(default_factory=dict)
     """Of calls with one answer, by method."""
 
@@ -125,6 +127,10 @@ class Figures(Struct):
         self.calls[method, status] += 1
         if seconds is not None:
             self.call_seconds.setdefault(method, Histogram()).observe(seconds)
+
+    def note_http(self, status: int) -> None:
+        """The operators' port answered."""
+        self.http_answers[status] += 1
 
 
 _KINDS = {kind: kind.name.lower() for kind in ReceiptKind}

@@ -7,7 +7,10 @@ of the API have been answered, on a thread of its own.
 Rules: nobody who connects here can slow the node or make it grow. A connection lives
 for a bounded time, there is a bounded number of them, the oldest gives way to a new
 one, and no request has a body that is read. Nothing is changed by a request, and
-nothing is said here that is not a number of the node.
+nothing is said here that is not a number of the node, nor what software says it. What
+is no request is refused and counted, without a line in the log. `Host` must name this
+machine, so that no page in a browser reaches the port by a name of its own; probes and
+scrapers come under other names, and may.
 """
 
 import asyncio
@@ -16,6 +19,7 @@ import json
 import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -45,6 +49,8 @@ class Probes(Struct, frozen=True):
     height: Callable[[], int]
     metrics: Callable[[str], Awaitable[tuple[bytes, str]]]
     """Text and content type for an `Accept` header."""
+    note_answer: Callable[[int], None] = lambda _status: None
+    """Takes the status of each answer."""
 
 
 class HttpPort:
@@ -80,13 +86,20 @@ class HttpPort:
     async def serve(self) -> None:
         """Import the library, and answer."""
         assert self._socket is not None, "bind comes first"
-        await asyncio.to_thread(importlib.import_module, "aiohttp.web")
+        await asyncio.to_thread(importlib.import_module, "node.runtime.httprequest")
         from aiohttp import web  # noqa: PLC0415 - see the top of this module
+
+        from node.runtime.httprequest import (  # noqa: PLC0415 - as above
+            make_requests,
+            port_logger,
+        )
 
         limits = self._limits
         server = web.Server(
             self._answer,
+            request_factory=make_requests(self._probes.note_answer),
             access_log=None,
+            logger=port_logger(),
             keepalive_timeout=limits.idle_ms_max / 1_000,
             lingering_time=0,
             max_line_size=limits.header_bytes_max,
@@ -134,8 +147,12 @@ class HttpPort:
                 text, content_type = await self._probes.metrics(accept)
                 return web.Response(body=text, headers={"Content-Type": content_type})
             case _:
+                is_known = _is_this_machine(request)
                 return web.Response(
-                    status=404, text="there are /healthz, /readyz and /metrics\n"
+                    status=404 if is_known else 421,
+                    text="there are /healthz, /readyz and /metrics\n"
+                    if is_known
+                    else "Host must name the machine that is asked\n",
                 )
 
     def _told(self, *, is_good: bool) -> "web.Response":
@@ -148,6 +165,24 @@ class HttpPort:
             text=json.dumps(document) + "\n",
             content_type="application/json",
         )
+
+
+def _is_this_machine(request: "web.BaseRequest") -> bool:
+    """Whether `Host` is a loopback name, or the address that was connected to."""
+    host = request.headers.get("Host", "")
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    name = name.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return False
+    if address.is_loopback or request.transport is None:
+        return True
+    listening = ip_address(request.transport.get_extra_info("sockname")[0])
+    mapped = getattr(listening, "ipv4_mapped", None)
+    return address in (listening, mapped)
 
 
 def _end(handler: "RequestHandler") -> None:

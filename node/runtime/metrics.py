@@ -260,6 +260,13 @@ class Metrics:
             ("method", "code"),
             figures.calls.items(),
         )
+        yield _labelled(
+            "http_requests",
+            "",
+            "Requests to this port that were answered, also what was none, by status",
+            "code",
+            {str(code): count for code, count in figures.http_answers.items()},
+        )
 
     def _histograms(
         self,

@@ -282,6 +282,13 @@ def test_a_banner_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, sentence)
 
 
+def test_a_ready_file_is_its_owners(tmp_path: Path) -> None:
+    """It holds keys: nobody else on the machine reads it."""
+    (tmp_path / ".ready.json.draft").touch(0o666)
+    with running(tmp_path) as node:
+        assert node.ready_file.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_ready_file_replaces_nothing_but_a_file(tmp_path: Path) -> None:
     """`--ready-file /dev/stdout` would replace the device."""
     pipe = tmp_path / "pipe"

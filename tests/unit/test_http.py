@@ -23,8 +23,14 @@ async def serving(limits=None):
     async def metrics(accept):
         return f"scraped with {accept}\n".encode(), "text/plain; version=1"
 
-    node = SimpleNamespace(is_alive=True, is_ready=True)
-    probes = Probes(lambda: node.is_alive, lambda: node.is_ready, lambda: 7, metrics)
+    node = SimpleNamespace(is_alive=True, is_ready=True, statuses=[])
+    probes = Probes(
+        lambda: node.is_alive,
+        lambda: node.is_ready,
+        lambda: 7,
+        metrics,
+        node.statuses.append,
+    )
     port = HttpPort(probes, limits)
     node.port = port.bind("127.0.0.1", 0)
     try:
@@ -47,9 +53,10 @@ async def exchange(port, request):
             writer.close()
 
 
-async def ask(port, path, method="GET", headers=""):
+async def ask(port, path, method="GET", headers="", host="h"):
     request = (
-        f"{method} {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n{headers}\r\n"
+        f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+        f"{headers}\r\n"
     )
     answer = await exchange(port, request.encode())
     head, _, body = answer.partition(b"\r\n\r\n")
@@ -84,9 +91,49 @@ def test_it_hands_the_scraper_what_it_accepts():
 def test_it_answers_nothing_else():
     async def scenario():
         async with serving() as node:
-            assert (await ask(node.port, "/"))[0] == 404
+            assert (await ask(node.port, "/", host="localhost"))[0] == 404
             assert (await ask(node.port, "/healthz", "POST"))[0] == 405
             assert await ask(node.port, "/healthz", "HEAD") == (200, "")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 404),
+        ("Localhost:8080", 404),
+        ("node.localhost", 404),
+        ("127.0.0.1:1", 404),
+        ("127.9.9.9", 404),
+        ("[::1]:8080", 404),
+        ("evil.example", 421),
+        ("evil.example:8080", 421),
+        ("localhost.evil.example", 421),
+        ("10.0.0.1", 421),
+        ("", 421),
+    ],
+)
+def test_a_page_with_a_name_of_its_own_reaches_probes_alone(host, status):
+    """The HTTP port checks `Host`, except for health and metrics."""
+
+    async def scenario():
+        async with serving() as node:
+            assert (await ask(node.port, "/", host=host))[0] == status
+            for path in ("/healthz", "/readyz", "/metrics"):
+                assert (await ask(node.port, path, host=host))[0] == 200
+
+    asyncio.run(scenario())
+
+
+def test_no_answer_names_the_software():
+    async def scenario():
+        async with serving() as node:
+            for path in ("/healthz", "/metrics", "/"):
+                request = f"GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+                answer = await exchange(node.port, request.encode())
+                assert b"server:" not in answer.lower()
+            assert node.statuses == [200, 200, 421]
 
     asyncio.run(scenario())
 
@@ -101,11 +148,16 @@ def test_it_answers_nothing_else():
         b"GET / HTTP/1.1\r\n" + b"X: 1\r\n" * 1_000 + b"\r\n",
     ],
 )
-def test_a_broken_request_ends_only_its_own_connection(request_bytes):
+def test_a_broken_request_ends_only_its_own_connection(request_bytes, caplog):
+    """It is counted, and no line of the log."""
+
     async def scenario():
         async with serving(HttpLimits(idle_ms_max=100)) as node:
             answer = await exchange(node.port, request_bytes)
             assert answer[8:12] in {b"", b" 400"}
+            assert node.statuses == [400] * bool(answer)
+            assert not caplog.records
+            assert b"server:" not in answer.lower()
             assert (await ask(node.port, "/healthz"))[0] == 200
 
     asyncio.run(scenario())

@@ -101,6 +101,7 @@ def test_every_name_has_a_help_and_a_unit_or_none_to_have(run_node):
             "pool_drops",
             "store_commits",
             "grpc_requests",
+            "http_requests",
             "basefee",
             "build_info",
         )

@@ -19,7 +19,7 @@ from node.client import (
 from node.rpc.limits import RpcLimits
 from node.rpc.server import RpcServer
 from node.rpc.v1 import dev_pb2, queries_pb2
-from node.runtime.types import CannotListen, TooManyReads
+from node.runtime.types import CannotListen, MiningMode, TooManyReads
 
 SERVICES = {
     f"cowboy.devnet.v1.{name}Service"
@@ -27,6 +27,7 @@ SERVICES = {
 }
 SERVING = health_pb2.HealthCheckResponse.SERVING
 DEADLINE_SECONDS = 30
+BOB = Wallet.dev(1)
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
@@ -61,6 +62,29 @@ def test_nothing_serves_before_it_is_announced_nor_while_it_stops(run_node):
                 assert (await watching.read()).status == NOT_SERVING
                 watching.cancel()
                 await stopping
+
+    asyncio.run(scenario())
+
+
+def test_a_bounded_number_watches_the_health(run_node):
+    """Each holds a call, and needs no token for it."""
+
+    async def scenario():
+        limits = RpcLimits(health_watchers_max=3)
+        async with run_node(limits=limits) as node, node.channel() as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            request = health_pb2.HealthCheckRequest()
+            watching = [stub.Watch(request) for _ in range(3)]
+            for watch in watching:
+                assert (await watch.read()).status == SERVING
+            with pytest.raises(grpc.aio.AioRpcError) as error:
+                await anext(aiter(stub.Watch(request)))
+            assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert (await stub.Check(request)).status == SERVING
+            watching[0].cancel()
+            while node.server._health._watchers == 3:  # noqa: ASYNC110 - as it ends
+                await asyncio.sleep(0)
+            assert (await stub.Watch(request).read()).status == SERVING
 
     asyncio.run(scenario())
 
@@ -374,6 +398,21 @@ def test_a_flag_that_is_false_is_no_target(run_node):
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await anext(aiter(call))
             assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("mode", MiningMode)
+def test_a_hundred_concurrent_funds_are_all_served(run_node, mode):
+    """The nonce is not the caller's."""
+
+    async def scenario():
+        run = run_node(mode=mode, pace_ms=1)
+        async with run as node, AsyncApi(node.url) as client:
+            before = int((await client.account(BOB.address)).balance)
+            await asyncio.gather(*(client.fund(BOB.address, 1) for _ in range(100)))
+            after = int((await client.account(BOB.address)).balance)
+            assert after == before + 100
 
     asyncio.run(scenario())
 
