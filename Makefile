@@ -114,6 +114,10 @@ e2e: $(STAMP) ## the devnet in containers, from outside; needs Docker
 fuzz: $(STAMP) ## programs by a grammar, against the sandbox (SECONDS=300 SEED=7)
 	"$(BIN)/python" -m tests.fuzz --seconds $(SECONDS) $(FUZZ_SEED) $(ARGS)
 
+.PHONY: fuzz-hostile
+fuzz-hostile: $(STAMP) ## hostile programs, judged by time, memory, reach and interpreters
+	"$(BIN)/python" -m tests.fuzz --hostile --seconds $(SECONDS) $(FUZZ_SEED) $(ARGS)
+
 .PHONY: properties
 properties: export HYPOTHESIS_PROFILE = nightly
 properties: $(STAMP) ## the property tests alone, ten thousand examples each
