@@ -52,7 +52,7 @@ def execute(
         return Outcome(b"", handler_not_found(message.handlers, known))
     try:
         vm = own or take()
-        memory = int(meter.memory.cell_contents)
+        memory = meter.memory.cell_contents
         vm.begin(meter, host, message, handler or "")
         before = NOW.thread, NOW.message
         NOW.thread, NOW.message = 0 if own else get_ident(), message
@@ -64,7 +64,7 @@ def execute(
         if own is None:
             give_back(vm)  # not after an exception: nobody knows what is whole
         if meter.is_outermost:
-            sweep(memory - int(meter.memory.cell_contents))
+            sweep(memory - meter.memory.cell_contents)
     except MemoryError:
         raise HostMemoryExhausted from None
     return outcome
@@ -106,9 +106,9 @@ def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
     except Exception as error:  # noqa: BLE001 - whatever the actor raised
         failed = error
     failure = failure_of(vm, failed)
-    _forget(vm.meter.halted)
-    _forget(failed)
     if failure is not None:
+        _forget(vm.meter.halted)
+        _forget(failed)
         return Outcome(b"", failure)
     is_deployment = vm.context.message.entry is Entry.DEPLOYMENT
     return Outcome(value, None, code.hint if is_deployment else "")
