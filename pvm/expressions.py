@@ -436,7 +436,7 @@ class Expressions(Operations):
         """The `for` clauses, each source snapshot and paid for all its rounds."""
         result: list[ast.comprehension] = []
         for index, node in enumerate(nodes):
-            cost = costs.COMPREHENSION_ROUND + self.pricing.expressions(node.ifs)
+            cost = costs.COMPREHENSION_ROUND + sum(map(self.pricing.test, node.ifs))
             cost += self.pricing.expression(node.target)
             if index + 1 < len(nodes):
                 cost += self.pricing.expression(nodes[index + 1].iter)

@@ -269,7 +269,7 @@ class _Statements(Definitions):
         return [node]
 
     def _write_while(self, node: ast.While) -> list[ast.stmt]:
-        paid = costs.WHILE_ROUND + self.pricing.expression(node.test)
+        paid = costs.WHILE_ROUND + self.pricing.test(node.test)
         before = self.scope.enter_loop()
         node.test = self.rewrite(node.test)
         self.scope.is_hot, self.scope.in_loop = before

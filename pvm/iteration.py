@@ -185,19 +185,22 @@ def _extreme(
 
 def any_(vm: Execution, items: object) -> bool:
     """`any(items)`."""
-    return any(_paid(vm, items))
+    return any(_asked(vm, items))
 
 
 def all_(vm: Execution, items: object) -> bool:
     """`all(items)`."""
-    return all(_paid(vm, items))
+    return all(_asked(vm, items))
 
 
-def _paid(vm: Execution, items: object) -> Iterable[object]:
-    if type(items) is tuple:
+def _asked(vm: Execution, items: object) -> Iterable[object]:
+    """Items whose truth is asked for: paid as those of a test are."""
+    if type(items) is not tuple:
+        items = snapshot(vm, items)
+    else:
         vm.charge(len(items))
-        return items
-    return snapshot(vm, items)
+    vm.charge(costs.TRUTH * len(items))
+    return items
 
 
 def map_(vm: Execution, function: object, *items: object) -> list[object]:
@@ -218,6 +221,7 @@ def filter_(vm: Execution, function: object, items: object) -> list[object]:
     """`filter` as a list."""
     listed = snapshot(vm, items)
     if function is None:
+        vm.charge(costs.TRUTH * len(listed))
         return [item for item in listed if item]
     if not callable(function):
         raise refused(TypeError("filter takes a function"))

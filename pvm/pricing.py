@@ -54,6 +54,10 @@ class Pricing:
         self._prices = _PRICED
         self.prepaid_subject: str | None = None
         """First parameter of a method whose class pays for its attributes."""
+        lineages = (len(ancestors(facts, node)) for node in facts.classes.values())
+        self.attribute = costs.ATTRIBUTE + max(lineages, default=0) // (
+            costs.ATTRIBUTE_ANCESTORS
+        )
 
     def expression(self, node: ast.AST | None) -> int:
         """What evaluating costs, without what nested functions do."""
@@ -66,6 +70,11 @@ class Pricing:
             if node.__class__ not in _FREE and node is not None:
                 total += self._prices[node.__class__](self, node)
         return total
+
+    def test(self, node: ast.expr) -> int:
+        """The same, and asking what it gives for its truth: of a set that takes work."""
+        asked = FREE if node.__class__ in _TRUE_OR_FALSE else costs.TRUTH
+        return asked + self._prices[node.__class__](self, node)
 
     def block(self, body: Iterable[ast.stmt]) -> int:
         """What entering a block costs, without the blocks nested in it."""
@@ -117,11 +126,13 @@ class Pricing:
         return own + self.expressions((node.left, node.right))
 
     def _price_unaryop(self, node: ast.UnaryOp) -> int:
+        if node.op.__class__ is ast.Not:
+            return costs.OPERATOR + self.test(node.operand)
         return costs.OPERATOR + self.expression(node.operand)
 
     def _price_boolop(self, node: ast.BoolOp) -> int:
         own = costs.OPERATOR * (len(node.values) - 1)
-        return own + self.expressions(node.values)
+        return own + sum(map(self.test, node.values))
 
     def _price_compare(self, node: ast.Compare) -> int:
         """A chain of comparisons; those with a short literal are plain."""
@@ -149,7 +160,7 @@ class Pricing:
     def _price_attribute(self, node: ast.Attribute) -> int:
         """An attribute; one that its class has not paid for takes memory."""
         subject = node.value
-        own = costs.ATTRIBUTE
+        own = self.attribute
         if node.ctx.__class__ is ast.Store:
             is_prepaid = (
                 isinstance(subject, ast.Name) and subject.id == self.prepaid_subject
@@ -201,7 +212,7 @@ class Pricing:
 
     def _price_ifexp(self, node: ast.IfExp) -> int:
         sides = dearer(self.expression(node.body), self.expression(node.orelse))
-        return costs.CONDITIONAL + self.expression(node.test) + sides
+        return costs.CONDITIONAL + self.test(node.test) + sides
 
     def _price_tuple(self, node: ast.Tuple) -> int:
         is_constant = all(element.__class__ is ast.Constant for element in node.elts)
@@ -238,7 +249,9 @@ class Pricing:
         return own + self.expressions(node.targets) + self.expression(node.value)
 
     def _price_delete(self, node: ast.Delete) -> int:
-        return costs.STATEMENT * len(node.targets) + self.expressions(node.targets)
+        removed = sum(isinstance(one, ast.Subscript) for one in node.targets)
+        own = costs.STATEMENT * len(node.targets) + costs.DELETION * removed
+        return own + self.expressions(node.targets)
 
     def _price_return(self, node: ast.Return) -> int:
         return costs.STATEMENT + self.expression(node.value)
@@ -250,17 +263,17 @@ class Pricing:
         return total - price(0, bytes_)
 
     def _price_assert(self, node: ast.Assert) -> int:
-        return costs.RAISE + self.expressions((node.test, node.msg))
+        return costs.RAISE + self.test(node.test) + self.expression(node.msg)
 
     def _price_if(self, node: ast.If) -> int:
-        own = costs.CONDITIONAL + self.expression(node.test)
+        own = costs.CONDITIONAL + self.test(node.test)
         return own + dearer(*self.arms(node)) if self.is_lumped(node) else own
 
     def _price_for(self, node: ast.For) -> int:
         return costs.FOR + self.expression(node.iter)
 
     def _price_while(self, node: ast.While) -> int:
-        return costs.WHILE_ROUND + self.expression(node.test)
+        return costs.WHILE_ROUND + self.test(node.test)
 
     def _price_try(self, node: ast.Try) -> int:
         return costs.TRY + self.block(node.body)
@@ -302,6 +315,8 @@ def _pricers() -> Iterator[tuple[type[ast.AST], _Pricer]]:
 
 
 _PRICED: Mapping[type[ast.AST], _Pricer] = dict(_pricers())
+_TRUE_OR_FALSE = frozenset({ast.BoolOp, ast.Compare, ast.Constant, ast.UnaryOp})
+"""Expressions whose value has been asked for its truth, or is a number."""
 _IDENTITIES = frozenset({ast.Is, ast.IsNot})
 _OPERATOR_OF: Mapping[type[ast.AST], int] = {
     kind: costs.OPERATOR_OF[kind.__name__]

@@ -190,6 +190,7 @@ def _other_brackets(vm: Execution, value: object) -> tuple[str, Sequence[object]
         if method is not None:
             return _text_result(method(value)), (), ""  # type: ignore[operator]
         return name_of_class(kind) + "(", value.args, ")"
+    vm.charge(costs.WALK_CONTAINER)
     items = snapshot(vm, value)
     if kind in _VIEWS:
         return f"{_VIEWS[kind]}([", items, "])"
