@@ -83,6 +83,10 @@ _HINTS = {
 }
 
 
+_MISMATCH = "a call with wrong arguments, or an operation on values of wrong types"
+"""Of a `TypeError` that the interpreter raised."""
+
+
 def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
     """Why the execution failed; None if it did not.
 
@@ -173,7 +177,9 @@ def _describe(vm: Execution, error: Exception) -> tuple[str, str]:
     name = name_of_class(type(error))
     origin = origin_of(type(error))
     kind = f"{origin}.{name}" if origin else name
-    return kind, "" if text == name else text
+    if text == name:  # the interpreter's, whose words differ by its version
+        text = _MISMATCH if isinstance(error, TypeError) and not origin else ""
+    return kind, text
 
 
 def _safe_text(vm: Execution, error: Exception) -> str:
@@ -207,7 +213,7 @@ def _hint(kind: str, text: str) -> str:
     """What to try, for frequent first mistakes."""
     if kind.startswith("HostError.") and "bytes" in text and "not str" in text:
         return 'text.encode() makes bytes of a str; b"…" is a literal'
-    if kind == "TypeError" and not text:
+    if kind == "TypeError" and text == _MISMATCH:
         return (
             "check the number and the types of arguments; a payload is bytes, "
             "payload.decode() its text"

@@ -72,7 +72,7 @@ class Pricing:
         return total
 
     def test(self, node: ast.expr) -> int:
-        """The same, and asking what it gives for its truth: of a set that takes work."""
+        """The same, and asking for the truth of it, which of a set takes work."""
         asked = FREE if node.__class__ in _TRUE_OR_FALSE else costs.TRUTH
         return asked + self._prices[node.__class__](self, node)
 

@@ -29,6 +29,9 @@ MODELS = frozenset({"cowboy_sdk.CowboyModel", "cowboy_sdk.models.CowboyModel"})
 OPTIONS = frozenset({"init", "repr", "eq", "order"})
 """Of the decorator, each `True` or `False`."""
 
+_OF_METHOD = 10
+"""Nodes that a written method counts more: parsing it has a beginning, too."""
+
 _FIELD_OPTIONS = frozenset({"init", "repr", "compare"})
 _ORDER = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 _SAME = "self.hidden_dunder_class is other.hidden_dunder_class"
@@ -206,7 +209,7 @@ def written_out(
     has_post_init = POST_INIT in own
     for method in _methods(record, node.name, options, has_post_init=has_post_init):
         if method.name not in own:
-            nodes.pay(method.nodes, node)
+            nodes.pay(method.nodes + _OF_METHOD, node)
             body.append(_parsed(method.source, values, node))
     for statement in body:
         if isinstance(statement, ast.FunctionDef) and statement.name == POST_INIT:

@@ -64,10 +64,26 @@ class _Json(Bound):
 
     __slots__ = ()
 
-    def loads(self, s: object) -> _JsonValue:
+    def loads(  # noqa: PLR0913 - as in CPython
+        self,
+        s: object,
+        *,
+        cls: object = None,
+        object_hook: object = None,
+        parse_float: object = None,
+        parse_int: object = None,
+        parse_constant: object = None,
+        object_pairs_hook: object = None,
+    ) -> _JsonValue:
         """The value that JSON text, a str or bytes of UTF-8, stands for."""
         meter = self._meter
         meter.charge_cycles(costs.JSON)
+        _require_none("cls", cls)
+        _require_none("object_hook", object_hook)
+        _require_none("parse_float", parse_float)
+        _require_none("parse_int", parse_int)
+        _require_none("parse_constant", parse_constant)
+        _require_none("object_pairs_hook", object_pairs_hook)
         if type(s) is bytes:
             meter.charge_cycles(len(s))
             text = s.decode("utf-8")
@@ -96,17 +112,31 @@ class _Json(Bound):
             _require_actor_value(value)
         return value
 
-    def dumps(
+    def dumps(  # noqa: PLR0913 - as in CPython
         self,
         obj: object,
         *,
-        sort_keys: object = False,
+        skipkeys: object = False,
+        ensure_ascii: object = True,
+        check_circular: object = True,
+        allow_nan: object = True,
+        cls: object = None,
         indent: object = None,
         separators: object = None,
+        default: object = None,
+        sort_keys: object = False,
     ) -> str:
         """JSON text of a value, in ASCII."""
         meter = self._meter
         meter.charge_cycles(costs.JSON)
+        _require_false("skipkeys", skipkeys)
+        if not require_bool(ensure_ascii):
+            raise refused(ValueError("the text is ASCII: ensure_ascii is True"))
+        # Circles are refused and NaN does not exist, whatever is said of them.
+        require_bool(check_circular)
+        require_bool(allow_nan)
+        _require_none("cls", cls)
+        _require_none("default", default)
         layout = _layout(indent, separators)
         is_sorted = require_bool(sort_keys)
         if layout is _PLAIN and not is_sorted and _is_short(obj):
@@ -121,6 +151,17 @@ class _Json(Bound):
         text = _encode(obj, layout, is_sorted=is_sorted)
         assert len(text) == size, "the walk foresees the size"
         return text
+
+
+def _require_none(name: str, value: object) -> None:
+    """Refuse what would call an actor's function in the middle."""
+    if value is not None:
+        raise refused(TypeError(f"json takes no {name} here: None is wanted"))
+
+
+def _require_false(name: str, value: object) -> None:
+    if require_bool(value):
+        raise refused(ValueError(f"json takes no {name} here: False is wanted"))
 
 
 class _Layout(NamedTuple):

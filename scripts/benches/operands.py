@@ -14,7 +14,7 @@ _TEXT = "s = 'ab' * 500"
 NOT_TIMED: Mapping[str, str] = {
     "IF_LUMPED_MAX": "decides what a block holds, is no price",
     "NESTING_MAX": "a limit",
-    "COMPILE_PER_NODE": "paid by deployments; tried by `benches.compiling`",
+    "COMPILE_PER_NODE": "paid by deployments; tried by `searching_sources.WORST`",
     "HOLES_MAX": "a limit; what follows is PACK_PER_ITEM",
     "TEXT_FREE": "a limit; tried with `+` of texts",
     "INT_FREE_BITS": "a limit; tried with arithmetic",
@@ -116,6 +116,19 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
         "a = 7 | a in (1, 2, 3)",
     ),
     "ATTRIBUTE": ("o = O() | o.x", "o = O() | o.values", "o = O() | o.p"),
+    "TRUTH": (
+        "x = set([1]) | not x",
+        "x = frozenset() | x or x or x or x",
+        "x = set([1]) \nif x: pass",
+        "x = [set([1])] * 999 | filter(None, x)",
+        "x = [frozenset([1])] * 999 | all(x)",
+    ),
+    "DELETION": (
+        "d = {} | d[()] = 1; del d[()]",
+        "d = {1: 1}; k = 1 | del d[k]; d[k] = k",
+        "d = {}; k = -1 | d[k] = k; del d[k]",
+        "d = {}; k = b'a' * 64 | d[k] = k; del d[k]",
+    ),
     "SUBSCRIPT": (
         "x = [1, 2]; i = 1 | x[i]",
         "s = 'abc'; i = 1 | s[i]",
@@ -194,7 +207,11 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
         "x = [(1, 2)] * 100 | [i for i, j in x]",
         "x = gen | [i for i in x()]",
     ),
-    "COMPREHENSION_INNER_ROUND": ("x = range(20) | [j for i in x for j in ()]",),
+    "COMPREHENSION_INNER_ROUND": (
+        "x = range(20) | [j for i in x for j in ()]",
+        "x = tuple(range(57)); y = set(range(8)) | [i for i in x for j in y]",
+        "x = tuple(range(57)); y = set() | [i for i in x for j in y]",
+    ),
     "TRY": (
         "\ntry: a = 1\nexcept ValueError: pass",
         "\ntry: a = 1\nfinally: b = 1",
@@ -266,6 +283,15 @@ WORK: Mapping[str, tuple[str, ...]] = {
         "x = [[], [], [], []]; y = [[], [], [], []] | x == y",
         "x = [{}, (), [], {}]; y = [{}, (), [], {}] | x == y",
         "x = [[], {}, (), set()] | repr(x)",
+        "x = [set()] * 4 | f'{x!r}'",
+        "x = set(); y = 5 | f'{x}{y}'",
+        "x = pvm_host.cbor_encode([{'5': 1 << 70}] * 200) | pvm_host.cbor_decode(x)",
+        "x = pvm_host.cbor_encode([{-1000: {}}] * 200) | pvm_host.cbor_decode(x)",
+        (
+            "x = pvm_host.cbor_encode({-i - 1000: b'' for i in range(300)}) "
+            "| pvm_host.cbor_decode(x)"
+        ),
+        "x = [{-1000: -1000}] * 300 | pvm_host.cbor_encode(x)",
         "x = [[], {}, [], []] | pvm_host.cbor_encode(x)",
         "x = ((), (), (), ()); d = {x: 1} | d[x]",
     ),
@@ -406,6 +432,7 @@ BUILTINS: Mapping[str, tuple[str, ...]] = {
         "x = (UnicodeDecodeError,) * 99 | isinstance(5, x)",
         "x = ZeroDivisionError | isinstance(5, x)",
         "x = O; o = O() | isinstance(o, x)",
+        "x = O; o = ValueError() | isinstance(o, x)",
         "o = O() | isinstance(o, collections.Counter)",
         "x = UnicodeDecodeError | issubclass(x, UnicodeDecodeError)",
     ),
@@ -418,6 +445,7 @@ BUILTINS: Mapping[str, tuple[str, ...]] = {
         "x = set([1, 2]) | (*x,)",
         "x = '' | [*x]",
         "x = {1: 2}.keys() | q, *w = x",
+        "x = set(range(2)) | {*x}",
     ),
     "IN_PLACE": (
         "a = 5; b = 3 | c = a; c |= b",

@@ -28,7 +28,25 @@ _NAMES = (
     "heapq itertools operator random string time cowboy_sdk cowboy_sdk.codec"
 )
 
+
+def _lineage(ancestors: int, writes_every: int) -> str:
+    """Attributes of the base, read of an object far below, where nothing is kept."""
+    lines = ["class A0:", *(f"    a{number} = 1" for number in range(99))]
+    for number in range(ancestors):
+        lines += [f"class A{number + 1}(A{number}):", f"    z{number} = 1"]
+    lines += ["def run():", f"    o = A{ancestors}()", "    for _ in range(30):"]
+    for number in range(300):
+        lines += ["        A0.q = 1"] * (number % writes_every == 0)
+        lines.append(f"        o.a{number % 99}")
+    return "\n".join(lines)
+
+
 BODIES: Mapping[str, Mapping[str, str]] = {
+    "ATTRIBUTE_ANCESTORS": {
+        f"{ancestors} above, written to at each {every}": _lineage(ancestors, every)
+        for ancestors in (3, 7, 11, 15)
+        for every in (1, 8)
+    },
     "CLASS": {
         "empty": _repeated("class A#:\n    pass\n"),
         "an exception": _repeated("class A#(ValueError):\n    pass\n"),

@@ -29,7 +29,20 @@ UNROLLED = 8
 _BITS = (0, 1, 8, 29, 59, 63, 64, 65, 127, 128, 255, 256, 257, 512, 1_000, 2_000, 4_094)
 _LENGTHS = (0, 1, 2, 3, 4, 8, 16, 17, 24, 25, 63, 64, 65, 100, 255, 999, 2_499, 9_999)
 _COUNTS = (0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 63, 64, 65, 99, 300, 999, 3_000)
-_LETTERS = ("a", "é", "Ā", "\\U00010348", " ", "7", "\\n", "ab", "a ", "\\x00", "'", '"')
+_LETTERS = (
+    "a",
+    "é",
+    "Ā",
+    "\\U00010348",
+    " ",
+    "7",
+    "\\n",
+    "ab",
+    "a ",
+    "\\x00",
+    "'",
+    '"',
+)
 _ATTRIBUTES = ("x", "c", "m", "p", "z", "absent", "w")
 
 _PRELUDE = """{imports}
@@ -38,7 +51,7 @@ from enum import Enum
 class Kind(Enum):
     ONE = 1
     TWO = (1, 2)
-class D0:
+class L0:
     c = 1
     def __init__(self, x=1):
         self.x = x
@@ -113,9 +126,7 @@ class Actor:
         while True:
 {body}
 """
-_CLASSES = "\n".join(
-    f"class D{n}(D{n - 1}):\n    a{n} = 1" for n in range(1, 17)
-)
+_CLASSES = "\n".join(f"class L{n}(L{n - 1}):\n    a{n} = 1" for n in range(1, 17))
 
 
 class Program(NamedTuple):
@@ -127,7 +138,10 @@ class Program(NamedTuple):
 
     def source(self) -> bytes:
         """An actor that runs the statement for ever."""
-        setup = [f"        {name} = {value}" for name, value in zip("ABC", self.operands)]
+        setup = [
+            f"        {name} = {value}"
+            for name, value in zip("ABC", self.operands, strict=True)
+        ]
         lines = self.statement.split("\n")
         if self.is_caught:
             lines = ["try:", *(f"  {line}" for line in lines), "except Exception: pass"]
@@ -161,7 +175,14 @@ def statements() -> Iterator[str]:
     yield from ("one(*A)", "one(**A)", "narrow(*A)", "narrow(**A)", "wide(*A)")
     yield from ("f'{A}'", "f'{A!r}'", "f'{A:>64}'", "f'{A:x}'", "f'{A:,}'", "f'{A}{B}'")
     yield from ("if A: pass", "while A: break", "1 if A else 2", "assert A", "raise A")
-    for source in ("A", "enumerate(A)", "zip(A, B)", "reversed(A)", "gen(A)", "A.items()"):
+    for source in (
+        "A",
+        "enumerate(A)",
+        "zip(A, B)",
+        "reversed(A)",
+        "gen(A)",
+        "A.items()",
+    ):
         yield f"for q in {source}: pass"
         yield f"for q in {source}: break"
         yield f"[q for q in {source}]"
@@ -171,7 +192,7 @@ def statements() -> Iterator[str]:
     yield from (f"A.{name}" for name in _ATTRIBUTES)
     yield from ("A.x = B", "hasattr(A, 'absent')", "getattr(A, 'absent', B)", "A.k()")
     yield from ("hasattr(A, 'x')", "A.m()", "A.s()", "type(A)", "type(A).__name__")
-    yield from ("isinstance(A, B)", "isinstance(A, D0)", "issubclass(A, B)")
+    yield from ("isinstance(A, B)", "isinstance(A, L0)", "issubclass(A, B)")
     yield from ("next(iter(A))", "next(iter(A), B)", "A.q = 1", "del A[B]")
     for name in sorted((PRICED.keys() | NATIVE.keys()) - EXCEPTIONS):
         if name.isidentifier() and not name.startswith("_"):
@@ -207,7 +228,9 @@ class Search:
         pick = self.random.choice
         kind = self.random.randrange(8)
         if kind <= 1:
-            return pick(("{}", "-{}")).format(f"((1 << {pick(_BITS)}) + {pick((0, 1, 5))})")
+            return pick(("{}", "-{}")).format(
+                f"((1 << {pick(_BITS)}) + {pick((0, 1, 5))})"
+            )
         if kind <= 3:
             return f"'{pick(_LETTERS[:10])}' * {pick(_LENGTHS)}"
         if kind == 4:
@@ -238,16 +261,41 @@ class Search:
                 return f"set_holes(set(range({count})), {removed})"
             return f"holes(dict.fromkeys(range({count})), {removed})"
         if kind == 10:
-            return pick((f"D{pick((0, 1, 4, 8, 16))}()", f"D{pick((0, 8, 16))}", "Plain()",
-                         "Sized()", "Plain", "Kind.ONE", "Kind", "ValueError", "Failed('x')",
-                         "ValueError('x')", "KeyError('a' * 64)"))
+            return pick(
+                (
+                    f"L{pick((0, 1, 4, 8, 16))}()",
+                    f"L{pick((0, 8, 16))}",
+                    "Plain()",
+                    "Sized()",
+                    "Plain",
+                    "Kind.ONE",
+                    "Kind",
+                    "ValueError",
+                    "Failed('x')",
+                    "ValueError('x')",
+                    "KeyError('a' * 64)",
+                )
+            )
         if kind == 11:
             inner = self.value(depth - 1)
             return f"collections.{pick(('Counter', 'OrderedDict', 'deque'))}({inner})"
         if kind == 12:
-            return pick((f"range({count})", f"dict.fromkeys(range({count})).keys()",
-                         f"dict.fromkeys(range({count})).items()", "len", "one", "none",
-                         f"iter([1] * {count})", "str", "int", "dict", "list", "lambda a: a"))
+            return pick(
+                (
+                    f"range({count})",
+                    f"dict.fromkeys(range({count})).keys()",
+                    f"dict.fromkeys(range({count})).items()",
+                    "len",
+                    "one",
+                    "none",
+                    f"iter([1] * {count})",
+                    "str",
+                    "int",
+                    "dict",
+                    "list",
+                    "lambda a: a",
+                )
+            )
         inner = self.value(depth - 1)
         return f"pvm_host.cbor_encode({inner})" if pick((0, 1)) else f"{{'a': {inner}}}"
 
@@ -261,7 +309,8 @@ class Search:
         operands = list(program.operands)
         index = self.random.randrange(3)
         numbers = [
-            part for part in operands[index].replace("(", " ").replace(")", " ").split()
+            part
+            for part in operands[index].replace("(", " ").replace(")", " ").split()
             if part.isdigit()
         ]
         if numbers and self.random.random() < 0.6:
@@ -307,8 +356,10 @@ class Search:
                 self.look(self.random_program())
                 continue
             worst = sorted(self.best.values(), reverse=True)[:KEPT]
-            weighted = self.random.choice(worst) if self.random.random() < 0.5 else (
-                self.random.choice([*self.best.values()])
+            weighted = (
+                self.random.choice(worst)
+                if self.random.random() < 0.5
+                else (self.random.choice([*self.best.values()]))
             )
             self.look(self.varied(weighted[1]))
 
@@ -323,7 +374,9 @@ def main() -> None:
     with Devnet() as chain:
         known = Program("A // B", ("(1 << 255) + 5", "3", "0"))
         search = Search(chain, given.seed)
-        print(f"to compare: {search.measured(known, 5):.1f} ns a cycle, A // B of 256 bits")
+        print(
+            f"to compare: {search.measured(known, 5):.1f} ns a cycle, A // B of 256 bits"
+        )
         search.run(given.seconds)
         print(f"{search.tried:,} programs, {len(search.best)} statements")
         for _, program in sorted(search.best.values(), reverse=True)[: given.shown]:

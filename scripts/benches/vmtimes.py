@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benches import searching_sources
 from node.chain.accounts import Account, save_account
 from node.chain.block import Price, ReceiptKind
 from node.chain.context import Execution
 from node.chain.messages import Call, process_message
-from node.chain.params import DEPLOY_CYCLES, DEPLOY_CYCLES_PER_CODE_BYTE
 from node.chain.transition import begin_block
 from node.primitives.types import ZERO_HASH, Address, Amount
 from node.state import keys
@@ -107,6 +107,7 @@ SOURCES: dict[str, Callable[[], bytes]] = {
     ORDINARY: ordinary,
     "dense, all operators": lambda: dense(lines_max=LINES),
     "dense, 64 KiB": dense,
+    **searching_sources.WORST,
 }
 
 
@@ -117,7 +118,7 @@ def compiling() -> dict[str, dict[str, float]]:
         source = make()
         rounds = 2 if len(source) > language.SOURCE_BYTES_MAX // 2 else ROUNDS
         spent = _least(lambda source=source: compile_actor(source), rounds)
-        deployment = DEPLOY_CYCLES + DEPLOY_CYCLES_PER_CODE_BYTE * len(source)
+        deployment = searching_sources.paid(source)
         found[name] = {
             "lines": source.count(b"\n"),
             "ms": spent * 1e3,

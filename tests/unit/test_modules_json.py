@@ -279,8 +279,10 @@ def test_layouts_out_of_range_are_a_value_error(dumps, options):
         {"separators": ",:"},
         {"separators": (1, 2)},
         {"default": str},
-        {"cls": None},
-        {"ensure_ascii": False},
+        {"cls": str},
+        {"ensure_ascii": 1},
+        {"skipkeys": None},
+        {"check_circular": 0},
     ],
     ids=repr,
 )
@@ -413,3 +415,35 @@ def test_what_is_read_at_once_costs_what_it_costs_in_steps(pairs, rest):
             )
         )
     assert read[0] == read[1]
+
+
+def test_keywords_that_change_nothing_are_taken(loads, dumps):
+    """As every public actor writes them: `json.dumps(x, ensure_ascii=True)`."""
+    options = {
+        "skipkeys": False, "ensure_ascii": True, "check_circular": False,
+        "allow_nan": False, "cls": None, "default": None, "sort_keys": True,
+    }  # fmt: skip
+    assert dumps({"b": "é", "a": 1}, **options) == json.dumps(
+        {"b": "é", "a": 1}, **options
+    )
+    hooks = ("cls", "object_hook", "parse_float", "parse_int", "parse_constant")
+    assert loads("[1]", **dict.fromkeys([*hooks, "object_pairs_hook"])) == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"ensure_ascii": False}, "ensure_ascii is True"),
+        ({"skipkeys": True}, "no skipkeys"),
+    ],
+)
+def test_keywords_that_are_not_honoured_say_so(dumps, options, reason):
+    with pytest.raises(ValueError, match=reason):
+        dumps([1], **options)
+
+
+def test_hooks_are_refused_by_name(loads, dumps):
+    with pytest.raises(TypeError, match="no object_hook"):
+        loads("{}", object_hook=dict)
+    with pytest.raises(TypeError, match="no default"):
+        dumps([1], default=str)
