@@ -23,7 +23,9 @@ def test_no_row_of_the_price_table_is_forgotten(rows):
 
 def test_every_row_that_is_tried_exists(rows):
     extra = rows.covered() - rows.wanted()
-    assert {row for row in extra if not row.startswith("refused ")} == {"exceptions"}
+    decorators = {"classmethod", "property", "staticmethod"}  # no values of an actor's
+    found = {row for row in extra if not row.startswith("refused ")}
+    assert found == {"exceptions", *decorators}
 
 
 @pytest.mark.slow

@@ -148,8 +148,8 @@ def dataclasses(fields, children, value="int = 0", options="", base=""):
 
 MANY = "int = field(default_factory=lambda: [" + "1, " * 1_500 + "])"
 PAST_THE_LIMITS = {
-    "order": (dataclasses(60, 31, options="(order=True)"), "50000 nodes", 138),
-    "factories": (dataclasses(1, 31, MANY), "50000 nodes", 97),
+    "order": (dataclasses(60, 31, options="(order=True)"), "50000 nodes", 135),
+    "factories": (dataclasses(1, 31, MANY), "50000 nodes", None),
     "functions": (
         dataclasses(1, 31, options="(order=True)") + b"def f(): pass\n" * 33,
         "256 functions",
