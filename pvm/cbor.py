@@ -36,8 +36,8 @@ Value: TypeAlias = (
 DEPTH_MAX: Final = 64
 """Containers inside one another: far below any stack, above any sensible record."""
 
-MAP_PAIR_ITEMS: Final = 5
-"""A pair of a map is the work of five items: its key is sorted, or compared, too."""
+MAP_PAIR_ITEMS: Final = 6
+"""A pair of a map is the work of six items: its key is sorted, or compared, too."""
 
 KEY_INT_BOUND: Final = 2**60
 """Integer keys lie strictly between -KEY_INT_BOUND and KEY_INT_BOUND."""

@@ -130,12 +130,13 @@ def test_out_of_cycles_whatever_the_cache_holds(is_warm):
 def test_what_is_written_is_paid_before_it_is_made(monkeypatch):
     """31 children of 60 fields: nothing is parsed after the meter has said no."""
     source = dataclasses(60, 31)
+    compile_actor(HEAD.encode())  # the library compiles once
     parsed = []
     real = ast.parse
     monkeypatch.setattr(ast, "parse", lambda *a, **k: parsed.append(a) or real(*a, **k))
     with pytest.raises(OutOfCycles):
         compile_actor(source, charge=Meter(200_000, 0).charge_cycles)
-    assert len(parsed) < 10
+    assert len(parsed) < 5
 
 
 def dataclasses(fields, children, value="int = 0", options="", base=""):
