@@ -21,6 +21,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import uvloop
 from msgspec import Struct
@@ -32,7 +33,7 @@ from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
 from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer
-from node.runtime.choices import Confinement
+from node.runtime.choices import Confinement, MiningMode
 from node.runtime.clock import Clock, SystemClock
 from node.runtime.confine import (
     CannotConfine,
@@ -44,6 +45,13 @@ from node.runtime.confine import (
 )
 from node.runtime.cores import Cores
 from node.runtime.engine import Engine, EngineParts, EngineSettings
+from node.runtime.exhaustion import (
+    EXIT_MEMORY,
+    Exhausted,
+    end_process,
+    find_note,
+    leave_note,
+)
 from node.runtime.figures import Figures
 from node.runtime.http import HttpPort, Probes
 from node.runtime.log import NodeLog
@@ -66,6 +74,7 @@ from node.state.errors import (
     StoreUnwritable,
 )
 from node.state.store import Store
+from pvm import HostMemoryExhausted
 from pvm.worker import Worker
 
 __all__ = ["EXIT_DONE", "EXIT_INTERNAL", "EXIT_USAGE", "Ready", "run"]
@@ -115,6 +124,13 @@ class Ready(Struct, frozen=True):
     """Whether anybody who may call may also mint, impersonate and reset."""
     walls: Walls
     """Which stand around the process."""
+    held: Exhausted | None = None
+    """Why it makes no block by itself, if so: there was no memory for one, twice."""
+
+    def warnings(self) -> list[str]:
+        """What whoever started it should know."""
+        held = [] if self.held is None else [self.held.advice()]
+        return [*self.walls.warnings(), *held]
 
 
 def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
@@ -132,7 +148,13 @@ def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
             runner.run(_serve(config, walls, announce, clock, log))
     except BaseExceptionGroup as group:
         return _explain(_first_of(group), log)
-    except (*_PUT_RIGHT_BY_OPERATOR, DamagedChain, StoreError) as error:
+    except (
+        *_PUT_RIGHT_BY_OPERATOR,
+        DamagedChain,
+        StoreError,
+        HostMemoryExhausted,
+        MemoryError,
+    ) as error:
         return _explain(error, log)
     finally:
         log.close()
@@ -197,6 +219,13 @@ def _explain(error: BaseException, log: NodeLog) -> int:
     if isinstance(error, _PUT_RIGHT_BY_OPERATOR):
         log.sentence(f"cowboy-devnet: {error}")
         return EXIT_USAGE
+    if isinstance(error, HostMemoryExhausted | MemoryError):
+        for_what = f" for {error}" if str(error) else ""
+        log.sentence(
+            f"cowboy-devnet: there is no memory left{for_what}: give it a larger "
+            "--memory-max"
+        )
+        return EXIT_MEMORY
     if isinstance(error, StoreError | DamagedChain):
         log.sentence(f"cowboy-devnet: {error}")
         return EXIT_INTERNAL
@@ -224,21 +253,16 @@ async def _serve(
         )
         if config.is_verified:
             await _verify(opened.state, worker, clock, log)
+        config, held = _hold(config, opened.state)
         figures = Figures()
         cores = Cores(clock, config.data_dir)
-        engine = _make_engine(
-            config,
-            walls,
-            opened,
-            EngineParts(store, worker, clock, log, figures, cores.suit),
-        )
+        end = partial(_end_exhausted, config, log)
+        used = EngineParts(store, worker, clock, log, figures, end, cores.suit)
+        engine = _make_engine(config, walls, opened, used)
         is_dev = opened.genesis.params.dev and config.is_dev_served
+        watch = CallWatch(figures, clock)
         server = RpcServer(
-            engine,
-            config.rpc,
-            is_dev=is_dev,
-            access=config.access,
-            watch=CallWatch(figures, clock),
+            engine, config.rpc, is_dev=is_dev, access=config.access, watch=watch
         )
         metrics = Metrics(engine, figures, clock, partial(_size_of, config.data_dir))
         alive = asyncio.Event()
@@ -250,9 +274,8 @@ async def _serve(
             http_listen = _bind(port, config.http_listen)
             number = await server.start(str(config.grpc_listen))
             grpc_listen = replace(config.grpc_listen, port=number)
-            ready = Ready(
-                config, opened, engine.status, grpc_listen, http_listen, is_dev, walls
-            )
+            listens = grpc_listen, http_listen
+            ready = Ready(config, opened, engine.status, *listens, is_dev, walls, held)
             async with asyncio.TaskGroup() as tasks:
                 engine_task = tasks.create_task(_run(engine, alive), name="engine")
                 late = _serve_late(
@@ -285,6 +308,36 @@ def _tune_interpreter() -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     gc.freeze()
     gc.set_threshold(_GARBAGE_THRESHOLD)
+
+
+def _hold(config: NodeConfig, state: State) -> tuple[NodeConfig, Exhausted | None]:
+    """How to run, and why it makes no block by itself, if so."""
+    folder, held = config.data_dir, None
+    if folder is not None:
+        held = find_note(folder, state.head.height, config.memory_max)
+    if held is not None:
+        config = replace(config, mining=MiningMode.MANUAL, is_auto_timers=False)
+    return config, held
+
+
+def _end_exhausted(config: NodeConfig, log: NodeLog, found: Exhausted) -> NoReturn:
+    """A block found no memory: say what it executed, and end; called on the worker."""
+    found = replace(found, memory_max=config.memory_max)
+    if found.is_in_state and config.data_dir is not None:
+        found = leave_note(config.data_dir, found)
+    log.error(
+        "memory_exhausted",
+        height=found.height,
+        kind=found.kind,
+        actor=found.actor,
+        id=found.id,
+        memory_max=found.memory_max,
+        times=found.times,
+    )
+    with suppress(ConfigError):
+        _forget(config.ready_file)
+    log.close()
+    end_process()
 
 
 async def _verify(state: State, worker: Worker, clock: Clock, log: NodeLog) -> None:
@@ -422,8 +475,8 @@ def _log_start(ready: Ready, log: NodeLog) -> None:
         log.warning(
             "chain_only_read", consensus=ready.opened.consensus, own=CONSENSUS_NUMBER
         )
-    for warning in ready.walls.warnings():
-        log.warning("confinement", warning=warning)
+    for warning in ready.warnings():
+        log.warning("beware", text=warning)
 
 
 def _stop_on_signals() -> asyncio.Event:

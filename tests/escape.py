@@ -57,7 +57,7 @@ PART_BYTES = 8 << 20
 def take_memory() -> NoReturn:
     held = []
     while True:
-        held.append(bytearray(PART_BYTES))
+        held.append(bytes(PART_BYTES))
 
 
 def begin(words: list[str]) -> None:

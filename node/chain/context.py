@@ -218,6 +218,8 @@ class Execution(Struct):
     signer: Address | None
     """The transaction's; None in fires and messages: consent is per signature."""
     nonce: int = 0
+    timer_id: bytes = b""
+    """Of a fire, and of an agent's answer."""
     handler: str = ""
     """The one that runs, of those it may call; "" while none was found."""
     events: list[Event] = field(default_factory=list)
@@ -245,6 +247,12 @@ class Execution(Struct):
         """The execution's name: its kind, height and index in the block (D13)."""
         place = height8(self.block.height) + height8(self.receipt_index)
         return Hash32(keccak256(bytes([self.kind]) + place))
+
+    def id(self) -> bytes:
+        """What its receipt is found by: of the transaction or timer, else msg_id."""
+        if self.kind is ReceiptKind.TRANSACTION:
+            return self.origin
+        return self.timer_id or self.msg_id()
 
     def emit_system(self, topic: str, **numbers: codec.Value) -> None:
         """Record a system event of this execution; undone with it (D17)."""

@@ -11,7 +11,7 @@ from node.chain.accounts import Account, load_account, save_account, transfer
 from node.chain.block import Price, Receipt, ReceiptKind
 from node.chain.context import BlockContext, Execution
 from node.chain.fees import settle, transaction_price
-from node.chain.messages import Call, process_message
+from node.chain.messages import Call, exhausted, process_message
 from node.chain.system import InstructionRefused, perform_dev, perform_system
 from node.chain.timers.hints import unfunded
 from node.chain.transaction import (
@@ -31,6 +31,7 @@ from pvm import (
     CompileError,
     Entry,
     Failure,
+    HostMemoryExhausted,
     Meter,
     Outcome,
     OutOfCycles,
@@ -153,6 +154,8 @@ def _deploy(
     except OutOfCycles as halt:
         reason = "compiling takes more cycles than are left"
         raise InstructionRefused(type(halt).__name__, reason) from None
+    except HostMemoryExhausted:
+        raise exhausted(execution, address) from None
     block.journal.put(keys.code(code_hash), instruction.code)
     save_account(
         block.journal,

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 import pvm
 from node.chain.accounts import Account, load_account, load_code
+from node.chain.block import ReceiptKind
 from node.chain.context import BlockContext, Execution
 from node.chain.host import ActorHost
 from node.primitives.types import Address
@@ -20,6 +21,7 @@ from pvm import (
     Halt,
     HostError,
     HostErrorCode,
+    HostMemoryExhausted,
     Message,
     Meter,
     Outcome,
@@ -29,6 +31,34 @@ from pvm import (
 
 if TYPE_CHECKING:
     from pvm import ActorCode
+
+
+class MemoryExhausted(HostMemoryExhausted):
+    """This machine has no memory left for an execution of a block."""
+
+    def __init__(
+        self, height: int, kind: ReceiptKind, actor: Address, id_: bytes
+    ) -> None:
+        super().__init__(height, kind, actor, id_)
+        self.height = height
+        self.kind = kind
+        self.actor = actor
+        self.id = id_
+        """As of its receipt, had there been one."""
+
+
+def exhausted(execution: Execution, actor: Address) -> MemoryExhausted:
+    """Of a top-level execution, once its frames are forgotten: this takes some, too."""
+    height = execution.block.height
+    return MemoryExhausted(height, execution.kind, actor, execution.id())
+
+
+def forget_frames(error: BaseException) -> None:
+    """Let go of what an exception's frames hold: it is what there was no memory for."""
+    seen: BaseException | None = error
+    while seen is not None:
+        seen.__traceback__, before = None, seen.__context__
+        seen.__context__, seen = None, before
 
 
 class Call(Struct, frozen=True):
@@ -60,6 +90,9 @@ def process_message(
 
     The actor must exist. What a host call raised and no actor should see, such as a
     `StoreError`, is raised again.
+
+    Raises:
+        MemoryExhausted: this machine has no memory left; nothing is a result.
     """
     block = execution.block
     account = load_account(block.journal, call.actor)
@@ -77,12 +110,20 @@ def process_message(
         msg_id=execution.msg_id,
         nonce=execution.nonce,
     )
-    code = load_actor(block, account)
     mark = execution.mark()
     host = ActorHost(execution, call.actor, meter, call_actor, depth)
-    if depth == 0 and len(call.handlers) > 1:  # of one name it is known which
-        execution.handler = pvm.find_handler(code, message) or ""
-    outcome = block.execute(code, message, host, meter)
+    outcome: Outcome | None = None
+    try:
+        code = load_actor(block, account)
+        if depth == 0 and len(call.handlers) > 1:  # of one name it is known which
+            execution.handler = pvm.find_handler(code, message) or ""
+        outcome = block.execute(code, message, host, meter)
+    except HostMemoryExhausted as error:
+        if depth:
+            raise
+        forget_frames(error)
+    if outcome is None:
+        raise exhausted(execution, call.actor)
     if block.defect is not None:
         raise block.defect
     if outcome.is_success:

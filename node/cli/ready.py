@@ -117,7 +117,7 @@ def _banner(ready: Ready) -> list[str]:
         lines += _accounts(ready)
     if ready.is_dev_served and not _is_kept_in(ready):
         lines += [_WARNING_REACHABLE, ""]
-    for warning in ready.walls.warnings():
+    for warning in ready.warnings():
         lines += [f"WARNING: {warning}", ""]
     return lines
 

@@ -30,6 +30,7 @@ from node.query import (
 from node.rpc.access import Unauthenticated
 from node.rpc.requests import InvalidRequest, MalformedRequest
 from node.rpc.room import NoRoom
+from node.runtime.exhaustion import NoMemory
 from node.runtime.types import (
     NodeStopping,
     ReaderTooSlow,
@@ -149,6 +150,10 @@ _OTHERS: dict[str, _Row] = {
         _Code.RESOURCE_EXHAUSTED, "leave include_supply out; --verify counts at start"
     ),
     "TOO_MANY_READS": _Row(_Code.RESOURCE_EXHAUSTED, "try again in a moment"),
+    "HOST_MEMORY_EXHAUSTED": _Row(
+        _Code.RESOURCE_EXHAUSTED,
+        "ask for less, or start the node with a larger --memory-max",
+    ),
     "TRANSACTION_NOT_FOUND": _Row(
         _Code.NOT_FOUND, "check the id: those dropped long ago are forgotten"
     ),
@@ -284,6 +289,7 @@ _REASONS: dict[type[Exception], str] = {
     UnknownTransaction: "TRANSACTION_NOT_FOUND",
     NodeStopping: "NODE_STOPPING",
     OtherConsensus: "OTHER_CONSENSUS",
+    NoMemory: "HOST_MEMORY_EXHAUSTED",
 }
 
 

@@ -46,6 +46,7 @@ from node.mempool import Pool
 from node.primitives.types import Address, Amount, Hash32
 from node.query import find_transaction
 from node.runtime.chainstore import ChainStore
+from node.runtime.exhaustion import for_a_block, for_a_read
 from node.runtime.feed import Feed, FeedSubscription
 from node.runtime.ledger import Ledger
 from node.runtime.orders import MineOrder, Order, Orders, StoreOrder
@@ -167,7 +168,7 @@ class Engine:
     ) -> Result:
         """Run `function` on the worker thread with a state: see `Backend`."""
         return await self._reads.run(
-            lambda: function(self._past.at(self._state, at_height))
+            lambda: for_a_read(lambda: function(self._past.at(self._state, at_height)))
         )
 
     def _require_own_consensus(self) -> None:
@@ -494,11 +495,14 @@ class Engine:
         state, parts, chain = self._state, self._parts, self._chain
         self._in_block = frozenset(transaction.id for transaction in candidates)
         is_alone = not candidates and not len(self._pool)
+        make = partial(
+            make_blocks,
+            *(state, candidates, parts.clock, chain, wanted),
+            is_alone=is_alone,
+        )
+        height = state.head.height + 1
         made = await on_worker(
-            parts.worker,
-            lambda: make_blocks(
-                state, candidates, parts.clock, chain, wanted, is_alone=is_alone
-            ),
+            parts.worker, lambda: for_a_block(make, height, parts.on_exhausted)
         )
         if isinstance(made, BlockResult):
             self._in_block = frozenset()

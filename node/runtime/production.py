@@ -8,7 +8,7 @@ only time passes and timers fire are made many at once, and brought to disk by o
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from msgspec import Struct, field
 
@@ -21,6 +21,7 @@ from node.primitives.types import Amount, Hash32
 from node.runtime.chainstore import ChainStore
 from node.runtime.choices import FeedLimits
 from node.runtime.clock import Clock
+from node.runtime.exhaustion import Exhausted, fail
 from node.runtime.figures import Figures, PhaseSeconds
 from node.runtime.types import BlockNotice, MiningMode
 from node.state.store import Store
@@ -63,6 +64,8 @@ class EngineParts(Struct, frozen=True):
     clock: Clock
     log: EngineLog
     figures: Figures = field(default_factory=Figures)
+    on_exhausted: Callable[[Exhausted], NoReturn] = fail
+    """Is told, on the worker, that a block found no memory."""
     on_mode: Callable[[MiningMode], None] = lambda _mode: None
     """Is told the mining mode, when the engine begins and when it changes."""
 

@@ -320,7 +320,7 @@ def test_a_defect_ends_the_process_with_one_line_and_exit_code_1(
     )
     assert done.returncode == 1
     lines = [json.loads(line) for line in done.stderr.splitlines()]
-    lines = [line for line in lines if line["event"] != "confinement"]  # of root
+    lines = [line for line in lines if line["event"] != "beware"]  # of root
     assert [line["event"] for line in lines] == ["node_serves", "node_failed"]
     assert lines[1]["error"] == "AssertionError('supply')"
     assert "build_next" in lines[1]["traceback"]

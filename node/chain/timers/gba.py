@@ -90,6 +90,7 @@ def _ask(block: BlockContext, timer: Timer, agent: Address) -> Bid | None:
         payer=timer.fee_payer,
         price=price,
         signer=None,
+        timer_id=timer.timer_id,
     )
     call = Call(
         agent, timer.actor, HANDLERS, _context(block, timer), is_structured=True

@@ -196,6 +196,7 @@ def fire(
         payer=timer.fee_payer,
         price=queued.price,
         signer=None,
+        timer_id=timer.timer_id,
     )
     handler, payload = route_payload(timer.payload)
     handlers = (handler,) if handler else DEFAULT_HANDLERS

@@ -9,6 +9,7 @@ from node.chain.errors import InvalidTransaction, TransactionFault
 from node.query import HeightNotReached, HistoryNotKept, Missing, NotFound
 from node.rpc.errors import DOMAIN, STATUS_KEY, refusal_of, table
 from node.rpc.requests import InvalidRequest
+from node.runtime.exhaustion import NoMemory
 from node.runtime.types import (
     NodeStopping,
     ReaderTooSlow,
@@ -90,6 +91,7 @@ def test_kinds_of_trouble_have_the_documented_status(fault, code):
             {"name": "base"},
         ),
         (TooManyReads("32 wait"), CODES.RESOURCE_EXHAUSTED, "TOO_MANY_READS", {}),
+        (NoMemory("none"), CODES.RESOURCE_EXHAUSTED, "HOST_MEMORY_EXHAUSTED", {}),
         (UnknownTransaction("00"), CODES.NOT_FOUND, "TRANSACTION_NOT_FOUND", {}),
         (NodeStopping("stopping"), CODES.UNAVAILABLE, "NODE_STOPPING", {}),
     ],
