@@ -27,15 +27,17 @@ RUN groupadd --gid 10001 devnet \
     && install --directory --owner devnet --group devnet --mode 0750 /data
 COPY --from=builder /opt/venv /opt/venv
 # Inside a container the outside is reached on every address; what the host publishes is
-# decided by `docker run -p` or the compose file.
+# decided by `docker run -p` or the compose file. What an actor that got out may leave in
+# the chain's folder is nothing that Python would look for, there or in a working folder.
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONSAFEPATH=1 \
     COWBOY_DEVNET_DATA_DIR=/data \
     COWBOY_DEVNET_GRPC_LISTEN=0.0.0.0:50051 \
     COWBOY_DEVNET_HTTP_LISTEN=0.0.0.0:8080
 USER 10001:10001
-WORKDIR /data
+WORKDIR /
 EXPOSE 50051 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --retries=3 --start-period=60s --start-interval=1s \

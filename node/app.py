@@ -243,9 +243,8 @@ async def _serve(
 ) -> None:
     stop = _stop_on_signals()
     with ExitStack() as parts:
-        store = _open_store(config)
+        store = _open_store(config, walls)
         parts.callback(store.close)
-        refuse_links(walls)
         _forget(config.ready_file)  # of a node that was killed: the folder is ours
         worker = parts.enter_context(Worker())
         opened = await on_worker(
@@ -256,14 +255,11 @@ async def _serve(
         config, held = _hold(config, opened.state)
         figures = Figures()
         cores = Cores(clock, config.data_dir)
-        end = partial(_end_exhausted, config, log)
-        used = EngineParts(store, worker, clock, log, figures, end, cores.suit)
-        engine = _make_engine(config, walls, opened, used)
+        on_exhausted = partial(_end_exhausted, config, log)
+        used = store, worker, clock, log, figures, on_exhausted, cores.suit
+        engine = _make_engine(config, walls, opened, EngineParts(*used))
         is_dev = opened.genesis.params.dev and config.is_dev_served
-        watch = CallWatch(figures, clock)
-        server = RpcServer(
-            engine, config.rpc, is_dev=is_dev, access=config.access, watch=watch
-        )
+        server = _make_server(engine, config, CallWatch(figures, clock), is_dev=is_dev)
         metrics = Metrics(engine, figures, clock, partial(_size_of, config.data_dir))
         alive = asyncio.Event()
         probes = replace(
@@ -273,8 +269,7 @@ async def _serve(
         try:
             http_listen = _bind(port, config.http_listen)
             number = await server.start(str(config.grpc_listen))
-            grpc_listen = replace(config.grpc_listen, port=number)
-            listens = grpc_listen, http_listen
+            listens = replace(config.grpc_listen, port=number), http_listen
             ready = Ready(config, opened, engine.status, *listens, is_dev, walls, held)
             async with asyncio.TaskGroup() as tasks:
                 engine_task = tasks.create_task(_run(engine, alive), name="engine")
@@ -365,15 +360,18 @@ def _forget(ready_file: Path | None) -> None:
         raise ConfigError(f"--ready-file {ready_file}: {error.strerror}") from error
 
 
-def _open_store(config: NodeConfig) -> Store:
+def _open_store(config: NodeConfig, walls: Walls) -> Store:
     if config.data_dir is None:
         from node.runtime.shared import SharedStore  # noqa: PLC0415 - one of the two
 
+        refuse_links(walls)
         return SharedStore()
     from node.state.leveldb import LevelStore  # noqa: PLC0415 - needs LevelDB
 
     inspect = partial(require_chain, want=config.genesis.wanted)
-    return LevelStore(config.data_dir, inspect=inspect)
+    store = LevelStore(config.data_dir, inspect=inspect)
+    refuse_links(walls)  # its trial, which is over, lays some
+    return store
 
 
 def _make_engine(
@@ -392,6 +390,13 @@ def _make_engine(
         folder=config.data_dir,
     )
     return Engine(parts, opened.genesis, opened.state, settings)
+
+
+def _make_server(
+    engine: Engine, config: NodeConfig, watch: CallWatch, *, is_dev: bool
+) -> RpcServer:
+    access = config.access
+    return RpcServer(engine, config.rpc, is_dev=is_dev, access=access, watch=watch)
 
 
 def _bind(port: HttpPort, listen: Listen | None) -> Listen | None:

@@ -143,3 +143,21 @@ def test_the_health_check_asks_the_node(node):
     assert node.inside(f"{other} || echo code $?") == (
         "no node answers at 127.0.0.1:1: UNAVAILABLE\ncode 1"
     )
+
+
+def test_the_node_confines_itself_inside_the_container(node):
+    """All walls, where the engine and the kernel let them through."""
+    status = json.loads(node.cli("status", "--json"))
+    assert status["walls"] == [
+        *("files", "network", "signals", "programs", "memory", "tripwire")
+    ]
+
+
+def test_what_lies_in_the_chains_folder_is_never_imported(node):
+    node.inside(
+        "echo 'raise SystemExit(9)' > /data/click.py && cp /data/click.py /data/grpc.py"
+    )
+    try:
+        assert "SERVING" in node.inside("cd /data && python -m node.cli.health")
+    finally:
+        node.inside("rm /data/click.py /data/grpc.py")

@@ -498,3 +498,19 @@ def test_start_imports_nothing_before_somebody_asks_for_it() -> None:
     assert loaded.isdisjoint(late), sorted(loaded & late)
     own = {name for name in loaded if name.split(".")[0] in {"node", "pvm"}}
     assert len(own) <= OWN_MODULES_MAX, sorted(own)
+
+
+def test_no_program_that_the_node_might_begin_keeps_its_port_or_lock(
+    tmp_path: Path,
+) -> None:
+    """Each of its descriptors is closed where a program takes the process's place."""
+    with running(tmp_path, "--http-listen", "127.0.0.1:0") as node:
+        fund(node)
+        process = Path(f"/proc/{node.process.pid}")
+        kept = {}
+        for link in (process / "fd").iterdir():
+            info = (process / "fdinfo" / link.name).read_text()
+            flags = int(info.split("flags:")[1].split()[0], 8)
+            if int(link.name) > 2 and not flags & os.O_CLOEXEC:
+                kept[link.name] = os.readlink(link)
+        assert kept == {}

@@ -58,3 +58,14 @@ def test_the_document_names_what_else_can_be_set(flags):
     own = {name: value for name, value in used.items() if name not in {*flags, "PWD"}}
     rows = re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", DOCUMENT, re.MULTILINE)
     assert dict(rows) == own
+
+
+def test_python_in_the_image_looks_for_modules_in_no_working_folder():
+    """What an actor that got out leaves in the chain's folder is never imported."""
+    assert "PYTHONSAFEPATH=1" in IMAGE
+    assert re.findall(r"^WORKDIR (.+)$", IMAGE, re.MULTILINE)[-1] == "/"
+
+
+def test_a_node_that_ends_at_each_start_is_not_started_for_ever():
+    node = COMPOSE.split("\n  node:\n")[1].split("\n\n")[0]
+    assert re.findall(r"^    restart: (.+)$", node, re.MULTILINE) == ["on-failure:10"]
