@@ -253,8 +253,7 @@ async def _serve(
         if config.is_verified:
             await _verify(opened.state, worker, clock, log)
         config, held = _hold(config, opened.state)
-        figures = Figures()
-        cores = Cores(clock, config.data_dir)
+        figures, cores = Figures(), Cores(clock, config.data_dir)
         on_exhausted = partial(_end_exhausted, config, log)
         used = store, worker, clock, log, figures, on_exhausted, cores.suit
         engine = _make_engine(config, walls, opened, EngineParts(*used))
