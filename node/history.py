@@ -84,7 +84,7 @@ _CONSENSUS_BYTES = 4
 
 # What `record` encoded, as the readers find it: arrays, which Python decodes as lists.
 _StoredTransaction: TypeAlias = tuple[Address, bytes]
-_StoredFrame: TypeAlias = tuple[str, int]
+_StoredFrame: TypeAlias = tuple[str, int] | tuple[str, int, bytes]
 _StoredFailure: TypeAlias = tuple[str, str, str, int | None, str, list[_StoredFrame]]
 _StoredReceipt: TypeAlias = tuple[bytes, _StoredFailure | None, str]
 _StoredResults: TypeAlias = tuple[list[_StoredReceipt], list[bytes]]
@@ -177,8 +177,13 @@ def _encode_failure(failure: Failure | None) -> list[codec.Value] | None:
         failure.handler,
         failure.line,
         failure.hint,
-        [[frame.function, frame.line] for frame in failure.stack],
+        [_encode_frame(frame) for frame in failure.stack],
     ]
+
+
+def _encode_frame(frame: Frame) -> list[codec.Value]:
+    """Of a callee with its address."""
+    return [frame.function, frame.line, *([frame.actor] if frame.actor else [])]
 
 
 def _decode_failure(failure: _StoredFailure) -> Failure:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         RevertError,
         StackExhausted,
         TooDeepRecursion,
+        reverted,
     )
     from pvm.failures import source_refused
     from pvm.hashing import keccak256
@@ -114,6 +115,7 @@ __all__ = [
     "find_handler",
     "keccak256",
     "report_on",
+    "reverted",
     "source_refused",
     "storage_key",
 ]
@@ -158,6 +160,7 @@ _HOMES = {
     "Refusal": ".errors",
     "Report": ".report",
     "RevertError": ".errors",
+    "reverted": ".errors",
     "Reverted": ".errors",
     "Room": ".report",
     "STORAGE_PREFIX": ".storage",

@@ -15,6 +15,8 @@ from typing import ParamSpec, TypeVar
 from msgspec import Struct
 from typing_extensions import override
 
+from pvm.types import Failure, Frame
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -167,3 +169,26 @@ class HostError(RuntimeError, metaclass=Sealed):
 
 class RevertError(RuntimeError, metaclass=Sealed):
     """A callee of `call_actor` failed; its effects are undone, catchable."""
+
+    _frames: tuple[Frame, ...] = ()
+    """Of the callee and of its own callees, outermost first, for whoever debugs."""
+
+
+def reverted(callee: bytes, failure: Failure) -> RevertError:
+    """What a failed callee raises in its caller.
+
+    Args:
+        callee: its address, 20 bytes.
+        failure: why it failed.
+    """
+    error = RevertError(f"{failure.kind}: {failure.message}")
+    stack = failure.stack or (Frame(failure.handler, failure.line or 0),)
+    error._frames = tuple(  # noqa: SLF001 - a name that no actor can say
+        Frame(frame.function, frame.line, frame.actor or callee) for frame in stack
+    )
+    return error
+
+
+def frames_of_callee(error: BaseException | None) -> tuple[Frame, ...]:
+    """The calls inside of a failed callee that an exception tells of."""
+    return error._frames if isinstance(error, RevertError) else ()  # noqa: SLF001

@@ -31,6 +31,7 @@ from pvm.errors import (
     ReadOnlyViolation,
     StackExhausted,
     TooDeepRecursion,
+    frames_of_callee,
 )
 from pvm.exceptions import caught, line_of
 from pvm.execution import Execution
@@ -108,7 +109,8 @@ def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
     if error is None and meter.halted is None and meter.cycles.cell_contents >= 0:
         return None
     line = None if error is None else line_of(error)
-    stack = () if error is None else _stack_of(error.__traceback__)
+    own = () if error is None else _stack_of(error.__traceback__)
+    stack = (*own, *frames_of_callee(error))[-STACK_FRAMES_MAX:]
     kind, text = "", ""
     if isinstance(error, Exception) and meter.cycles.cell_contents >= 0:
         try:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from pvm import costs
 from pvm.compiler import ActorCode, compile_actor
-from pvm.errors import HostError, HostErrorCode, RevertError
+from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
 from pvm.host import address_of
 from pvm.interpreter import execute
@@ -355,7 +355,7 @@ class DictionaryHost:
         meter.charge_cells(inner.cells_used)
         if outcome.failure is not None:
             world.state, world.balances = state, balances
-            raise RevertError(f"{outcome.failure.kind}: {outcome.failure.message}")
+            raise reverted(callee, outcome.failure)
         self.effects += host.effects
         return outcome.value
 

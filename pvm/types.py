@@ -85,12 +85,14 @@ class Limits(Struct, frozen=True):
 
 
 class Frame(Struct, frozen=True):
-    """One function of the actor's that a failure went through."""
+    """One function of an actor's source that a failure went through."""
 
     function: str
     """`name` or `Class.name`; `<module>` for the module's body."""
     line: int
-    """1-based line of the actor's source."""
+    """1-based line of the actor's source; 0 where none is to blame."""
+    actor: bytes = b""
+    """The address of a callee; empty for the actor that the execution is of."""
 
 
 class Failure(Struct, frozen=True):

@@ -25,8 +25,8 @@ from pvm import (
     Message,
     Meter,
     Outcome,
-    RevertError,
     costs,
+    reverted,
 )
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def call_actor(
         return outcome.value
     if failure.kind == HostErrorCode.HandlerNotFound.name:
         raise HostError(HostErrorCode.HandlerNotFound, failure.message)
-    raise RevertError(f"{failure.kind}: {failure.message}")
+    raise reverted(target, failure)
 
 
 def process_entered(

@@ -55,7 +55,13 @@ def _stack_text(error: types_pb2.ExecutionError) -> str:
     """The calls that led to the failure, outermost first; nothing for a single one."""
     if len(error.stack) < 2:  # noqa: PLR2004 - the place says as much
         return ""
-    return " > ".join(f"{frame.function}:{frame.line}" for frame in error.stack)
+    return " > ".join(map(_frame_text, error.stack))
+
+
+def _frame_text(frame: types_pb2.StackFrame) -> str:
+    """`function:line`, of a callee behind its address."""
+    whose = f"0x{frame.actor.hex()} " if frame.actor else ""
+    return f"{whose}{frame.function}:{frame.line}"
 
 
 def _address(address: bytes) -> str:

@@ -82,7 +82,7 @@ from node.client.values import (
 )
 from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
-from node.primitives.types import Address, Hash32
+from node.primitives.types import Hash32
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
@@ -249,8 +249,9 @@ class AsyncClient(AsyncReader):
             block = await self.block(height)
             receipt = failed_fire(block.receipts)
             if receipt is not None:
-                source = await self._code_of(receipt.actor)
-                return FireFailed(receipt, height, passage.fires_failed, source)
+                assert receipt.failure is not None
+                sources = await self._sources_of(receipt.actor, receipt.failure)
+                return FireFailed(receipt, height, passage.fires_failed, sources)
         raise AssertionError("a failed fire has a receipt")
 
     async def submit(
@@ -301,8 +302,12 @@ class AsyncClient(AsyncReader):
         instruction, raw = await self._send(instruction, terms)
         receipt = await self._wait(raw, timeout)
         if not receipt.is_success and not expect_failure:
-            source = await self._source_of(receipt, instruction)
-            raise TransactionFailed(receipt, source)
+            assert receipt.failure is not None
+            sources = await self._sources_of(receipt.actor, receipt.failure)
+            if isinstance(instruction, DeployActor):
+                own = instruction.code.decode("utf-8", "replace")
+                sources = {**sources, b"": own}
+            raise TransactionFailed(receipt, sources)
         assert receipt.is_success != expect_failure, "a failure was expected"
         return receipt
 
@@ -392,20 +397,6 @@ class AsyncClient(AsyncReader):
 
     def _sender(self, sender: Sender | None) -> Sender:
         return self.accounts[0] if sender is None else sender
-
-    async def _source_of(
-        self, receipt: Receipt, instruction: Instruction
-    ) -> str | None:
-        if isinstance(instruction, DeployActor):
-            return instruction.code.decode("utf-8", "replace")
-        return await self._code_of(receipt.actor)
-
-    async def _code_of(self, actor: Address) -> str | None:
-        try:
-            found = await self.api.actor(actor)
-        except (NodeError, NodeUnreachable):
-            return None  # the failure itself matters more
-        return found.source.decode("utf-8", "replace")
 
     async def deploy(
         self,

@@ -83,7 +83,7 @@ from node.client.values import (
 )
 from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
-from node.primitives.types import Address, Hash32
+from node.primitives.types import Hash32
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
@@ -250,8 +250,9 @@ class Client(Reader):
             block = self.block(height)
             receipt = failed_fire(block.receipts)
             if receipt is not None:
-                source = self._code_of(receipt.actor)
-                return FireFailed(receipt, height, passage.fires_failed, source)
+                assert receipt.failure is not None
+                sources = self._sources_of(receipt.actor, receipt.failure)
+                return FireFailed(receipt, height, passage.fires_failed, sources)
         raise AssertionError("a failed fire has a receipt")
 
     def submit(
@@ -302,8 +303,12 @@ class Client(Reader):
         instruction, raw = self._send(instruction, terms)
         receipt = self._wait(raw, timeout)
         if not receipt.is_success and not expect_failure:
-            source = self._source_of(receipt, instruction)
-            raise TransactionFailed(receipt, source)
+            assert receipt.failure is not None
+            sources = self._sources_of(receipt.actor, receipt.failure)
+            if isinstance(instruction, DeployActor):
+                own = instruction.code.decode("utf-8", "replace")
+                sources = {**sources, b"": own}
+            raise TransactionFailed(receipt, sources)
         assert receipt.is_success != expect_failure, "a failure was expected"
         return receipt
 
@@ -393,18 +398,6 @@ class Client(Reader):
 
     def _sender(self, sender: Sender | None) -> Sender:
         return self.accounts[0] if sender is None else sender
-
-    def _source_of(self, receipt: Receipt, instruction: Instruction) -> str | None:
-        if isinstance(instruction, DeployActor):
-            return instruction.code.decode("utf-8", "replace")
-        return self._code_of(receipt.actor)
-
-    def _code_of(self, actor: Address) -> str | None:
-        try:
-            found = self.api.actor(actor)
-        except (NodeError, NodeUnreachable):
-            return None  # the failure itself matters more
-        return found.source.decode("utf-8", "replace")
 
     def deploy(
         self,

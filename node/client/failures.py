@@ -4,12 +4,13 @@ The same for a chain in the process and for one behind a connection, so that tes
 actors need not know which they have. Imports neither.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.errors import ADVICE, InvalidTransaction
-from pvm import Failure
+from pvm import Failure, Frame
 
 __all__ = [
     "BundleFault",
@@ -26,6 +27,10 @@ __all__ = [
     "unknown_timer",
     "unknown_transaction",
 ]
+
+
+Sources: TypeAlias = Mapping[bytes, str]
+"""Sources of actors by their addresses; of the one that failed by the empty one."""
 
 
 class InvalidArgument(ValueError, TypeError):  # noqa: N818 - names what is refused
@@ -97,19 +102,19 @@ class TransactionRefused(Exception):  # noqa: N818 - reads as what happened
 class ReadFailed(Exception):  # noqa: N818 - reads as what happened
     """A read-only call failed; `failure` says how."""
 
-    def __init__(self, failure: Failure, source: str | None) -> None:
+    def __init__(self, failure: Failure, sources: Sources) -> None:
         self.failure = failure
-        super().__init__("\n".join(_trace(failure, source)))
+        super().__init__("\n".join(_trace(failure, sources)))
 
 
 class TransactionFailed(Exception):  # noqa: N818 - reads as what happened
     """A transaction was included and failed; `receipt` says how."""
 
-    def __init__(self, receipt: Receipt, source: str | None) -> None:
+    def __init__(self, receipt: Receipt, sources: Sources) -> None:
         assert receipt.failure is not None
         self.receipt = receipt
         self.failure = receipt.failure
-        super().__init__(_explain(receipt, source))
+        super().__init__(_explain(receipt, sources))
 
 
 class FireFailed(Exception):  # noqa: N818 - reads as what happened
@@ -120,7 +125,7 @@ class FireFailed(Exception):  # noqa: N818 - reads as what happened
     """
 
     def __init__(
-        self, receipt: Receipt, height: int, count: int, source: str | None
+        self, receipt: Receipt, height: int, count: int, sources: Sources
     ) -> None:
         assert receipt.failure is not None
         self.receipt = receipt
@@ -129,7 +134,7 @@ class FireFailed(Exception):  # noqa: N818 - reads as what happened
         self.count = count
         others = f"; {count - 1} more fires failed after it" if count > 1 else ""
         super().__init__(
-            f"{_explain(receipt, source)}\n"
+            f"{_explain(receipt, sources)}\n"
             f"  the timer 0x{receipt.id.hex()} fired at height {height} and failed"
             f"{others}\n"
             "  hint: expect_failure=True where it should, strict=False where it may"
@@ -154,10 +159,10 @@ def check_fires(failed: int, *, is_strict: bool, expect_failure: bool) -> bool:
     return failed > 0 and is_strict and not expect_failure
 
 
-def _explain(receipt: Receipt, source: str | None) -> str:
+def _explain(receipt: Receipt, sources: Sources) -> str:
     """The actor's own traceback, as Python shows one, with what it cost."""
     assert receipt.failure is not None
-    lines = _trace(receipt.failure, source)
+    lines = _trace(receipt.failure, sources)
     lines.append(
         f"  {receipt.cycles_used} of {receipt.cycles_limit} cycles, "
         f"{receipt.cells_used} of {receipt.cells_limit} cells used"
@@ -165,18 +170,21 @@ def _explain(receipt: Receipt, source: str | None) -> str:
     return "\n".join(lines)
 
 
-def _trace(failure: Failure, source: str | None) -> list[str]:
-    rows = source.splitlines() if source is not None else []
+def _trace(failure: Failure, sources: Sources) -> list[str]:
     lines = [f"{failure.kind}: {failure.message}" if failure.message else failure.kind]
-    places = [(frame.function, frame.line) for frame in failure.stack]
-    if failure.line is not None and (not places or places[-1][1] != failure.line):
-        places.append((failure.handler, failure.line))
-    if not places and failure.handler:
+    own = [frame for frame in failure.stack if not frame.actor]
+    callees = [frame for frame in failure.stack if frame.actor]
+    if failure.line is not None and (not own or own[-1].line != failure.line):
+        own.append(Frame(failure.handler, failure.line))
+    if not own and failure.handler:
         lines.append(f"  in {failure.handler}")
-    for function, line in places:
-        lines.append(f'  File "<actor>", line {line}, in {function or "<module>"}')
-        if 1 <= line <= len(rows) and rows[line - 1].strip():
-            lines.append(f"    {rows[line - 1].strip()}")
+    for frame in (*own, *callees):
+        file = f"actor 0x{frame.actor.hex()}" if frame.actor else "<actor>"
+        line = f", line {frame.line}" if frame.line else ""
+        lines.append(f'  File "{file}"{line}, in {frame.function or "<module>"}')
+        rows = sources.get(frame.actor, "").splitlines()
+        if 1 <= frame.line <= len(rows) and rows[frame.line - 1].strip():
+            lines.append(f"    {rows[frame.line - 1].strip()}")
     if failure.hint:
         lines.append(f"  hint: {failure.hint}")
     return lines

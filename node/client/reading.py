@@ -17,7 +17,7 @@ from node.chain.timers.timer import Timer
 from node.client.api import Api
 from node.client.checks import check_chain
 from node.client.errors import NodeError, NodeUnreachable, require_open
-from node.client.failures import ReadFailed
+from node.client.failures import ReadFailed, Sources
 from node.client.messages import (
     EventFilter,
     TimerFilter,
@@ -47,9 +47,9 @@ from node.client.values import (
     check_text,
 )
 from node.primitives import codec
-from node.primitives.types import Amount
+from node.primitives.types import Address, Amount
 from node.rpc.v1 import streams_pb2, types_pb2
-from pvm import STORAGE_PREFIX
+from pvm import STORAGE_PREFIX, Failure
 
 __all__ = ["Reader"]
 
@@ -293,10 +293,22 @@ class Reader:
                 sender=b"" if sender is None else address_of(sender, "sender"),
             )
         if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
-            found = self.api.actor(address)
-            source = found.source.decode("utf-8", "replace")
-            raise ReadFailed(read_failure(answer.error), source)
+            failure = read_failure(answer.error)
+            raise ReadFailed(failure, self._sources_of(address, failure))
         return answer.value
+
+    def _sources_of(self, actor: Address, failure: Failure) -> Sources:
+        """Of the actor that failed and of the callees that its failure went through."""
+        callees = {frame.actor for frame in failure.stack} - {b""}
+        found: dict[bytes, str] = {}
+        for address in (actor, *sorted(callees)):
+            try:
+                answer = self.api.actor(address)
+            except (NodeError, NodeUnreachable):
+                continue  # the failure itself matters more
+            source = answer.source.decode("utf-8", "replace")
+            found[b"" if address == actor else address] = source
+        return found
 
     # --- streams -------------------------------------------------------------------
 

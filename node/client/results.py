@@ -132,7 +132,7 @@ def read_failure(error: types_pb2.ExecutionError) -> Failure:
         error.handler,
         error.line if error.HasField("line") else None,
         error.hint,
-        tuple(Frame(frame.function, frame.line) for frame in error.stack),
+        tuple(Frame(one.function, one.line, one.actor) for one in error.stack),
     )
 
 

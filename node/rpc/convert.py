@@ -307,7 +307,9 @@ def show_failure(failure: Failure | None) -> types_pb2.ExecutionError | None:
         line=failure.line,
         hint=failure.hint,
         stack=[
-            types_pb2.StackFrame(function=frame.function, line=frame.line)
+            types_pb2.StackFrame(
+                function=frame.function, line=frame.line, actor=frame.actor
+            )
             for frame in failure.stack
         ],
     )

@@ -38,8 +38,8 @@ def assert_fires_at(
     for receipt in chain.block(height).receipts:
         if receipt.kind is ReceiptKind.FIRE and receipt.id == timer_id:
             if not receipt.is_success and not expect_failure:
-                source = chain.actor(receipt.actor).source
-                raise FireFailed(receipt, height, 1, source)
+                sources = {b"": chain.actor(receipt.actor).source}
+                raise FireFailed(receipt, height, 1, sources)
             assert receipt.is_success != expect_failure, "a failure was expected"
             return receipt
     raise AssertionError(

@@ -7,7 +7,6 @@ from pathlib import Path
 from node.chain.genesis import Genesis
 from node.chain.transaction import DeployActor
 from node.chain.transition import BlockResult, State
-from node.primitives.types import Address
 from node.runtime.bundle import (
     Bundle,
     chain_not_empty,
@@ -72,7 +71,7 @@ def execute(
     return replay.state
 
 
-def sources_of(result: BlockResult) -> dict[Address, str]:
+def sources_of(result: BlockResult) -> dict[bytes, str]:
     """The sources of actors that a block deployed, by address."""
     return {
         receipt.actor: instruction.code.decode("utf-8", "replace")

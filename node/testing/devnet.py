@@ -42,6 +42,7 @@ from node.client.checks import check_chain
 from node.client.failures import (
     FireFailed,
     InvalidArgument,
+    Sources,
     TransactionFailed,
     TransactionRefused,
     check_fires,
@@ -145,8 +146,8 @@ class Devnet(DevnetKeeper):
         for result in self.results[begun:]:
             receipt = failed_fire(result.receipts)
             if receipt is not None:
-                source = self._sources.get(receipt.actor)
-                return FireFailed(receipt, result.header.height, count, source)
+                sources = self._sources_of(receipt.actor)
+                return FireFailed(receipt, result.header.height, count, sources)
         raise AssertionError("a failed fire has a receipt")
 
     def _advance(self, target: Target) -> Passage:
@@ -293,14 +294,15 @@ class Devnet(DevnetKeeper):
                 raise TransactionRefused(error)
         receipt = next(r for r in result.receipts if r.id == transaction_id)
         if not receipt.is_success and not expect_failure:
-            raise TransactionFailed(receipt, self._source_of(receipt, instruction))
+            raise TransactionFailed(receipt, self._sources_told(receipt, instruction))
         assert receipt.is_success != expect_failure, "a failure was expected"
         return receipt
 
-    def _source_of(self, receipt: Receipt, instruction: Instruction) -> str | None:
+    def _sources_told(self, receipt: Receipt, instruction: Instruction) -> Sources:
         if isinstance(instruction, DeployActor):
-            return instruction.code.decode("utf-8", "replace")
-        return self._sources.get(receipt.actor)
+            own = instruction.code.decode("utf-8", "replace")
+            return {**self._sources, b"": own}
+        return self._sources_of(receipt.actor)
 
     def deploy(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from typing_extensions import override
 
@@ -24,9 +24,6 @@ from node.state.store import Snapshot, Store
 from node.testing.presets import preset
 from node.testing.reading import DevnetReader
 from node.testing.snapshots import ChainSnapshot, Mark, undo_since
-
-if TYPE_CHECKING:
-    from node.primitives.types import Address
 
 __all__ = ["DevnetKeeper"]
 
@@ -59,7 +56,6 @@ class DevnetKeeper(DevnetReader):
         self.is_strict = strict
         self._store = store or MemoryStore()
         self._queue: list[Transaction] = []
-        self._sources: dict[Address, str] = {}
         self._profiles: list[Profile] = []
         self._build = build_next
         first = build_genesis(chosen)

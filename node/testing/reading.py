@@ -22,6 +22,7 @@ from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transition import BlockResult, State
 from node.client.failures import (
     ReadFailed,
+    Sources,
     unknown_actor,
     unknown_height,
     unknown_timer,
@@ -63,6 +64,7 @@ class DevnetReader:
     def __init__(self, genesis: Genesis, first: BlockResult, state: State) -> None:
         self._worker: NearWorker | None = NearWorker()
         self.genesis = genesis
+        self._sources: dict[bytes, str] = {}
         self.state = state
         self.results = [first]
         """Of every header since genesis, in order; a run of empty blocks is one."""
@@ -141,6 +143,10 @@ class DevnetReader:
     def _code_of(self, actor: Address) -> str:
         code_hash = load_account(self._snapshot, actor).code_hash
         return load_code(self._snapshot, code_hash).decode("utf-8", "replace")
+
+    def _sources_of(self, actor: Address) -> Sources:
+        """What is known of actors' sources, and of the one that failed."""
+        return {**self._sources, b"": self._code_of(actor)}
 
     def balance(self, who: Sender) -> Amount:
         """Base units."""
@@ -324,7 +330,7 @@ class DevnetReader:
             lambda: call_read_only(self.state, address, handler, payload, caller)
         )
         if result.failure is not None:
-            raise ReadFailed(result.failure, self._code_of(address))
+            raise ReadFailed(result.failure, self._sources_of(address))
         return result.value
 
     def export_bundle(self, file: str | PathLike[str]) -> Path:

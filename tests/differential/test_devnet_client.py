@@ -722,3 +722,68 @@ def test_an_assertion_about_a_fire_holds_only_if_it_succeeded(chain):
     timer, *_ = fine.call("start").scheduled
     with pytest.raises(AssertionError, match="a failure was expected"):
         assert_fires_at(chain, timer, chain.height + 2, expect_failure=True)
+
+
+CALLEE = """
+def fail(payload):
+    check(payload)
+
+def check(payload):
+    raise ValueError("not " + payload.decode())
+"""
+
+CALLER = """
+class Actor:
+    def start(self, payload):
+        return self.ask(payload)
+
+    def ask(self, payload):
+        return pvm_host.call_actor(payload[:20], "fail", payload[20:])
+
+    def patient(self, payload):
+        try:
+            self.ask(payload)
+        except pvm_host.RevertError as error:
+            return str(error)
+"""
+
+
+def test_a_failure_in_a_callee_keeps_its_frames_and_its_address(chain):
+    """Through `call_actor`, in the order in which the calls were made."""
+    callee, caller = chain.deploy(CALLEE), chain.deploy(CALLER)
+    middle = chain.deploy(CALLER.replace('"fail"', '"start"'))
+    payload = caller.address + callee.address + b"well"
+    with pytest.raises(TransactionFailed) as told:
+        middle.call("start", payload)
+    stack = [
+        (frame.function, frame.line, frame.actor) for frame in told.value.failure.stack
+    ]
+    assert stack == [
+        ("Actor.start", 4, b""),
+        ("Actor.ask", 7, b""),
+        ("Actor.start", 4, caller.address),
+        ("Actor.ask", 7, caller.address),
+        ("fail", 3, callee.address),
+        ("check", 6, callee.address),
+    ]
+    assert told.value.receipt == chain.receipts()[-1]
+    text = str(told.value)
+    assert f'  File "actor 0x{callee.address.hex()}", line 6, in check\n' in text
+    assert '    raise ValueError("not " + payload.decode())\n' in text
+    assert (
+        '    return pvm_host.call_actor(payload[:20], "start", payload[20:])\n' in text
+    )
+    with pytest.raises(ReadFailed, match="line 6, in check"):
+        caller.read("start", callee.address + b"well")
+    caught = caller.call("patient", callee.address + b"well")
+    assert caught.failure is None
+
+
+def test_a_callee_that_halts_is_named_with_its_handler(chain):
+    """Where it has no frames of its own to show, and however deep the callers are."""
+    callee = chain.deploy("def fail(payload):\n    while True:\n        pass\n")
+    caller = chain.deploy(CALLER)
+    with pytest.raises(TransactionFailed) as told:
+        caller.call("start", callee.address, cycles_limit=300_000, cells_limit=5_000)
+    last = told.value.failure.stack[-1]
+    assert (last.function, last.actor) == ("fail", callee.address)

@@ -63,3 +63,16 @@ def test_every_warning_is_told():
     )
     shown = receipt_fields(receipt)["warning"]
     assert shown == "WARNING_EXPIRES_BEFORE_DUE, WARNING_UNSPECIFIED"
+
+
+def test_the_calls_of_a_callee_stand_behind_its_address():
+    frames = [
+        types_pb2.StackFrame(function="Actor.ask", line=7),
+        types_pb2.StackFrame(function="check", line=6, actor=bytes(19) + b"\x07"),
+    ]
+    receipt = types_pb2.Receipt(
+        status=FAILED,
+        kind=types_pb2.RECEIPT_KIND_FIRE,
+        error=types_pb2.ExecutionError(kind="RevertError", stack=frames),
+    )
+    assert receipt_fields(receipt)["calls"] == f"Actor.ask:7 > 0x{'00' * 19}07 check:6"

@@ -786,24 +786,29 @@ Global___ExecutionError: _TypeAlias = ExecutionError  # noqa: Y015
 
 @_typing.final
 class StackFrame(_message.Message):
-    """One function of the actor's source that a failure went through."""
+    """One function of an actor's source that a failure went through."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     FUNCTION_FIELD_NUMBER: _builtins.int
     LINE_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
     function: _builtins.str
     """`name` or `Class.name`; `<module>` for the body of the module."""
     line: _builtins.int
+    """From 1; 0 where no line is to blame."""
+    actor: _builtins.bytes
+    """The address of a callee of `call_actor`; empty for the executing actor itself."""
     def __init__(
         self,
         *,
         function: _builtins.str = ...,
         line: _builtins.int = ...,
+        actor: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["function", b"function", "line", b"line"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "function", b"function", "line", b"line"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
