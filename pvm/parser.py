@@ -7,9 +7,11 @@ f-strings, since the two parsers place their parts differently.
 
 import ast
 import re
+import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from pvm import language
 from pvm.errors import CompileError, Refusal
@@ -17,6 +19,7 @@ from pvm.fstrings import first_unlike
 from pvm.nesting import DOES_NOT_PARSE, refuse_deep
 from pvm.places import place
 from pvm.walking import Survey, survey
+from pvm.worker import DIGITS_MAX
 
 _NAMED_CHARACTER = re.compile(r"(?<!\\)(?:\\\\)*+\\N\{")
 """Wherever it stands, in a comment too: Unicode 15 has 4,489 names that 14 has not."""
@@ -51,7 +54,8 @@ def read(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes warn, and differently
-            return ast.parse(text, language.ACTOR_FILE, feature_version=(3, 11))
+            with _digits_as_usual():
+                return ast.parse(text, language.ACTOR_FILE, feature_version=(3, 11))
     except SyntaxError as error:
         line = max(1, error.lineno or 1)
         raise refuse(DOES_NOT_PARSE, line=line) from None
@@ -60,6 +64,17 @@ def read(text: str) -> ast.Module:
         raise refuse(reason, "a variable for a part") from None
     except ValueError:
         raise refuse(DOES_NOT_PARSE) from None
+
+
+@contextmanager
+def _digits_as_usual() -> Iterator[None]:
+    """Read long integers as a node does, whatever PYTHONINTMAXSTRDIGITS says."""
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(DIGITS_MAX)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(before)
 
 
 def check_shape(tree: ast.Module, source: bytes) -> Survey:

@@ -1,6 +1,7 @@
 """`cowboy-devnet check` and the report it prints: an actor's file without a node."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,14 @@ def test_any_file_is_accepted_or_refused(tmp_path, content):
 
 def test_a_file_that_is_not_there_is_a_usage_error(tmp_path):
     run(tmp_path / "nowhere.py", code=2)
+
+
+def test_a_report_reads_long_integers_as_a_node_does():
+    """`check` under PYTHONINTMAXSTRDIGITS=640 refused what every node compiles."""
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        assert report_on(b"X = " + b"9" * 1_200 + b"\ndef run(): pass\n").handlers
+        assert sys.get_int_max_str_digits() == 640
+    finally:
+        sys.set_int_max_str_digits(before)
