@@ -177,12 +177,13 @@ def test_8_nobody_is_drained_without_consent(chain):
     # time", the deployer included when somebody else signs.
     victim, attacker = chain.accounts[2], chain.accounts[3]
     actor = chain.deploy(SCHEDULER, sender=victim)
-    arguments = codec.encode([99, b"", {"fee_payer": victim.address}])
+    arguments = codec.encode([9, b"", {"fee_payer": victim.address}])
     receipt = actor.call("schedule", arguments, sender=attacker, expect_failure=True)
     assert receipt.failure.kind == "HostError.InvalidInput"
     before = chain.balance(victim)
-    chain.mine(5)
+    chain.mine_until(12)  # a timer that had been accepted would have fired
     assert chain.balance(victim) == before
+    assert chain.receipts()[-1].kind is ReceiptKind.TRANSACTION
 
 
 FRESH = """

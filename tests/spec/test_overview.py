@@ -106,14 +106,17 @@ def test_best_effort_delivery_rolls_over_by_itself(chain):
     assert fired == [ids[:3], ids[3:6], ids[6:]]
 
 
-def test_three_default_fires_fill_a_block(chain):
+def test_three_default_fires_fit_a_block_and_reserve_1_1_cby_each(devnet):
     # docs: "with the default 550,000 limit three fires fit a fifo block"; "a default
     # fire reserves 1.1 CBY at the genesis basefee".
-    config = chain.params.timer_config
-    assert config.lane_timer_cycles // config.max_cycles_per_fire == 3
-    reserve = (550_000 + 550_000) * chain.params.basefee_cycle
-    assert chain.params.basefee_cycle == chain.params.basefee_cell
-    assert reserve == 1_100_000_000  # base units of 9 decimals
+    chain = devnet(basefee_config={"min_basefee": 1_000})
+    actor = chain.deploy(SCHEDULER, value="5 CBY")
+    ids = [schedule(actor, 9) for _ in range(4)]
+    chain.mine_until(9)
+    decided = {one.timer_id: one for one in chain.last.trace}
+    assert [decided[one].decision for one in ids] == ["fired"] * 3 + ["put_off"]
+    costs = [decided[one].numbers["max_cost"] for one in ids[:3]]
+    assert costs == [1_100_000_000] * 3  # base units of 9 decimals
 
 
 def test_scheduling_beyond_the_ttl_is_accepted_and_never_fires(devnet):
