@@ -73,7 +73,7 @@ def escaping(place, *flags, through=()):
     words = [folder / "data", folder / "key", port, "start"]
     words += ["--data-dir", folder / "data" / "chain", "--ready-file", ready]
     words += ["--grpc-listen", "127.0.0.1:0", "--http-listen", "off"]
-    words += ["--mining", "instant", *flags]
+    words += ["--mining", "instant", "--confine", "auto", *flags]
     process = subprocess.Popen(
         [*through, sys.executable, "-m", "tests.escape", *map(str, words)],
         cwd=ROOT,
