@@ -189,7 +189,7 @@ class Search:
 
 WORST: Mapping[str, Callable[[], bytes]] = {
     "sums in a loop": Source(("a + a",), _PLACES[2], 2_000).text,
-    "generators": Source(pieces=(_PIECES[1],), copies=250).text,
+    "generators": Source(pieces=(_PIECES[1],), copies=220).text,
     "small dataclasses in order": Source(pieces=(_PIECES[11],), copies=32).text,
     "dataclasses of many fields": Source(
         pieces=("@dataclass\nclass C#(W): pass",), copies=28, fields=60
