@@ -73,7 +73,7 @@ demo: bytecode ## a node, a deployed actor, its timers firing: seen in ten secon
 
 .PHONY: run
 run: bytecode ## start a node in ./devnet-data (ARGS="--data-dir :memory:")
-	@"$(BIN)/cowboy-devnet" start $(ARGS)
+	@exec "$(BIN)/cowboy-devnet" start $(ARGS)
 
 .PHONY: format
 format: $(STAMP) ## rewrite the sources in the project's form

@@ -3,10 +3,14 @@
 Rules: a command's module is imported when the command is used, so that `start` loads
 no printer of tables and a client no database. Output is tables for people and
 protobuf's JSON with `--json`. Exit codes: 0 done, 1 the chain said no, 2 usage, 3 no
-node there. Every flag has a variable COWBOY_DEVNET_<FLAG>.
+node there, 130 Ctrl-C; who has read enough of the output has not failed. Every flag
+has a variable COWBOY_DEVNET_<FLAG>.
 """
 
 import errno
+import os
+import sys
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -14,7 +18,7 @@ from typing_extensions import override
 
 from node import __version__
 
-__all__ = ["main"]
+__all__ = ["Group", "main"]
 
 _ENVIRONMENT_PREFIX = "COWBOY_DEVNET"
 
@@ -70,7 +74,28 @@ _MODULES = {
 }
 
 
-class _Commands(click.Group):
+_EXIT_INTERRUPTED = 130
+"""As a shell says of a program that SIGINT ended."""
+
+
+class Group(click.Group):
+    """Commands of which one may be mistyped."""
+
+    @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            likely = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not likely:
+                raise
+            message = f"{error.message.rstrip('.')}. Did you mean '{likely[0]}'?"
+            raise click.UsageError(message, ctx) from error
+
+
+class _Commands(Group):
     """Commands whose modules are imported when they are used."""
 
     @override
@@ -81,6 +106,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
+        if cmd_name != "start":  # gRPC's lines are an operator's; we have sentences
+            os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         module = import_module(f"node.cli.{_MODULES[cmd_name]}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
@@ -94,9 +121,12 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except UnicodeEncodeError as error:
             raise click.UsageError(f"{error.object!r} is no text in Unicode") from error
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(_EXIT_INTERRUPTED) from None
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever read the output has enough
-                raise
+                sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - to the end
+                raise click.exceptions.Exit(0) from None
             message = f"{error.filename or 'standard output'}: {error.strerror}"
             raise click.UsageError(message) from error
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from node.chain.bundle_errors import BundleRefused
+from node.cli import Group
 from node.cli.arguments import confine_option
 from node.cli.connection import Connection, client_command
 from node.cli.describing import header_fields
@@ -25,7 +26,7 @@ __all__ = ["bundle"]
 _file = click.argument("file", type=click.Path(path_type=Path))
 
 
-@click.group()
+@click.group(cls=Group)
 def bundle() -> None:
     """A chain in one file: write it, take it, execute it again."""
 

@@ -10,7 +10,7 @@ import click
 from google.protobuf import json_format
 
 from node.chain.params import TIERS
-from node.cli import arguments
+from node.cli import Group, arguments
 from node.cli.connection import Connection, client_command
 from node.cli.output import amount
 from node.cli.sending import Sending, send, sending_command
@@ -24,7 +24,7 @@ _Config = TypeVar("_Config", types_pb2.TimerConfig, types_pb2.BasefeeConfig)
 _CHANGES = click.argument("changes", nargs=-1, required=True, metavar="NAME=NUMBER...")
 
 
-@click.group()
+@click.group(cls=Group)
 def govern() -> None:
     """Schedule rules, change parameters; the sender is a system deployer."""
 

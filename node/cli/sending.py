@@ -14,7 +14,7 @@ from msgspec import Struct
 from node.cli import arguments
 from node.cli.arguments import Sender
 from node.cli.connection import Command, Connection, client_command
-from node.cli.describing import dropped_text
+from node.cli.describing import dropped_text, failure_text, is_success
 from node.cli.outcome import tell_committed
 from node.cli.output import hexadecimal
 from node.primitives.crypto import keccak256, sign
@@ -142,6 +142,12 @@ def deploy(
     help="Send nothing: show where its cycles would go, line by line, and write that "
     "for https://www.speedscope.app.",
 )
+@click.option(
+    "--force",
+    "is_forced",
+    is_flag=True,
+    help="Send it even if it would fail at the head, and pay for that.",
+)
 @sending_command
 def call(  # noqa: PLR0913, PLR0917 - an argument each
     connection: Connection,
@@ -151,17 +157,34 @@ def call(  # noqa: PLR0913, PLR0917 - an argument each
     payload: bytes,
     value: int,
     profile: Path | None,
+    is_forced: bool,  # noqa: FBT001 - a flag
 ) -> None:
-    """Call HANDLER of ACTOR with PAYLOAD: text, 0x…, @file or json:{…}."""
+    """Call HANDLER of ACTOR with PAYLOAD: text, 0x…, @file or json:{…}.
+
+    What fails at the head is not sent: a failed transaction costs its fee.
+    """
     wish = types_pb2.Instruction(
         execute_actor=types_pb2.ExecuteActor(
             actor=actor, handler=handler, payload=payload, value=str(value)
         )
     )
     if profile is None:
+        if not is_forced:
+            _require_success(connection, _draft(how, wish))
         send(connection, how, wish)
     else:
         _profile(connection, _draft(how, wish), profile)
+
+
+def _require_success(connection: Connection, draft: types_pb2.Draft) -> None:
+    """Refuse what would fail; what the pool refuses says so itself, and is free."""
+    answer = TransactionServiceStub(connection.channel).Simulate(
+        messages.SimulateRequest(draft=draft), timeout=connection.timeout
+    )
+    if answer.HasField("receipt") and not is_success(answer.receipt):
+        connection.refuse(
+            f"{failure_text(answer.receipt.error)}; nothing was sent: --force sends it"
+        )
 
 
 def _profile(connection: Connection, draft: types_pb2.Draft, file: Path) -> None:

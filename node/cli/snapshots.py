@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from node.cli import Group
 from node.cli.connection import Connection, client_command
 from node.cli.describing import header_fields
 from node.cli.output import hexadecimal
@@ -24,7 +25,7 @@ _data_dir = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def snapshot() -> None:
     """Name the head and the pool, go back to them; state files."""
 

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from node.chain.params import U64_MAX
 from node.chain.timers.timer import decode_timer
-from node.cli import arguments
+from node.cli import Group, arguments
 from node.cli.connection import Connection, client_command
 from node.cli.describing import receipt_fields
 from node.cli.output import amount, bytes_text, hexadecimal
@@ -39,12 +39,12 @@ _AUCTION_COLUMNS = ("rank", "effective priority")
 _NAMES = {number: name for name, number in _STATUSES.items()}
 
 
-class _ListByDefault(click.Group):
+class _ListByDefault(Group):
     """`timers` alone is `timers list`."""
 
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        is_named = bool(args) and (args[0] in self.commands or args[0] in _HELP)
+        is_named = bool(args) and (args[0][:1] != "-" or args[0] in _HELP)
         return super().parse_args(ctx, args if is_named else ["list", *args])
 
 

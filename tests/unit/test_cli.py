@@ -5,6 +5,7 @@ import json
 import os
 import select
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -272,7 +273,7 @@ def test_a_source_is_escaped_for_a_terminal_alone(run, tmp_path, monkeypatch) ->
 
 
 def test_a_failed_call_shows_the_actors_line_and_exits_1(run, actor: str) -> None:
-    result = run("call", actor, "fail", code=1)
+    result = run("call", actor, "fail", "--force", code=1)
     assert table(result)["status"] == "failed"
     assert "ValueError: never in fail, line 16" in result.stderr
     result = run("read", actor, "fail", code=1)
@@ -429,6 +430,65 @@ def test_3_when_no_node_answers(run) -> None:
     result = run("status", "--url", "127.0.0.1:1", code=3)
     assert "no node answers at 127.0.0.1:1" in result.stderr
     assert "cowboy-devnet start" in result.stderr
+
+
+def test_what_would_fail_is_sent_only_when_it_is_forced(run, actor: str) -> None:
+    """A failed transaction costs its fee."""
+    before = json_of(run("status", "--json"))["head"]["height"]
+    result = run("call", actor, "fail", code=1)
+    assert "nothing was sent: --force sends it" in result.stderr
+    assert json_of(run("status", "--json"))["head"]["height"] == before
+    assert "status" in run("call", actor, "fail", "--force", code=1).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("stauts",), "status"),
+        (("timers", "shwo"), "show"),
+        (("snapshot", "creat", "a"), "create"),
+        (("bundle", "chek", "f"), "check"),
+        (("govern", "histroy"), None),
+    ],
+)
+def test_a_mistyped_command_is_told_what_was_meant(run, words, meant) -> None:
+    result = run(*words, code=2)
+    assert meant is None or f"Did you mean '{meant}'?" in result.stderr
+
+
+def test_ctrl_c_in_a_follow_ends_with_130(url: str, run, actor: str) -> None:
+    """As a shell says of SIGINT; nothing was aborted."""
+    command = [sys.executable, "-m", "node", "timers", "watch", "--url", url]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not select.select([process.stdout], [], [], 0)[0]:
+            run("call", actor, "start")
+            assert time.monotonic() < deadline
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=DEADLINE_SECONDS)
+    assert (process.returncode, errors) == (130, "")
+
+
+def test_who_reads_no_more_has_not_made_it_fail(url: str) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "node", "accounts", "--url", url]
+    done = subprocess.run(
+        command, stdout=write_end, stderr=subprocess.PIPE, check=False, text=True
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_wrong_scheme_shows_no_line_of_the_library(url: str) -> None:
+    address = f"https://{url.removeprefix('http://')}"
+    command = [sys.executable, "-m", "node", "status", "--url", address]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("cowboy-devnet: ")
 
 
 def test_1_when_the_node_does_not_serve_that(run) -> None:

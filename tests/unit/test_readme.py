@@ -100,7 +100,7 @@ def run(folder):
     (make, banner), *_ = sessions(MAKE_RUN)
     words = shlex.split(make)
     assert words[:2] == ["make", "run"]
-    assert recipe("run") == '@"$(BIN)/cowboy-devnet" start $(ARGS)'
+    assert recipe("run") == '@exec "$(BIN)/cowboy-devnet" start $(ARGS)'
     flags = shlex.split(words[2].removeprefix("ARGS="))
     ready = folder / "ready.json"
     variables = {
