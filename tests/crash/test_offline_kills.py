@@ -42,6 +42,7 @@ else:
     recordfile.PART_BYTES = 1
     with open_folder(source) as folder:
         class Dying:
+            get = folder.snapshot.get
             def range(self, start, stop):
                 for pair in folder.snapshot.range(start, stop):
                     die()
