@@ -145,8 +145,11 @@ class DevnetReader:
         return load_code(self._snapshot, code_hash).decode("utf-8", "replace")
 
     def _sources_of(self, actor: Address) -> Sources:
-        """What is known of actors' sources, and of the one that failed."""
-        return {**self._sources, b"": self._code_of(actor)}
+        """What is known of actors' sources, and of the one that failed, if any did."""
+        own = self._sources.get(actor)
+        if own is None and load_account(self._snapshot, actor).is_actor:
+            own = self._code_of(actor)
+        return self._sources if own is None else {**self._sources, b"": own}
 
     def balance(self, who: Sender) -> Amount:
         """Base units."""

@@ -359,6 +359,7 @@ def run():
     }
 ---
 # sandbox.md | decorators
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 
@@ -371,6 +372,12 @@ def twice(function):
 
 def times(count):
     return lambda function: lambda *arguments: function(*arguments) * count
+
+
+class Sized:
+    @abstractmethod
+    def __len__(self):
+        return 3
 
 
 class Account:
@@ -424,6 +431,7 @@ def run():
         "x.setter": set_below_zero(),
         "staticmethod": [Account.fee(55), Account(1).fee(70)],
         "classmethod": Account.empty().balance,
+        "abstractmethod": len(Sized()),
         "dataclass": [repr(point), point == Point(1, 2, ["t"]), Point(1).tags],
         "cowboy_sdk": "public",
         "decorators": Account(1).name("a"),

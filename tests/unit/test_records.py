@@ -111,7 +111,8 @@ def test_what_cpython_refuses_is_refused(expression):
     exec(POINT, namespace)
     with pytest.raises(TypeError):
         eval(expression, namespace)
-    assert call_once(f"{POINT}\ndef run():\n    {expression}").error == "TypeError"
+    failure = call_once(f"{POINT}\ndef run():\n    {expression}").outcome.failure
+    assert failure.kind == "TypeError"
 
 
 def test_a_name_of_the_actor_does_not_disturb_what_is_written_out():
