@@ -25,6 +25,8 @@ class Block(Struct, frozen=True):
     """Function it stands in, `Class.method` for methods; "" for the module's body."""
     line: int
     """Of its first statement."""
+    opening: int
+    """Line that opens it: of a function, of a loop, of a handler."""
     cycles: int
     bytes: int
     """Of the allocation account."""
@@ -61,7 +63,9 @@ class Ledger(Struct):
         first = getattr(body[0], "lineno", self.line) if body else self.line
         rows = tuple(sorted((line, cycles) for line, cycles in lines.items() if cycles))
         name = ".".join(self.functions)
-        self.blocks.append(Block(name, first, cycles_of(price), bytes_of(price), rows))
+        self.blocks.append(
+            Block(name, first, self.line, cycles_of(price), bytes_of(price), rows)
+        )
         return len(self.blocks) - 1
 
 

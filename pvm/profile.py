@@ -1,16 +1,20 @@
 """Cycles and cells by line of an actor's source, for the executions that a chain makes.
 
 The execution is the one that a chain makes, of a source compiled with a ledger. What
-a block costs goes to its lines as the ledger says; all else (work that depends on
-operands, library functions) to the line of the actor that was running, which the
-interpreter's trace function tells, and what a host call costs to that call, made by
-that line. All are differences of one meter, so they add up to what the meter says, to
-the unit. What an actor costs that is called is its own, below the call.
+a block costs goes to its lines as the ledger says, when they are reached. What was paid
+for lines that an exception, a `return` or a `continue` left out stays with the line
+that opened their block, since a block is paid whole on entry. All else (work that
+depends on operands, library functions) goes to the line of the actor that was running,
+which the interpreter's trace function tells, and what a host call costs to that call,
+made by that line. All are differences of one meter, so they add up to what the meter
+says, to the unit. What an actor costs that is called is its own, below the call.
 """
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dis import opmap
+from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import NamedTuple, cast
 
@@ -33,6 +37,8 @@ __all__ = [
     "Stack",
     "by_line",
 ]
+
+_YIELD = opmap["YIELD_VALUE"]
 
 NO_LINE = 0
 """What no line of the source costs: encoding what a handler returns, say."""
@@ -70,7 +76,7 @@ NOTHING = Cost(0, 0)
 class ProfiledCode:
     """A source whose executions are counted by line."""
 
-    __slots__ = ("blocks", "code", "codes")
+    __slots__ = ("blocks", "code", "codes", "seen")
 
     def __init__(self, source: bytes) -> None:
         """Compile.
@@ -81,8 +87,13 @@ class ProfiledCode:
         ledger = Ledger()
         self.code = compile_actor(source, ledger)
         self.blocks = ledger.blocks
-        self.codes = {id(code): name for code, name in _codes(self.code.module)}
+        named = dict(_codes(self.code.module))
+        self.codes = {id(code): name for code, name in named.items()}
         """Name of each function by the identity of its code."""
+        self.seen = frozenset(
+            line for code in named for _, _, line in code.co_lines() if line
+        )
+        """Lines that execution can be seen to reach; a docstring is none."""
 
 
 class Recorder:
@@ -134,8 +145,8 @@ class _Lines:
     """Gives what a meter counts to stacks, while it counts."""
 
     __slots__ = (
-        "_base", "_bottom", "_costs", "_counted", "_meter", "_profile", "_root",
-        "stack", "total",
+        "_base", "_bottom", "_costs", "_counted", "_meter", "_paid", "_profile",
+        "_root", "stack", "total",
     )  # fmt: skip
 
     def __init__(
@@ -146,6 +157,8 @@ class _Lines:
         self._root = root
         self._base = base
         self._bottom: FrameType | None = None
+        self._paid: dict[int, dict[int, _Paid]] = {}
+        """By frame and by number of the block, what waits for its line."""
         self.stack: Stack = (*base, root)
         """What is running."""
         self.total = NOTHING
@@ -160,9 +173,28 @@ class _Lines:
     def paid(self, number: int) -> None:
         """A block was paid: its price is not that of the line that runs."""
         block, top = self._profile.blocks[number], self.stack[-1]
+        blocks = self._paid.setdefault(id(sys._getframe(1)), {})  # noqa: SLF001
+        self._leave(blocks.pop(number, None))
+        paid = _Paid(block.opening, (*self.stack[:-1], top), {})
         for line, cycles in block.lines:
-            self._give((*self.stack[:-1], top._replace(line=line)), cycles, 0)
+            if line != block.opening and line in self._profile.seen:
+                paid.waiting[line] = cycles
+            else:
+                self._give(paid.at(line), cycles, 0)
+        blocks[number] = paid
         self._counted = self._counted.plus(block.cycles, 0)
+
+    def _reach(self, frame: FrameType) -> None:
+        """What was paid for the line that a frame begins is that line's."""
+        line = frame.f_lineno
+        for paid in self._paid.get(id(frame), {}).values():
+            self._give(paid.at(line), paid.waiting.pop(line, 0), 0)
+
+    def _leave(self, *blocks: "_Paid | None") -> None:
+        """What no line was reached for is of the line that opened the block."""
+        for paid in blocks:
+            if paid is not None:
+                self._give(paid.at(paid.opening), sum(paid.waiting.values()), 0)
 
     def leave_out(self, cost: Cost) -> None:
         """An execution inside of this one was counted; the meter will count it, too."""
@@ -178,6 +210,8 @@ class _Lines:
             yield
         finally:
             sys.settrace(before)
+            for blocks in self._paid.values():
+                self._leave(*blocks.values())
             self.move((*self._base, self._root))
             self._bottom = None
 
@@ -215,6 +249,10 @@ class _Lines:
         self, frame: FrameType, event: str, _argument: object
     ) -> "_Trace | None":
         self.move(self._stack_of(frame.f_back if event == "return" else frame))
+        if event == "line":
+            self._reach(frame)
+        elif event == "return" and not _is_suspended(frame):
+            self._leave(*self._paid.pop(id(frame), {}).values())
         return self._traced
 
     def _stack_of(self, frame: FrameType | None) -> Stack:
@@ -248,7 +286,26 @@ class _WatchedHost:
         return call
 
 
+class _Paid(NamedTuple):
+    """A block that was paid, some of whose lines may not have been reached yet."""
+
+    opening: int
+    stack: Stack
+    waiting: dict[int, int]
+    """Cycles of each line that was not."""
+
+    def at(self, line: int) -> Stack:
+        """Where a line of it is counted."""
+        return (*self.stack[:-1], self.stack[-1]._replace(line=line))
+
+
 _Trace = Callable[[FrameType, str, object], "_Trace | None"]
+
+
+def _is_suspended(frame: FrameType) -> bool:
+    """Whether a generator only yields, and may go on."""
+    code = frame.f_code
+    return bool(code.co_flags & CO_GENERATOR) and code.co_code[frame.f_lasti] == _YIELD
 
 
 def _codes(code: CodeType, name: str = "") -> Iterator[tuple[CodeType, str]]:

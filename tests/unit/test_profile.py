@@ -72,6 +72,68 @@ def test_a_line_has_what_it_makes_the_meter_count(world):
     assert NO_LINE in lines
 
 
+LEFT = """def run():
+    total = 0
+    for i in range(3):
+        total += 1
+        if i == 1:
+            continue
+        total += 2
+    try:
+        total += {}["k"]
+        total += 1
+    except KeyError:
+        total += 1
+    if total:
+        raise ValueError("no")
+    total += 1
+    return total
+"""
+
+LATER = """def steps(n):
+    for i in range(n):
+        yield i
+        n = n + 1
+    n = n + 1
+
+
+def run():
+    total = 0
+    for i in steps(3):
+        total += i
+        if i == stop:
+            break
+        total = total + 1
+    return total
+"""
+
+
+def test_a_line_that_was_never_reached_has_no_count(world):
+    """A block is paid whole on entry (sandbox.md §4): by the line that opens it."""
+    whole = world.profile(world.add(LEFT.replace("if total:", "if False:")), "run")
+    result = world.profile(world.add(LEFT), "run")
+    assert result.error
+    assert {*whole.lines} - {*result.lines} == {15, 16}
+    assert result.lines[1] == sum(whole.lines[line] for line in (1, 15, 16))
+    assert 10 not in whole.lines
+    assert (whole.lines[4], whole.lines[7]) == (
+        3 * whole.lines[12],
+        2 * whole.lines[12],
+    )
+    assert sum(result.lines.values()) == result.cycles_used
+
+
+@pytest.mark.parametrize(("stop", "left"), [(0, {4, 5, 14}), (9, set())])
+def test_lines_after_a_yield_count_when_the_generator_went_on(world, stop, left):
+    """What was paid before a `yield` waits for lines that come after it."""
+    result = world.profile(world.add(f"stop = {stop}\n" + LATER), "run")
+    assert result.error == ""
+    counted = {line - 1 for line in result.lines}
+    assert counted >= {2, 3, 9, 10, 11, 12}
+    assert {4, 5, 14} - counted == left
+    assert sum(result.lines.values()) == result.cycles_used
+
+
 def test_the_thread_is_traced_by_whom_it_was_before(world):
     actor = world.add(SOURCE)
 
