@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pvm import language
+from pvm.comprehensions import rename_variables
 from pvm.decorators import Marks, write_out
 from pvm.desugar import desugar
 from pvm.errors import without_memory_errors
@@ -85,6 +86,8 @@ def _steps(
     tree = restrict(tree, found)
     facts = gather(tree, find, found)
     is_fixed = is_unchanging(tree, facts, found)
+    # What was bound stays bound: the policy has admitted names by that.
+    facts = replace(facts, bound=facts.bound | rename_variables(found))
     is_library = file != language.ACTOR_FILE
     module = instrument(tree, facts, ledger, is_library=is_library)
     code = _module_code(_compile(module, file))

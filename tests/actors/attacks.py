@@ -1339,3 +1339,32 @@ def lines(*given, **named):
 def run():
     wrong = [lines("x"), lines(1), lines(keepends=[]), lines(None)]
     return [*wrong, lines(keepends=True), lines(False)]
+---
+# expect: returns [[2, 2], [2, 2]]
+# A comprehension is part of the function around it from 3.12 on: 3.12.1 takes the
+# global for the variable of another one, which it then finds unset.
+H = 2
+def run():
+    return [[H for _ in [H, 3]] for x in [g() for g in [lambda: 5 for H in [0, 4]]]]
+---
+# expect: returns [[5, 7], [{2: 7}], 7]
+# In a lambda 3.13 does so, too, with another function's variable of that name.
+def run():
+    x = 7
+    def inner():
+        nonlocal x
+        f = lambda: [{1: x for x in [5]}[1], (lambda: x)()]
+        g = lambda: [{2: x for y in [x]} for x in [x]]
+        return [f(), g(), x]
+    return inner()
+---
+# expect: returns [[1, 1], 'NameError', [2, 3]]
+# A name that a comprehension binds is no builtin anywhere: `getattr` reads nothing by a
+# name that is made at run time.
+def run():
+    a = [getattr for getattr in (1, 1)]
+    try:
+        b = getattr(a, "app" + "end")
+    except NameError:
+        b = "NameError"
+    return [a, b, [(lambda x: x + 1)(x) for x in (1, 2)]]
