@@ -36,7 +36,8 @@ def rename_variables(found: Survey) -> frozenset[str]:
             variables of the same names.
     """
     renamer = _Renamer()
-    for node in (*found.of(ast.ListComp), *found.of(ast.DictComp)):
+    every: list[_Comprehension] = [*found.of(ast.ListComp), *found.of(ast.DictComp)]
+    for node in every:
         if node not in renamer.seen:
             renamer.comprehension(node, {})
     return frozenset(renamer.names)

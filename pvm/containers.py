@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable
 
 from pvm import costs, language
-from pvm.comparison import is_sought
+from pvm.comparison import SCALARS, is_sought
 from pvm.exceptions import refused
 from pvm.execution import Execution
 from pvm.keys import charge_keys, dict_from_keys, key, new_key, note_deletion
@@ -260,20 +260,23 @@ def charge_search(
 def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:
     """Search from the front; each comparison is paid."""
     size = size_of(container)
+    if type(item) in SCALARS:
+        charge_scalar_search(vm, item, size)
+        return item in container
+    vm.charge(size)
+    return first_equal(vm, item, container) >= 0
+
+
+def charge_scalar_search(vm: Execution, item: object, size: int) -> None:
+    """Pay for comparing a scalar with so many items."""
     vm.charge(size)
     kind = type(item)
     if kind is int:
         vm.charge(size * (item.bit_length() // costs.SEARCHED_BITS_PER))  # type: ignore[attr-defined]
-        return item in container
-    if kind is bool or item is None:
-        return item in container
-    if kind is str or kind is bytes:
+    elif kind is str or kind is bytes:
         length = len(item)  # type: ignore[arg-type] # text
-        vm.charge(
-            size * (length // costs.COMPARED_PER) if length > costs.TEXT_FREE else 0
-        )
-        return item in container
-    return first_equal(vm, item, container) >= 0
+        if length > costs.TEXT_FREE:
+            vm.charge(size * (length // costs.COMPARED_PER))
 
 
 def first_equal(vm: Execution, item: object, container: Iterable[object]) -> int:

@@ -139,6 +139,7 @@ OPERATION = 20  # an operator, a slice or a field whose operands are no ints
 POWER_STEP = 4  # for each bit of an exponent, + w² for w words of the result
 SET_OPERATION = 40  # `| & ^ -` of sets and of views, `|` of dicts
 METHOD_BOUND = 16  # `x.method`, not called
+BOUND_CALL = 24  # a priced method as a value, called, more
 CAUGHT = 70  # an exception that a handler gets to see
 CAUGHT_MISMATCH = 220  # a TypeError of the interpreter's, which may name 64 parameters
 COMPARED_PER = 8  # characters compared for one cycle

@@ -165,6 +165,7 @@ class PricedMethod:
 
     def __call__(self, /, *arguments: object, **named: object) -> object:
         """Call it: one deeper, for it takes more of the stack than an actor's."""
+        self._vm.charge(costs.BOUND_CALL)
         depth = self._vm.deeper()
         result: object = self._method(*arguments, **named)
         self._vm.depth.cell_contents = depth

@@ -4,7 +4,12 @@ from collections.abc import Callable, Mapping
 
 from pvm import costs
 from pvm.comparison import SCALARS, is_sought
-from pvm.containers import any_equal, first_equal, snapshot
+from pvm.containers import (
+    any_equal,
+    charge_scalar_search,
+    first_equal,
+    snapshot,
+)
 from pvm.conversions import update
 from pvm.exceptions import refused
 from pvm.execution import Execution, Helper
@@ -99,7 +104,7 @@ def index_of(
 def count_of(vm: Execution, self: _Sequence, item: object) -> int:
     """`l.count(item)`."""
     if type(item) in SCALARS:
-        any_equal(vm, item, self)
+        charge_scalar_search(vm, item, len(self))
         return self.count(item)
     vm.charge(len(self))
     found = 0

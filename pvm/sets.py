@@ -7,11 +7,12 @@ methods. An actor cannot set an attribute on one: the only slot has a private na
 from collections.abc import Iterable, Iterator, KeysView
 from typing import Final
 
-from typing_extensions import override
-
 
 class OrderedSet:
-    """A set as a dictionary without values."""
+    """A set as a dictionary without values.
+
+    Whether two are equal `comparison` says: a search through many asks in C here.
+    """
 
     __slots__ = ("_items",)
     __hash__ = None  # type: ignore[assignment] # as of a built-in set
@@ -31,13 +32,6 @@ class OrderedSet:
     def __iter__(self) -> Iterator[object]:
         """Items in the order of insertion."""
         return iter(self._items)
-
-    @override
-    def __eq__(self, other: object) -> bool:
-        """Same items, in any order."""
-        if not isinstance(other, OrderedSet):
-            return NotImplemented
-        return self._items.keys() == other._items.keys()
 
 
 class FrozenOrderedSet(OrderedSet):

@@ -163,6 +163,8 @@ class _ActorRef(Bound):
     def __getattr__(self, name: str) -> Callable[..., Value]:  # type: ignore[explicit-any] # what a handler takes is its own business
         if name.startswith("_"):
             raise AttributeError(name)
+        self._meter.charge_cycles(costs.METHOD_BOUND)
+        self._meter.charge_memory(_REMOTE_BYTES)
 
         def method(*arguments: object, **named: object) -> Value:
             return self._call(name, arguments, named)

@@ -1368,3 +1368,17 @@ def run():
     except NameError:
         b = "NameError"
     return [a, b, [(lambda x: x + 1)(x) for x in (1, 2)]]
+---
+# expect: OutOfMemory
+# A method of another actor, as a value: an object, and what it stands for.
+from cowboy_sdk import ActorRef
+def run():
+    r = ActorRef(bytes(20))
+    return len([r.name for _ in range(80000)])
+---
+# expect: OutOfCycles
+# A priced method as a value takes more than an actor's function.
+def run():
+    f = "a".splitlines
+    for _ in range(60000):
+        f()
