@@ -12,6 +12,7 @@ class BundleFault(StrEnum):
 
     FILE_EXISTS = "FILE_EXISTS"
     FILE_UNUSABLE = "FILE_UNUSABLE"
+    NO_BUNDLE = "NO_BUNDLE"
     FOREIGN = "BUNDLE_FOREIGN"
     NEWER = "BUNDLE_NEWER"
     OLDER = "BUNDLE_OLDER"
@@ -25,6 +26,7 @@ class BundleFault(StrEnum):
 ADVICE: Final[Mapping[BundleFault, str]] = {
     BundleFault.FILE_EXISTS: "give another name",
     BundleFault.FILE_UNUSABLE: "look at its path and its permissions",
+    BundleFault.NO_BUNDLE: "give a file that `bundle export` wrote",
     BundleFault.FOREIGN: (
         "give a bundle to a chain of its genesis, which `bundle check --genesis-to "
         "FILE` writes for `start --genesis FILE`"

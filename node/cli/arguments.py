@@ -22,6 +22,7 @@ __all__ = [
     "Sender",
     "address",
     "amount",
+    "at_option",
     "confine_option",
     "duration",
     "file_bytes",
@@ -45,6 +46,14 @@ _HASH_BYTES = 32
 
 HEIGHT = click.IntRange(0, U64_MAX)
 COUNT = click.IntRange(1, U64_MAX)
+
+at_option = click.option(
+    "--at",
+    "at_height",
+    type=HEIGHT,
+    help="State after this block.  [default: the head's]",
+)
+"""For commands that read the state: each node keeps that of its last blocks."""
 
 
 class Sender(Struct, frozen=True):

@@ -76,6 +76,7 @@ def _mining(answer: messages.GetStatusResponse) -> str:
 @click.command()
 @click.option("--count", type=click.IntRange(1, 1_000), default=10)
 @click.option("--keys", "are_keys_shown", is_flag=True, help="Show private keys, too.")
+@arguments.at_option
 @prove_option
 @client_command
 def accounts(
@@ -83,9 +84,10 @@ def accounts(
     count: int,
     are_keys_shown: bool,  # noqa: FBT001 - a flag
     is_proven: bool,  # noqa: FBT001 - a flag
+    at_height: int | None,
 ) -> None:
     """List the development accounts; everybody has their keys."""
-    prover = Prover(connection)
+    prover = Prover(connection, at_height)
     rows = []
     for index in range(count):
         key = dev_private_key(index)
@@ -95,7 +97,7 @@ def accounts(
             account = EMPTY_ACCOUNT if record is None else decode_account(record)
             balance, nonce = str(account.balance), account.nonce
         else:
-            balance, nonce = _balance_and_nonce(connection, address)
+            balance, nonce = _balance_and_nonce(connection, address, at_height)
         row = [str(index), hexadecimal(address), amount(balance), str(nonce)]
         rows.append([*row, hexadecimal(key)] if are_keys_shown else row)
     if not connection.output.is_json:
@@ -106,9 +108,12 @@ def accounts(
     prover.tell("balances and nonces")
 
 
-def _balance_and_nonce(connection: Connection, address: bytes) -> tuple[str, int]:
+def _balance_and_nonce(
+    connection: Connection, address: bytes, at_height: int | None
+) -> tuple[str, int]:
     answer = QueryServiceStub(connection.channel).GetAccount(
-        messages.GetAccountRequest(address=address), timeout=connection.timeout
+        messages.GetAccountRequest(address=address, at_height=at_height),
+        timeout=connection.timeout,
     )
     if connection.output.is_json:
         connection.output.message(answer)
@@ -120,6 +125,7 @@ def _balance_and_nonce(connection: Connection, address: bytes) -> tuple[str, int
 @click.argument("handler")
 @click.argument("payload", type=arguments.payload, default="")
 @click.option("--as", "sender", type=arguments.address, help="Whom get_sender() names.")
+@arguments.at_option
 @client_command
 def read(
     connection: Connection,
@@ -127,11 +133,16 @@ def read(
     handler: str,
     payload: bytes,
     sender: bytes | None,
+    at_height: int | None,
 ) -> None:
     """Call HANDLER of ACTOR with PAYLOAD, and keep nothing of it."""
     answer = QueryServiceStub(connection.channel).CallReadOnly(
         messages.CallReadOnlyRequest(
-            actor=actor, handler=handler, payload=payload, sender=sender or b""
+            actor=actor,
+            handler=handler,
+            payload=payload,
+            sender=sender or b"",
+            at_height=at_height,
         ),
         timeout=connection.timeout,
     )
@@ -146,15 +157,18 @@ def read(
 @click.command()
 @click.argument("address", type=arguments.address)
 @click.option("--source", "is_source", is_flag=True, help="Print the source alone.")
+@arguments.at_option
 @client_command
 def actor(
     connection: Connection,
     address: bytes,
     is_source: bool,  # noqa: FBT001 - a flag
+    at_height: int | None,
 ) -> None:
     """Show what the actor at ADDRESS is and has."""
     answer = QueryServiceStub(connection.channel).GetActor(
-        messages.GetActorRequest(address=address), timeout=connection.timeout
+        messages.GetActorRequest(address=address, at_height=at_height),
+        timeout=connection.timeout,
     )
     if connection.output.is_json:
         connection.output.message(answer)
@@ -182,6 +196,7 @@ def actor(
 @click.option(
     "--prefix", type=arguments.payload, default="", help="Of the raw keys to list."
 )
+@arguments.at_option
 @prove_option
 @client_command
 def storage(
@@ -190,19 +205,24 @@ def storage(
     key: bytes | None,
     prefix: bytes,
     is_proven: bool,  # noqa: FBT001 - a flag
+    at_height: int | None,
 ) -> None:
     """Show what ACTOR has stored: all of it, or what is under the raw KEY.
 
     With --prove each entry is proven, but not that there are no others.
     """
-    service, prover = QueryServiceStub(connection.channel), Prover(connection)
+    service = QueryServiceStub(connection.channel)
+    prover = Prover(connection, at_height)
     if key is None:
-        entries = _stored(connection, service, actor, prefix)
+        request = messages.ListStorageRequest(
+            actor=actor, prefix=prefix, page_size=_PAGE_ENTRIES, at_height=at_height
+        )
+        entries = _stored(connection, request)
     elif is_proven:
         entries = iter([messages.StorageEntry(key=key)])
     else:
         answer = service.GetStorage(
-            messages.GetStorageRequest(actor=actor, raw=key),
+            messages.GetStorageRequest(actor=actor, raw=key, at_height=at_height),
             timeout=connection.timeout,
         )
         entries = iter([answer.entry])
@@ -235,19 +255,14 @@ def _proven_entries(
 
 
 def _stored(
-    connection: Connection, service: QueryServiceStub, actor: bytes, prefix: bytes
+    connection: Connection, request: messages.ListStorageRequest
 ) -> Iterator[messages.StorageEntry]:
-    token = ""
+    service = QueryServiceStub(connection.channel)
     while True:
-        page = service.ListStorage(
-            messages.ListStorageRequest(
-                actor=actor, prefix=prefix, page_size=_PAGE_ENTRIES, page_token=token
-            ),
-            timeout=connection.timeout,
-        )
+        page = service.ListStorage(request, timeout=connection.timeout)
         yield from page.entries
-        token = page.next_page_token
-        if not token:
+        request.page_token = page.next_page_token
+        if not request.page_token:
             return
 
 
@@ -325,7 +340,12 @@ def tx(
         case "committed":
             if is_proven:
                 _prove_receipt(connection, answer.committed.receipt)
-            tell_committed(connection, answer.committed)
+            body = answer.committed.transaction.body
+            tell_committed(
+                connection,
+                answer.committed,
+                is_deployment=body.instruction.HasField("deploy_actor"),
+            )
         case "pending":
             if not output.is_json:
                 output.line("it waits in the pool")

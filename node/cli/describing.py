@@ -79,15 +79,20 @@ def is_success(receipt: types_pb2.Receipt) -> bool:
     return receipt.status == types_pb2.EXECUTION_STATUS_SUCCEEDED
 
 
-def receipt_fields(receipt: types_pb2.Receipt) -> dict[str, str]:
-    """What became of one execution."""
+def receipt_fields(
+    receipt: types_pb2.Receipt, *, is_deployment: bool = False
+) -> dict[str, str]:
+    """What became of one execution; a deployment that failed left no actor."""
+    is_there = is_success(receipt) or not is_deployment
     fields = {
         "status": "succeeded" if is_success(receipt) else "failed",
         "height": str(receipt.height),
         "kind": _KINDS[receipt.kind],
         "id": hexadecimal(receipt.id),
         "sender": hexadecimal(receipt.sender),
-        "actor" if receipt.handler else "target": _address(receipt.actor),
+        "actor" if receipt.handler else "target": (
+            _address(receipt.actor) if is_there else ""
+        ),
         "handler": receipt.handler,
         "value": returned_text(receipt.value) if receipt.value else "",
         "cycles": f"{receipt.cycles_used:,} of {receipt.cycles_limit:,}",

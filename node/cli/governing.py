@@ -30,10 +30,11 @@ def govern() -> None:
 
 
 @govern.command()
+@arguments.at_option
 @client_command
-def show(connection: Connection) -> None:
+def show(connection: Connection, at_height: int | None) -> None:
     """Rules and parameters, with the heights from which they hold."""
-    params = _params(connection)
+    params = _params(connection, at_height)
     output = connection.output
     if output.is_json:
         output.message(params)
@@ -97,9 +98,11 @@ def basefee(connection: Connection, how: Sending, changes: tuple[str, ...]) -> N
     send(connection, how, types_pb2.Instruction(update_basefee_config=update))
 
 
-def _params(connection: Connection) -> messages.GetParamsResponse:
+def _params(
+    connection: Connection, at_height: int | None = None
+) -> messages.GetParamsResponse:
     return QueryServiceStub(connection.channel).GetParams(
-        messages.GetParamsRequest(), timeout=connection.timeout
+        messages.GetParamsRequest(at_height=at_height), timeout=connection.timeout
     )
 
 

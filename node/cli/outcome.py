@@ -14,7 +14,10 @@ __all__ = ["tell_committed"]
 
 
 def tell_committed(
-    connection: Connection, committed: types_pb2.CommittedTransaction
+    connection: Connection,
+    committed: types_pb2.CommittedTransaction,
+    *,
+    is_deployment: bool = False,
 ) -> None:
     """Show receipt and events; a failed execution ends the command.
 
@@ -22,9 +25,16 @@ def tell_committed(
     """
     output, receipt = connection.output, committed.receipt
     if not output.is_json:
-        output.fields("", receipt_fields(receipt))
+        output.fields("", receipt_fields(receipt, is_deployment=is_deployment))
         if committed.events:
             rows = [event_row(event) for event in committed.events]
             output.table("\nevents", EVENT_COLUMNS, rows)
     if not is_success(receipt):
-        connection.refuse(failure_text(receipt.error))
+        connection.refuse(failure_text(receipt.error) + _way_out(receipt.error))
+
+
+def _way_out(error: types_pb2.ExecutionError) -> str:
+    """How the command line goes on after a failure that it has a flag for."""
+    if error.kind == "AlreadyDeployed":
+        return ": --salt TEXT deploys the same file at another address"
+    return ""

@@ -1,12 +1,15 @@
 """What a command prints: tables for people, protobuf's JSON for programs.
 
 rich is imported when the first table is printed. Nothing is cut to the terminal's
-width: what does not fit is folded, and what goes into a file is not. All that is
+width: what does not fit is folded, and what goes into a file is not. Addresses and ids
+are folded by no one: the terminal itself wraps a line that they make too long, and what
+is copied from there is whole. All that is
 printed for people goes through `foreign`: much of it is what actors said.
 """
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -31,6 +34,12 @@ _STDOUT, _STDERR = 1, 2
 
 _FILE_WIDTH = 10_000
 """Columns of a table that goes into a file or a pipe."""
+
+_WHOLE = re.compile(r"0x[0-9a-f]{40,64}")
+"""Addresses and ids: whoever copies one out of a terminal wants it in one piece."""
+
+_FOLDED_MIN = 12
+"""Columns that are left at least to what may be folded, beside those."""
 
 _SHOWN_MAX = 500
 """Characters of a value: of a longer one the beginning; --json has it whole."""
@@ -68,8 +77,17 @@ class Output:
         if not console.is_terminal:
             console.width = _FILE_WIDTH
         table = Table(box=None, show_header=bool(columns), pad_edge=False)
-        for column in columns or ("", ""):
-            table.add_column(column, overflow="fold")
+        rows, titles = list(rows), columns or ("", "")
+        needed = 0
+        for name, cells in zip(titles, zip(*rows, strict=True), strict=False):
+            whole = max((_whole_columns(cell) for cell in cells), default=0)
+            longest = max(len(foreign(cell)) for cell in (name, *cells))
+            table.add_column(name, overflow="fold", min_width=whole or None)
+            needed += 2 + (whole or min(longest, _FOLDED_MIN))
+        if not rows:
+            for name in titles:
+                table.add_column(name)
+        console.width = max(console.width, needed)
         for row in rows:
             # A row's cell is one line; a field's may be several, beside its name.
             table.add_row(
@@ -115,6 +133,11 @@ class Output:
     def error(self, text: str) -> None:
         """One sentence on standard error."""
         click.echo(f"cowboy-devnet: {foreign(text, is_multiline=True)}", err=True)
+
+
+def _whole_columns(cell: str) -> int:
+    """Columns of the longest part of a cell that is not folded."""
+    return max(map(len, _WHOLE.findall(cell)), default=0)
 
 
 def amount(text: str) -> str:

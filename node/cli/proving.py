@@ -26,9 +26,10 @@ prove_option = click.option(
 class Prover:
     """Asks for proofs, checks them, and remembers which blocks they led to."""
 
-    __slots__ = ("_blocks", "_connection", "_service")
+    __slots__ = ("_at_height", "_blocks", "_connection", "_service")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, at_height: int | None = None) -> None:
+        self._at_height = at_height
         self._connection = connection
         self._service = QueryServiceStub(connection.channel)
         self._blocks: dict[bytes, int] = {}
@@ -36,7 +37,10 @@ class Prover:
     def prove(self, subject: Subject) -> Proven:
         """What is proven about a subject; ends the command if it is not."""
         connection = self._connection
-        answer = self._service.GetProof(subject.request(), timeout=connection.timeout)
+        request = subject.request()
+        if self._at_height is not None:
+            request.at_height = self._at_height
+        answer = self._service.GetProof(request, timeout=connection.timeout)
         try:
             proven = check_proof(subject, answer)
         except BadProof as error:

@@ -234,7 +234,8 @@ def send(
         messages.SubmitAndWaitRequest(transaction=raw, as_sender=name),
         timeout=connection.timeout,
     )
-    _tell(connection, answer)
+    is_deployment = instruction.HasField("deploy_actor")
+    _tell(connection, answer, is_deployment=is_deployment)
 
 
 def _authorize(body: bytes, sender: Sender) -> tuple[bytes, bytes]:
@@ -244,7 +245,12 @@ def _authorize(body: bytes, sender: Sender) -> tuple[bytes, bytes]:
     return body + sign(keccak256(body), sender.private_key), b""
 
 
-def _tell(connection: Connection, answer: messages.SubmitAndWaitResponse) -> None:
+def _tell(
+    connection: Connection,
+    answer: messages.SubmitAndWaitResponse,
+    *,
+    is_deployment: bool,
+) -> None:
     output = connection.output
     if output.is_json:
         output.message(answer)
@@ -252,4 +258,4 @@ def _tell(connection: Connection, answer: messages.SubmitAndWaitResponse) -> Non
         connection.refuse(dropped_text(answer.dropped))
     if not answer.HasField("committed"):
         connection.refuse("the chain was rewound while the transaction waited")
-    tell_committed(connection, answer.committed)
+    tell_committed(connection, answer.committed, is_deployment=is_deployment)

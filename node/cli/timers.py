@@ -44,6 +44,8 @@ class _ListByDefault(Group):
 
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:  # a shell completes what is typed
+            return super().parse_args(ctx, args)
         is_named = bool(args) and (args[0][:1] != "-" or args[0] in _HELP)
         return super().parse_args(ctx, args if is_named else ["list", *args])
 
@@ -61,6 +63,7 @@ def timers() -> None:
 @click.option("--status", type=click.Choice(list(_STATUSES)), default="pending")
 @click.option("--first", "from_height", type=arguments.HEIGHT, help="Height.")
 @click.option("--last", "to_height", type=arguments.HEIGHT, help="Height.")
+@arguments.at_option
 @prove_option
 @client_command
 def list_timers(
@@ -82,6 +85,7 @@ def list_timers(
         status=_STATUSES[status],
         from_height=heights["from_height"],
         to_height=heights["to_height"],
+        at_height=heights["at_height"],
         page_size=_PAGE_TIMERS,
     )
     if is_proven:
@@ -128,7 +132,8 @@ def _list_proven(connection: Connection, request: messages.ListTimersRequest) ->
     last = request.to_height if request.HasField("to_height") else U64_MAX
     if first > last:
         raise click.UsageError("--last is below --first")
-    prover = Prover(connection)
+    at_height = request.at_height if request.HasField("at_height") else None
+    prover = Prover(connection, at_height)
     proven = prover.prove(DueProof(first, last))
     if connection.output.is_json:
         return
@@ -172,19 +177,22 @@ def _row(timer: messages.Timer) -> tuple[str, ...]:
 
 @timers.command("show")
 @click.argument("timer_id", type=arguments.hash32, metavar="ID")
+@arguments.at_option
 @prove_option
 @client_command
 def show_timer(
     connection: Connection,
     timer_id: bytes,
     is_proven: bool,  # noqa: FBT001 - a flag
+    at_height: int | None,
 ) -> None:
     """Show a timer: what it is, or how it ended and where (that has no --prove)."""
     if is_proven:
-        _show_proven(connection, timer_id)
+        _show_proven(connection, timer_id, at_height)
         return
     answer = TimerServiceStub(connection.channel).GetTimer(
-        messages.GetTimerRequest(timer_id=timer_id), timeout=connection.timeout
+        messages.GetTimerRequest(timer_id=timer_id, at_height=at_height),
+        timeout=connection.timeout,
     )
     output = connection.output
     if output.is_json:
@@ -195,8 +203,10 @@ def show_timer(
         output.fields("\nreceipt", receipt_fields(answer.receipt))
 
 
-def _show_proven(connection: Connection, timer_id: bytes) -> None:
-    prover = Prover(connection)
+def _show_proven(
+    connection: Connection, timer_id: bytes, at_height: int | None
+) -> None:
+    prover = Prover(connection, at_height)
     ((key, record),) = prover.prove(TimerProof(timer_id)).records
     if not connection.output.is_json:
         timer = decode_timer(keys.TIMER_PREFIX + key, record)

@@ -401,10 +401,10 @@ class AsyncClient(AsyncReader):
     async def deploy(
         self,
         source: str | bytes,
+        payload: bytes = b"",
         *,
         sender: Sender | None = None,
         value: int | str = 0,
-        payload: bytes = b"",
         salt: bytes | None = None,
         expect_failure: bool = False,
         **limits: int,

@@ -402,10 +402,10 @@ class Client(Reader):
     def deploy(
         self,
         source: str | bytes,
+        payload: bytes = b"",
         *,
         sender: Sender | None = None,
         value: int | str = 0,
-        payload: bytes = b"",
         salt: bytes | None = None,
         expect_failure: bool = False,
         **limits: int,

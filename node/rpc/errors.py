@@ -117,6 +117,7 @@ _MISSING: dict[Missing, _Row] = {
 }
 
 _BUNDLE_CODES: dict[BundleFault, grpc.StatusCode] = {
+    BundleFault.NO_BUNDLE: _Code.INVALID_ARGUMENT,
     BundleFault.FOREIGN: _Code.FAILED_PRECONDITION,
     BundleFault.NEWER: _Code.FAILED_PRECONDITION,
     BundleFault.OLDER: _Code.FAILED_PRECONDITION,

@@ -72,7 +72,7 @@ __all__ = [
 _FAULTS: Final = {
     FileFault.EXISTS: BundleFault.FILE_EXISTS,
     FileFault.UNUSABLE: BundleFault.FILE_UNUSABLE,
-    FileFault.FOREIGN: BundleFault.FOREIGN,
+    FileFault.FOREIGN: BundleFault.NO_BUNDLE,
     FileFault.NEWER: BundleFault.NEWER,
     FileFault.OLDER: BundleFault.OLDER,
     FileFault.DAMAGED: BundleFault.DAMAGED,

@@ -12,8 +12,10 @@ stream would keep the interpreter from ending.
 
 import logging
 import os
+import re
 import select
 import traceback
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import TypeAlias
@@ -35,6 +37,15 @@ thread for each, and keeps the interpreter from a block as often."""
 
 _STUCK_SECONDS = 0.25
 """An ending node waits that long for a reader who takes nothing."""
+
+_COLUMNS = 80
+"""Of a terminal that does not know."""
+
+_INDENT = "  "
+_HEAD = frozenset({"timestamp", "level", "event"})
+_NOTHING: tuple[object, ...] = (0, None, "", [])
+_HASH = re.compile("[0-9a-f]{64}")
+_HASH_SHOWN = 12
 
 _Fields: TypeAlias = dict[str, object]
 
@@ -127,10 +138,15 @@ class NodeLog:
     def _render(self, line: _Fields) -> str:
         import structlog  # noqa: PLC0415 - see the top of this module
 
-        if self._is_console:
-            is_colored = os.isatty(self._descriptor)
-            return structlog.dev.ConsoleRenderer(colors=is_colored)(None, "", line)
-        return str(structlog.processors.JSONRenderer()(None, "", line))
+        if not self._is_console:
+            return str(structlog.processors.JSONRenderer()(None, "", line))
+        if not os.isatty(self._descriptor):
+            return structlog.dev.ConsoleRenderer(colors=False)(None, "", line)
+        render = structlog.dev.ConsoleRenderer(pad_event_to=0, sort_keys=False)
+        plain = structlog.dev.ConsoleRenderer(0, colors=False, sort_keys=False)
+        columns = os.get_terminal_size(self._descriptor).columns or _COLUMNS
+        parts = _fitted(line, columns, lambda part: plain(None, "", {**part}))
+        return f"\n{_INDENT}".join(render(None, "", {**part}) for part in parts)
 
     def _write(self, text: str) -> None:
         rest = f"{text}\n".encode(errors="backslashreplace")
@@ -145,6 +161,31 @@ class NodeLog:
             pass  # nobody reads the log any more: no reason to stop a chain
         self._is_writing = False
         self._written += 1
+
+
+def _fitted(
+    line: _Fields, columns: int, shown: Callable[[_Fields], str]
+) -> Iterator[_Fields]:
+    """A line of a terminal in parts that fit it, but for a field that alone does not.
+
+    The time is that of the day, hashes are cut, and what is 0 or nothing is left out:
+    whoever wants all of it takes JSON.
+    """
+    part: _Fields = {name: line[name] for name in sorted(_HEAD)}
+    part["timestamp"] = str(line["timestamp"]).partition("T")[2].rstrip("Z")
+    room = columns
+    for name in sorted(line.keys() - _HEAD, key=lambda name: (name != "height", name)):
+        value = line[name]
+        if isinstance(value, str) and _HASH.fullmatch(value):
+            value = f"{value[:_HASH_SHOWN]}…"
+        if value in _NOTHING:
+            continue
+        longer = {**part, name: value}
+        if part and len(shown(longer)) > room:
+            yield part
+            room, longer = columns - len(_INDENT), {name: value}
+        part = longer
+    yield part
 
 
 class _Handler(logging.Handler):

@@ -190,6 +190,13 @@ def test_a_failure_shows_the_actors_own_traceback_and_what_it_used(echo):
         echo.call("remember", b"", expect_failure=True)
 
 
+def test_a_payload_may_stand_beside_the_source(chain):
+    source = "class A:\n    def deploy(self, payload):\n        return payload\n"
+    assert chain.deploy(source, b"words").receipt.value == b"words"
+    with pytest.raises(InvalidArgument, match=r"^payload: "):
+        chain.deploy(source, 7)
+
+
 def test_a_deployment_that_fails_shows_its_line(chain):
     with pytest.raises(TransactionFailed, match="line 2") as error:
         chain.deploy("x = 1\ny = x / 0\n")
@@ -306,7 +313,7 @@ def test_a_chain_goes_into_a_bundle_and_comes_out_of_it(chain, alice, tmp_path):
     [
         (lambda data: data[:-1], BundleFault.DAMAGED),
         (lambda data: data[:200] + b"\0" + data[201:], BundleFault.DAMAGED),
-        (lambda data: b"PK" + data, BundleFault.FOREIGN),
+        (lambda data: b"PK" + data, BundleFault.NO_BUNDLE),
         (lambda data: data.replace(b"bundle 2", b"bundle 3", 1), BundleFault.NEWER),
     ],
 )

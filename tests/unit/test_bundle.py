@@ -119,7 +119,7 @@ def test_executing_it_gives_the_same_roots_receipts_and_fires(world, data):
 def test_one_that_is_cut_or_altered_is_refused(data, share):
     at = len(data) * share // 100
     for broken in (data[:at], data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]):
-        wanted = BundleFault.FOREIGN if at < len(KIND.magic) else BundleFault.DAMAGED
+        wanted = BundleFault.NO_BUNDLE if at < len(KIND.magic) else BundleFault.DAMAGED
         assert refused(broken) is wanted
     assert refused(data + b"\0") is BundleFault.DAMAGED
 
@@ -127,9 +127,9 @@ def test_one_that_is_cut_or_altered_is_refused(data, share):
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        (b"", BundleFault.FOREIGN),
-        (b"\x7fELF", BundleFault.FOREIGN),
-        (b"cowboy-devnet-state 1\n", BundleFault.FOREIGN),
+        (b"", BundleFault.NO_BUNDLE),
+        (b"\x7fELF", BundleFault.NO_BUNDLE),
+        (b"cowboy-devnet-state 1\n", BundleFault.NO_BUNDLE),
         (KIND.magic, BundleFault.DAMAGED),
         (KIND.magic + b"\xff\xff\xff\xff", BundleFault.DAMAGED),
         (KIND.magic.replace(b"2", b"3") + bytes(99), BundleFault.NEWER),
@@ -437,3 +437,5 @@ def test_the_command_tells_what_is_wrong(world, tmp_path):
     path.write_bytes(data[:-1])
     assert "BUNDLE_DAMAGED: " in command(path, code=1).stderr
     assert "cannot be read" in command(tmp_path / "nowhere", code=2).stderr
+    path.write_text("a note\n")
+    assert f"NO_BUNDLE: {path} is no bundle: give" in command(path, code=1).stderr

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import select
 import shlex
 import signal
@@ -233,6 +234,83 @@ def fail(payload):
     raise ValueError(CODES)
 # \x1b[2J\u202e
 """
+
+
+def test_a_failed_deployment_shows_no_actor(run, tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text("class A:\n    def deploy(self):\n        raise ValueError('no')\n")
+    result = run("deploy", str(path), code=1)
+    assert not {"actor", "target"} & table(result).keys()
+    assert (
+        not {"actor", "target"} & table(run("tx", table(result)["id"], code=1)).keys()
+    )
+
+
+def test_a_second_deployment_of_a_file_says_how_to_go_on(run, file) -> None:
+    run("deploy", file, "--salt", "twice")
+    assert "--salt TEXT" in run("deploy", file, "--salt", "twice", code=1).stderr
+
+
+def test_reads_of_an_earlier_height(run, actor: str) -> None:
+    """What `at_height` is of the API."""
+    run("call", actor, "start", "x")
+    height = int(table(run("status"))["height"])
+    run("mine", "4")
+    at = ("--at", str(height))
+    assert run("storage", actor, *at).stdout != run("storage", actor).stdout
+    assert run("storage", actor, "--prove", *at).stdout.count(
+        f"proven by block {height}"
+    )
+    assert "beats: 0" in run("read", actor, "beats", *at).stdout
+    assert "beats: 1" in run("read", actor, "beats").stdout
+    assert table(run("actor", actor, *at))["live timers"] == "1"
+    assert table(run("actor", actor))["live timers"] == "0"
+    listed = run("timers", "list", "--actor", actor, *at).stdout
+    timer = listed.split()[-1]
+    assert timer not in run("timers", "list", "--actor", actor).stdout
+    assert table(run("timers", "show", timer, *at))["status"] == "pending"
+    run("accounts", *at)
+    run("govern", "show", *at)
+    assert "HEIGHT" in run("accounts", "--at", "999999", code=1).stderr
+
+
+def test_addresses_and_ids_are_never_broken(run, actor: str, monkeypatch) -> None:
+    """A terminal of any width; what is too long it wraps itself."""
+    run("call", actor, "start", "x")
+    monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda _: True))
+    monkeypatch.setenv("COLUMNS", "40")
+    for words in (("timers", "--actor", actor), ("accounts",), ("block",)):
+        output = run(*words).stdout
+        assert re.findall("0x[0-9a-f]{40}", output)
+        assert not re.findall(r"0x[0-9a-f]{1,39}\b", output)
+        assert not re.findall(r"(?m)^ *[0-9a-f]{2,} *$", output)
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("st", "start"), ("timers sh", "show"), ("bundle ex", "export")],
+)
+def test_shells_complete_commands(typed: str, found: str) -> None:
+    done = subprocess.run(
+        [
+            *(
+                sys.executable,
+                "-c",
+                "from node.cli import main; main(prog_name='cowboy-devnet')",
+            )
+        ],
+        env=os.environ
+        | {
+            "COMP_WORDS": f"cowboy-devnet {typed}",
+            "COMP_CWORD": str(len(typed.split())),
+        }
+        | {"_COWBOY_DEVNET_COMPLETE": "bash_complete"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"plain,{found}" in done.stdout.split()
 
 
 def test_what_actors_say_moves_no_terminal(run, tmp_path: Path) -> None:

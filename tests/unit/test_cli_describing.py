@@ -14,6 +14,19 @@ def test_a_deployment_that_was_refused_has_no_target():
     assert "0x" not in receipt_row(receipt)[:3]
 
 
+def test_a_deployment_that_failed_left_no_actor():
+    receipt = types_pb2.Receipt(
+        status=FAILED,
+        kind=types_pb2.RECEIPT_KIND_TRANSACTION,
+        actor=b"a" * 20,
+        handler="deploy",
+    )
+    assert "actor" in receipt_fields(receipt)
+    assert "actor" not in receipt_fields(receipt, is_deployment=True)
+    receipt.status = types_pb2.EXECUTION_STATUS_SUCCEEDED
+    assert "actor" in receipt_fields(receipt, is_deployment=True)
+
+
 def test_a_refused_source_names_its_lines_itself():
     error = types_pb2.ExecutionError(
         kind="CompileError", message="line 1, column 0: a\nline 9, column 4: b", line=1

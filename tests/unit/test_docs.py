@@ -16,6 +16,8 @@ import pytest
 from msgspec.structs import asdict
 
 from node.chain import params
+from node.chain.block import Event, Receipt
+from node.chain.timers.timer import Timer
 from node.cli import main
 from node.rpc.errors import table
 from pvm import costs, language
@@ -277,6 +279,16 @@ def test_the_client_works_as_printed(tmp_path):
 
 
 # --- the command line ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Receipt, Event, Timer])
+def test_the_fields_of_answers_are_described(kind):
+    text = (ROOT / "docs" / "api.md").read_text()
+    table = text.partition(f"| field of `{kind.__name__}` |")[2].partition("\n\n")[0]
+    names = re.findall(
+        r"`(\w+)`", "\n".join(r.split("|")[1] for r in table.split("\n")[2:])
+    )
+    assert sorted(names) == sorted(kind.__struct_fields__)
 
 
 def test_every_command_is_described():

@@ -4,8 +4,11 @@ import fcntl
 import json
 import logging
 import os
+import pty
+import re
+import termios
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -24,6 +27,35 @@ def pipe():
     finally:
         for end in ends:
             os.close(end)
+
+
+def test_a_line_fits_the_terminal():
+    """Whole fields go to the next line; a hash is cut, nothing is not said."""
+    master, end = pty.openpty()
+    termios.tcsetwinsize(end, (24, 80))
+    log = NodeLog(SystemClock(), level="info", is_console=True, descriptor=end)
+    with os.fdopen(master, "rb") as terminal:
+        log.info(
+            "block_committed",
+            height=7,
+            hash="ab" * 32,
+            events=0,
+            **{f"field_number_{n}": n + 1 for n in range(9)},
+        )
+        log.open()
+        log.close()
+        os.close(end)
+        text = b""
+        with suppress(OSError):  # as a terminal says that nobody writes any more
+            while part := terminal.read1(65_536):
+                text += part
+    lines = re.sub("\x1b\\[[0-9;]*m", "", text.decode()).splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 80
+    assert "height=7" in lines[0]
+    assert "hash=abababababab…" in "".join(lines)
+    assert "events" not in "".join(lines)
+    assert sum(line.count("field_number_") for line in lines) == 9
 
 
 def fill(end: int) -> int:

@@ -126,7 +126,7 @@ def test_imports_at_a_time_are_bounded(run_node, data):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda data: data[:5], "BUNDLE_FOREIGN"),
+        (lambda data: data[:5], "NO_BUNDLE"),
         (lambda data: data[:-1], "BUNDLE_DAMAGED"),
         (lambda data: data[:99] + b"\0" + data[100:], "BUNDLE_DAMAGED"),
         (lambda data: data + b"\0", "BUNDLE_DAMAGED"),
