@@ -59,6 +59,7 @@ PRICED: Mapping[str, Helper] = {
     **{name: conversions.exception_constructor(name) for name in language.EXCEPTIONS},
     "HostError": conversions.not_constructible,
     "RevertError": conversions.not_constructible,
+    "JSONDecodeError": conversions.made_by_loads,
 }
 
 CLASSES: Mapping[Helper, type] = {

@@ -16,7 +16,7 @@ from types import (
 )
 
 from pvm import desugar, language
-from pvm.errors import HostError, RevertError
+from pvm.errors import HostError, JSONDecodeError, RevertError
 from pvm.execution import ACTOR_MODULE, Execution, SealedModule
 from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.storage import StorageView
@@ -51,6 +51,7 @@ CLASS_OF: Mapping[str, type] = {
     **{name: getattr(builtins, name) for name in language.EXCEPTIONS},
     "HostError": HostError,
     "RevertError": RevertError,
+    "JSONDecodeError": JSONDecodeError,
 }
 """Native classes by the name under which an actor knows them."""
 

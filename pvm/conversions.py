@@ -230,6 +230,11 @@ def not_constructible(_vm: Execution, *_arguments: object) -> None:
     raise refused(TypeError("the host makes its errors itself"))
 
 
+def made_by_loads(_vm: Execution, *_arguments: object) -> None:
+    """A `JSONDecodeError` is made by `json.loads`."""
+    raise refused(TypeError("json.loads makes its errors itself"))
+
+
 def is_generator(value: object) -> bool:
     """Whether `value` came from a generator function."""
     return isinstance(value, GeneratorType)

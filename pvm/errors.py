@@ -174,6 +174,25 @@ class RevertError(RuntimeError, metaclass=Sealed):
     """Of the callee and of its own callees, outermost first, for whoever debugs."""
 
 
+class JSONDecodeError(ValueError, metaclass=Sealed):
+    """A text that `json.loads` refuses, catchable by the actor."""
+
+    def __init__(self, message: str, doc: str) -> None:
+        super().__init__(message)
+        self._message = message
+        self._doc = doc
+
+    @property
+    def msg(self) -> str:
+        """Why it is refused, in our words: CPython's differ between versions."""
+        return self._message
+
+    @property
+    def doc(self) -> str:
+        """The text."""
+        return self._doc
+
+
 def reverted(callee: bytes, failure: Failure) -> RevertError:
     """What a failed callee raises in its caller.
 

@@ -30,8 +30,8 @@ class Facts(Struct, frozen=True):
     """Top-level classes whose name nothing else binds."""
     exceptions: frozenset[str]
     """Those that derive from an exception, and exceptions imported from a library."""
-    host_errors: frozenset[str]
-    """Local names of the exception classes imported from `pvm_host`."""
+    module_errors: frozenset[str]
+    """Local names of the exception classes imported from native modules."""
     imports: Mapping[str, tuple[str, str]]
     """Local name → module and name there, for names imported from a module."""
     inert: frozenset[str]
@@ -115,7 +115,7 @@ def gather(
         frozenset(bindings),
         classes,
         _exceptions(classes, bindings, caught),
-        frozenset(name for name in _host_errors(tree) if bindings[name] == 1),
+        frozenset(name for name in _module_errors(tree) if bindings[name] == 1),
         imports,
         frozenset(_inert_names(tree)),
         modules,
@@ -227,11 +227,12 @@ def _is_exception(imported: tuple[str, str], find: Find) -> bool:
     return names is not None and name in names.exceptions
 
 
-def _host_errors(tree: ast.Module) -> Iterator[str]:
+def _module_errors(tree: ast.Module) -> Iterator[str]:
     for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom) and statement.module == "pvm_host":
+        if isinstance(statement, ast.ImportFrom):
+            errors = language.MODULE_ERRORS.get(statement.module or "", frozenset())
             for alias in statement.names:
-                if alias.name in language.HOST_ERRORS:
+                if alias.name in errors:
                     yield alias.asname or alias.name
 
 

@@ -104,8 +104,11 @@ EXCEPTIONS = words(
 )
 """May be called, raised, caught, subclassed and named in `isinstance`."""
 
-HOST_ERRORS = frozenset({"HostError", "RevertError"})
-"""Exceptions of `pvm_host`: may be caught, and named in `isinstance`."""
+MODULE_ERRORS: Mapping[str, frozenset[str]] = {
+    "json": frozenset({"JSONDecodeError"}),
+    "pvm_host": frozenset({"HostError", "RevertError"}),
+}
+"""Exceptions of native modules: may be caught, and named in `isinstance`."""
 
 FUNCTIONS = words(
     "len abs chr ord callable range isinstance issubclass int str repr "

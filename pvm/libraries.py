@@ -98,7 +98,7 @@ def _names(name: str, facts: Facts, tree: ast.Module) -> ModuleNames:
         local
         for local in module_names(tree.body)
         if not local.startswith(("_", "private_"))
-        and local not in facts.host_errors
+        and local not in facts.module_errors
         and facts.modules.get(local, f"{name}.").startswith(f"{name}.")
     }
     classes = {local for local in public if local in facts.classes}

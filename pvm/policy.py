@@ -218,7 +218,7 @@ class _Policy(PolicyOfExpressions):
                 name in language.EXCEPTIONS and self.facts.is_universal(name)
             ):
                 pass
-            case _ if self.is_host_error(node):
+            case _ if self.is_module_error(node):
                 pass
             case ast.Attribute(value=ast.Name(id=local), attr=name) if (
                 name in self.names_of(self.facts.modules.get(local)).exceptions

@@ -59,8 +59,8 @@ class PolicyOfExpressions(PolicyWalk):
         place = language.COMPILER_PLACES.get(self.facts.meaning(node))
         if decorators.decorator_name(node, self.facts) is not None:
             self.refuse(node, f"{name} only decorates", f"@{name}")
-        elif self.is_host_error(node) and isinstance(node.ctx, ast.Load):
-            self.refuse(node, _HOST_ERROR_REASON)
+        elif self.is_module_error(node) and isinstance(node.ctx, ast.Load):
+            self.refuse(node, _MODULE_ERROR_REASON)
         elif place is not None:
             self.refuse(node, f"{name} is {place}")
         else:
@@ -215,8 +215,10 @@ class PolicyOfExpressions(PolicyWalk):
                 self.refuse(node, "`is` compares with None, True, False, a class", "==")
         is_type_call = any(map(self.is_class_of, sides))  # once: a chain may be long
         for side in sides:
-            if has_is and self.is_host_error(side):
-                self.refuse(node, "`is` with an exception of pvm_host", "isinstance")
+            if has_is and self.is_module_error(side):
+                self.refuse(
+                    node, "`is` with an exception of a native module", "isinstance"
+                )
             elif has_is or (is_type_call and isinstance(side, ast.Name)):
                 self.check_class_name(side, place)
             else:
@@ -315,6 +317,6 @@ class PolicyOfExpressions(PolicyWalk):
 
 
 _IDENTITIES = frozenset({ast.Is, ast.IsNot})
-_HOST_ERROR_REASON = (
-    "an exception of pvm_host can only be caught or named in isinstance"
+_MODULE_ERROR_REASON = (
+    "an exception of a native module can only be caught or named in isinstance"
 )

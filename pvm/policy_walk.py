@@ -154,7 +154,7 @@ class PolicyWalk:
             for element in node.elts:
                 self.check_class_name(element, place)
             return True
-        if self.is_host_error(node):
+        if self.is_module_error(node):
             return True
         if isinstance(node, ast.Name) and node.id not in self.facts.bound:
             known = language.EXCEPTIONS | language.CLASSES | language.CLASSES_NEVER
@@ -163,14 +163,14 @@ class PolicyWalk:
         self.check(node, place)
         return False
 
-    def is_host_error(self, node: ast.expr) -> bool:
-        """Whether `node` names an exception of `pvm_host`."""
+    def is_module_error(self, node: ast.expr) -> bool:
+        """Whether `node` names an exception of a native module."""
         match node:
             case ast.Name(id=name):
-                return name in self.facts.host_errors
+                return name in self.facts.module_errors
             case ast.Attribute(value=ast.Name(id=module), attr=name):
-                is_host = self.facts.modules.get(module) == "pvm_host"
-                return is_host and name in language.HOST_ERRORS
+                real = self.facts.modules.get(module, "")
+                return name in language.MODULE_ERRORS.get(real, frozenset())
             case _:
                 return False
 

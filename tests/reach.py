@@ -26,7 +26,7 @@ from pvm import Worker, interpreter, language, libraries, machines, methods, pip
 from pvm.classes import ORIGIN
 from pvm.depth import LINKS
 from pvm.enums import Enum, EnumClass
-from pvm.errors import Halt, HostError, RevertError
+from pvm.errors import Halt, HostError, JSONDecodeError, RevertError
 from pvm.execution import ACTOR_MODULE, Execution, SealedModule
 from pvm.guards import HELPERS
 from pvm.meter import Meter
@@ -104,6 +104,8 @@ GIVEN = {
     "pvm.errors.RevertError": "its arguments, which are texts",
     "class pvm.errors.HostError": "a member of pvm_host, where the policy refuses it",
     "class pvm.errors.RevertError": "a member of pvm_host, likewise",
+    "pvm.errors.JSONDecodeError": "msg, doc and arguments, which are texts",
+    "class pvm.errors.JSONDecodeError": "a member of json, likewise",
 }
 """Every kind of value that actors are given, and why it may be."""
 
@@ -246,7 +248,7 @@ class Walk:
                 self._walk(vm, item, f"{path}[…]", depth + 1)
 
 
-_FORMS = (HostError, RevertError)
+_FORMS = (HostError, JSONDecodeError, RevertError)
 """Members of `pvm_host` that are named in their places only."""
 
 _PATH = range(6)
@@ -518,7 +520,7 @@ Failure | Failure("a") | Coded | ValueError | ValueError("a") | KeyError("a")
 StopIteration(1) | AttributeError("a") | ImportError("a", name="b", path="c")
 Colour | Colour.RED | Colour.RED.name | list(Colour) | Colour["RED"] | Colour(1)
 plain | plain() | (lambda: 1) | stepping | stepping() | iter(stepping()) | caught()
-refused() | reverted() | int | str | len | chr | isinstance | sorted
+refused() | reverted() | unread() | int | str | len | chr | isinstance | sorted
 type(1) | type(Own()) | type(type) | Tagged() | Tagged.tags
 [].append | "a".split | bytes.fromhex | dict.fromkeys | (1).to_bytes
 json | math | pvm_host | hashlib | functools | collections | cowboy_sdk
@@ -612,6 +614,12 @@ def refused():
     try:
         pvm_host.get_state(1)
     except pvm_host.HostError as error:
+        return error
+
+def unread():
+    try:
+        json.loads("x")
+    except json.JSONDecodeError as error:
         return error
 
 def reverted():

@@ -49,7 +49,7 @@ EXPORTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 """The names of each module, for the check of imports and attributes."""
 
 ATTRIBUTES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {"cowboy_sdk.native": cowboy_sdk.ATTRIBUTES}
+    {"cowboy_sdk.native": cowboy_sdk.ATTRIBUTES, "json": json.ATTRIBUTES}
 )
 """Public names of a module's objects, known only to those who import it."""
 

@@ -1,4 +1,4 @@
-"""`json` for actors: `loads` and `dumps` over the standard library.
+"""`json` for actors: `loads`, `dumps` and `JSONDecodeError` over the standard library.
 
 Rules (sandbox.md §3, §4):
 
@@ -7,30 +7,38 @@ Rules (sandbox.md §3, §4):
   most); keys at most 1,024 characters. 16 cycles a bracket that opens, 8 a comma,
   colon and such a bracket, 20 and one a byte; 20 bytes of memory a byte;
 * `dumps`: the value is walked first, on an explicit stack, and pays 16 a container,
-  8 an item, nested at most 64, then 20 and one a byte of the exact size of the text,
-  which is ASCII;
-* what is refused is a `ValueError`, or a `TypeError` for a type without a form.
+  8 an item, nested at most 64, then 20 and one a character of the exact size of the
+  text, whose memory is 4 bytes a character where it is not ASCII;
+* functions of the actor's are called where nothing of CPython's JSON is at work: after
+  the text is read, before the value is written (`pvm.modules.json_hooks`);
+* a text that is refused is a `JSONDecodeError`, a value a `ValueError`, or a
+  `TypeError` for a type without a form.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from json.encoder import (  # type: ignore[attr-defined] # of CPython
     c_make_encoder,
+    encode_basestring,
     encode_basestring_ascii,
 )
 from typing import Final, NamedTuple, NoReturn, TypeAlias, TypeGuard
 
 from pvm import costs
 from pvm.context import Bound, ModuleContext
+from pvm.errors import JSONDecodeError
 from pvm.exceptions import refused
 from pvm.meter import Meter
 from pvm.modules.arguments import require_bool, require_int, require_str
 from pvm.modules.base64 import charge_text
+from pvm.modules.json_hooks import DEPTH_MAX, Reading, Writing, hook
 from pvm.values import INT_BITS_MAX, KEY_LENGTH_MAX, is_key, nested_in
 
-EXPORTS: Final = frozenset({"dumps", "loads"})
+_FUNCTIONS: Final = ("dumps", "loads")
+EXPORTS: Final = frozenset({*_FUNCTIONS, "JSONDecodeError"})
+ATTRIBUTES: Final = frozenset({"doc", "msg"})
+"""Of a `JSONDecodeError`. Where the text went wrong is said differently by versions."""
 
-DEPTH_MAX: Final = 64
 INT_DIGITS_MAX: Final = 1_234
 INDENT_MAX: Final = 8
 SEPARATOR_LENGTH_MAX: Final = 16
@@ -56,7 +64,9 @@ _SHORT_ITEMS_MAX = 16
 def make(context: ModuleContext) -> Mapping[str, object]:
     """The names of `json` for one execution."""
     functions = _Json(context)
-    return {name: getattr(functions, name) for name in EXPORTS}
+    names: dict[str, object] = {name: getattr(functions, name) for name in _FUNCTIONS}
+    names["JSONDecodeError"] = JSONDecodeError
+    return names
 
 
 class _Json(Bound):
@@ -74,16 +84,14 @@ class _Json(Bound):
         parse_int: object = None,
         parse_constant: object = None,
         object_pairs_hook: object = None,
-    ) -> _JsonValue:
+    ) -> object:
         """The value that JSON text, a str or bytes of UTF-8, stands for."""
         meter = self._meter
         meter.charge_cycles(costs.JSON)
         _require_none("cls", cls)
-        _require_none("object_hook", object_hook)
-        _require_none("parse_float", parse_float)
-        _require_none("parse_int", parse_int)
-        _require_none("parse_constant", parse_constant)
-        _require_none("object_pairs_hook", object_pairs_hook)
+        hooks = (object_hook, object_pairs_hook, parse_int, parse_float, parse_constant)
+        is_plain = all(one is None for one in hooks)
+        reading = None if is_plain else Reading(meter, *hooks)
         if type(s) is bytes:
             meter.charge_cycles(len(s))
             text = s.decode("utf-8")
@@ -94,23 +102,15 @@ class _Json(Bound):
         size = len(text) if text.isascii() else 4 * len(text)
         meter.charge_cycles(size - len(text))
         meter.charge_memory(costs.DECODED_BYTES_PER_BYTE * size)
-        flat = _read_flat(text) if len(text) <= KEY_LENGTH_MAX else None
-        if flat is not None:
-            items = 2 * len(flat)
-            meter.charge_cycles(costs.WALK_CONTAINER + costs.WALK_ITEM * items)
-            return flat
-        _charge_structure(_outside_strings(text), meter)
-        body = text.strip(_SPACE)
-        try:  # as `decode`, which would look for that space with patterns
-            value: _JsonValue
-            value, end = _DECODER.raw_decode(body)
-        except json.JSONDecodeError:
-            raise refused(ValueError("not JSON")) from None
-        if end != len(body):
-            raise refused(ValueError("not JSON"))
-        if len(text) > KEY_LENGTH_MAX:  # no shorter one holds anything too long
-            _require_actor_value(value)
-        return value
+        try:
+            if reading is None:
+                return _read(text, meter)
+            meter.charge_cycles(costs.JSON)
+            meter.charge_memory(costs.DECODED_BYTES_PER_BYTE * size)
+            read = _read_in_steps(text, meter, reading.decoder(_refuse_fraction))
+        except _UnreadError as error:
+            raise refused(JSONDecodeError(str(error), text)) from None
+        return reading.value_of(read)
 
     def dumps(  # noqa: PLR0913 - as in CPython
         self,
@@ -126,19 +126,18 @@ class _Json(Bound):
         default: object = None,
         sort_keys: object = False,
     ) -> str:
-        """JSON text of a value, in ASCII."""
+        """JSON text of a value."""
         meter = self._meter
         meter.charge_cycles(costs.JSON)
-        _require_false("skipkeys", skipkeys)
-        if not require_bool(ensure_ascii):
-            raise refused(ValueError("the text is ASCII: ensure_ascii is True"))
         # Circles are refused and NaN does not exist, whatever is said of them.
         require_bool(check_circular)
         require_bool(allow_nan)
         _require_none("cls", cls)
-        _require_none("default", default)
-        layout = _layout(indent, separators)
+        layout = _layout(indent, separators, is_ascii=require_bool(ensure_ascii))
         is_sorted = require_bool(sort_keys)
+        if require_bool(skipkeys) or default is not None:
+            function = hook("default", default)
+            obj = Writing(meter, function, is_skipping=bool(skipkeys)).copy_of(obj)
         if layout is _PLAIN and not is_sorted and _is_short(obj):
             text = _encode(obj, layout, is_sorted=False)
             if "\\" not in text:  # nothing was escaped, which costs more
@@ -146,33 +145,34 @@ class _Json(Bound):
                 meter.charge_cycles(items + len(text))
                 charge_text(meter, len(text))
                 return text
-        size = _Walk(meter, layout, is_sorted=is_sorted).size_of(obj)
-        charge_text(meter, size)
+        walk = _Walk(meter, layout, is_sorted=is_sorted)
+        size = walk.size_of(obj)
+        charge_text(meter, size if walk.is_ascii else 4 * size)
         text = _encode(obj, layout, is_sorted=is_sorted)
         assert len(text) == size, "the walk foresees the size"
         return text
 
 
 def _require_none(name: str, value: object) -> None:
-    """Refuse what would call an actor's function in the middle."""
+    """Refuse what has no form here."""
     if value is not None:
         raise refused(TypeError(f"json takes no {name} here: None is wanted"))
 
 
-def _require_false(name: str, value: object) -> None:
-    if require_bool(value):
-        raise refused(ValueError(f"json takes no {name} here: False is wanted"))
+class _UnreadError(ValueError):
+    """Why a text is refused."""
 
 
 class _Layout(NamedTuple):
     """How `dumps` sets out its text."""
 
-    indent: int | None
+    indent: str | None
     item: str
     key: str
+    is_ascii: bool
 
 
-_PLAIN: Final = _Layout(None, ", ", ": ")
+_PLAIN: Final = _Layout(None, ", ", ": ", is_ascii=True)
 _PLAIN_ENCODE: Final[Callable[[object, int], Iterable[str]]] = c_make_encoder(
     markers=None,
     default=None,
@@ -189,7 +189,7 @@ of other types, an indent, sorted or skipped keys and NaN, none of which come he
 
 
 def _refuse_fraction(_: str) -> NoReturn:
-    raise refused(ValueError("fractions, exponents and NaN are not admitted"))
+    raise _UnreadError("fractions, exponents and NaN are not admitted")
 
 
 _DECODER: Final = json.JSONDecoder(
@@ -218,11 +218,37 @@ def _encode(value: object, layout: _Layout, *, is_sorted: bool) -> str:
         return "".join(_PLAIN_ENCODE(value, 0))
     encoder = json.JSONEncoder(
         check_circular=False,  # the walk ends only where there is no circle
+        ensure_ascii=layout.is_ascii,
         sort_keys=is_sorted,
         indent=layout.indent,
         separators=(layout.item, layout.key),
     )
     return encoder.encode(value)
+
+
+def _read(text: str, meter: Meter) -> object:
+    """What a text says, nothing of it asked of the actor."""
+    flat = _read_flat(text) if len(text) <= KEY_LENGTH_MAX else None
+    if flat is not None:
+        items = 2 * len(flat)
+        meter.charge_cycles(costs.WALK_CONTAINER + costs.WALK_ITEM * items)
+        return flat
+    return _read_in_steps(text, meter, _DECODER)
+
+
+def _read_in_steps(text: str, meter: Meter, decoder: json.JSONDecoder) -> object:
+    structure = _structure_of(_outside_strings(text))
+    meter.charge_cycles(structure if decoder is _DECODER else 2 * structure)
+    body = text.strip(_SPACE)
+    try:  # as `decode`, which would look for that space with patterns
+        value, end = decoder.raw_decode(body)
+    except json.JSONDecodeError:
+        raise _UnreadError("not JSON") from None
+    if end != len(body):
+        raise _UnreadError("not JSON")
+    if len(text) > KEY_LENGTH_MAX:  # no shorter one holds anything too long
+        _require_actor_value(value)
+    return value
 
 
 def _read_flat(text: str) -> dict[str, _JsonValue] | None:
@@ -253,16 +279,16 @@ def _outside_strings(text: str) -> bytes:
     return "".join(text.split('"')[::2]).encode("ascii", "replace")
 
 
-def _charge_structure(outside: bytes, meter: Meter) -> None:
-    """Charge for what parsing will build; refuse depth and long integers."""
+def _structure_of(outside: bytes) -> int:
+    """What parsing will build, in cycles; refuses depth and long integers."""
     containers = outside.count(b"[") + outside.count(b"{")
     items = containers + outside.count(b",") + outside.count(b":")
-    meter.charge_cycles(costs.WALK_CONTAINER * containers + costs.WALK_ITEM * items)
     if containers > DEPTH_MAX:
         _refuse_deep(outside.translate(None, _OTHER_THAN_BRACKETS))
     is_long = len(outside) > INT_DIGITS_MAX
     if is_long and _LONG_INTEGER in outside.translate(_DIGITS_TO_ZERO):
-        raise refused(ValueError("an integer of more than 1,234 digits"))
+        raise _UnreadError("an integer of more than 1,234 digits")
+    return costs.WALK_CONTAINER * containers + costs.WALK_ITEM * items
 
 
 def _refuse_deep(brackets: bytes) -> None:
@@ -270,10 +296,10 @@ def _refuse_deep(brackets: bytes) -> None:
     for bracket in brackets:
         depth += 1 if bracket in b"[{" else -1
         if depth > DEPTH_MAX:
-            raise refused(ValueError("nested more than 64 deep"))
+            raise _UnreadError("nested more than 64 deep")
 
 
-def _require_actor_value(value: _JsonValue) -> None:
+def _require_actor_value(value: object) -> None:
     """Refuse what an actor could not have made; paid by the structure's charge."""
     stack = [value]
     while stack:
@@ -281,21 +307,26 @@ def _require_actor_value(value: _JsonValue) -> None:
         if type(item) is list:
             stack.extend(item)
         elif type(item) is dict:
-            if item and max(map(len, item)) > KEY_LENGTH_MAX:  # keys are texts
-                raise refused(ValueError("a key of more than 1,024 characters"))
+            _require_keys(item)
             stack.extend(item.values())
+        elif type(item) is tuple:  # an object's pairs, for hooks
+            _require_keys([key for key, _ in item])
+            stack.extend(value for _, value in item)
         elif type(item) is int and item.bit_length() > INT_BITS_MAX:
-            raise refused(ValueError("an integer of more than 4,096 bits"))
+            raise _UnreadError("an integer of more than 4,096 bits")
 
 
-def _layout(indent: object, separators: object) -> _Layout:
-    if indent is None and separators is None:
+def _require_keys(keys: Collection[str]) -> None:
+    if keys and max(map(len, keys)) > KEY_LENGTH_MAX:
+        raise _UnreadError("a key of more than 1,024 characters")
+
+
+def _layout(indent: object, separators: object, *, is_ascii: bool) -> _Layout:
+    if indent is None and separators is None and is_ascii:
         return _PLAIN
-    width = None if indent is None else require_int(indent)
-    if width is not None and not 0 <= width <= INDENT_MAX:
-        raise refused(ValueError("an indent from 0 to 8 is wanted"))
+    space = None if indent is None else _indent(indent)
     if separators is None:
-        return _Layout(width, ", " if width is None else ",", ": ")
+        return _Layout(space, ", " if space is None else ",", ": ", is_ascii)
     if type(separators) is not tuple and type(separators) is not list:
         raise refused(TypeError("a pair of separators is wanted"))
     if len(separators) != 2:  # noqa: PLR2004
@@ -304,18 +335,35 @@ def _layout(indent: object, separators: object) -> _Layout:
     for separator in (item, key):
         if len(separator) > SEPARATOR_LENGTH_MAX or not separator.isascii():
             raise refused(ValueError("a separator is ASCII, at most 16 characters"))
-    return _Layout(width, item, key)
+    return _Layout(space, item, key, is_ascii)
+
+
+def _indent(indent: object) -> str:
+    """What stands before an item for each level."""
+    if type(indent) is str:
+        if len(indent) > INDENT_MAX or not indent.isascii():
+            raise refused(ValueError("an indent is ASCII, at most 8 characters"))
+        return indent
+    width = require_int(indent)
+    if not 0 <= width <= INDENT_MAX:
+        raise refused(ValueError("an indent from 0 to 8 is wanted"))
+    return " " * width
 
 
 class _Walk:
     """The walk of one value before it is written: charges, and foresees the size."""
 
-    __slots__ = ("_is_sorted", "_layout", "_meter", "_waiting")
+    __slots__ = (
+        "_encode", "_is_sorted", "_layout", "_meter", "_waiting", "is_ascii"
+    )  # fmt: skip
 
     def __init__(self, meter: Meter, layout: _Layout, *, is_sorted: bool) -> None:
         self._meter = meter
         self._layout = layout
         self._is_sorted = is_sorted
+        self._encode = encode_basestring_ascii if layout.is_ascii else encode_basestring
+        self.is_ascii = True
+        """Of the text, as far as it was walked."""
         self._waiting: list[Iterator[object]] = []
 
     def size_of(self, value: object) -> int:
@@ -348,8 +396,8 @@ class _Walk:
         if count:
             size += (count - 1) * len(layout.item)
             if layout.indent is not None:
-                size += count * (1 + layout.indent * depth)
-                size += 1 + layout.indent * (depth - 1)
+                width = len(layout.indent)
+                size += count * (1 + width * depth) + 1 + width * (depth - 1)
         if type(container) is dict:
             size += count * len(layout.key)
             for key in container:
@@ -397,8 +445,10 @@ class _Walk:
         return self._size_of_item(key) + 2
 
     def _size_of_text(self, text: str) -> int:
+        if not text.isascii() and not self._layout.is_ascii:
+            self.is_ascii = False
         if len(text) <= costs.TEXT_FREE:  # no work to speak of: written at once
-            size = len(encode_basestring_ascii(text))
+            size = len(self._encode(text))
             if size > len(text) + 2:
                 self._meter.charge_cycles(len(text))
             return size
@@ -406,7 +456,7 @@ class _Walk:
             return len(text) + 2
         # Escapes: the only way to know is to write them, one text at a time.
         self._meter.charge_cycles(len(text))
-        return len(encode_basestring_ascii(text))
+        return len(self._encode(text))
 
     def _size_of_int(self, number: int) -> int:
         bits = number.bit_length()

@@ -19,7 +19,7 @@ from node.state import keys
 from node.testing import Devnet
 from pvm import Meter, Outcome, costs, keccak256
 from pvm.builtins import NATIVE, PRICED
-from pvm.language import EXCEPTIONS, HOST_ERRORS
+from pvm.language import EXCEPTIONS, MODULE_ERRORS
 from pvm.methods import CLASS_METHODS, TABLES
 from pvm.modules import EXPORTS
 
@@ -128,7 +128,7 @@ def wanted() -> frozenset[str]:
         if kind.__name__ not in {"bool", "FrozenOrderedSet"}
     }
     methods |= {f"{kind.__name__}.{name}" for kind, name in CLASS_METHODS}
-    errors = EXCEPTIONS | HOST_ERRORS
+    errors = EXCEPTIONS.union(*MODULE_ERRORS.values())
     functions = {
         name if module == "pvm_host" else f"{module}.{name}"
         for module, names in EXPORTS.items()

@@ -800,7 +800,8 @@ def run():
     }
 ---
 # language.md | exceptions
-# gives | {"Exception": ["Exception", ["t"]], "ArithmeticError": ["ArithmeticError", ["t"]], "AssertionError": ["AssertionError", ["t"]], "AttributeError": ["AttributeError", ["t"]], "ImportError": ["ImportError", ["t"]], "IndexError": ["IndexError", ["t"]], "KeyError": ["KeyError", ["t"]], "LookupError": ["LookupError", ["t"]], "NameError": ["NameError", ["t"]], "NotImplementedError": ["NotImplementedError", ["t"]], "OverflowError": ["OverflowError", ["t"]], "PermissionError": ["PermissionError", ["t"]], "RuntimeError": ["RuntimeError", ["t"]], "StopIteration": ["StopIteration", ["t"]], "TypeError": ["TypeError", ["t"]], "ValueError": ["ValueError", ["t"]], "ZeroDivisionError": ["ZeroDivisionError", []], "UnicodeError": ["UnicodeError", ["t"]], "UnicodeDecodeError": ["UnicodeDecodeError", []], "HostError": [1, "InvalidInput", true], "RevertError": true}
+# gives | {"Exception": ["Exception", ["t"]], "ArithmeticError": ["ArithmeticError", ["t"]], "AssertionError": ["AssertionError", ["t"]], "AttributeError": ["AttributeError", ["t"]], "ImportError": ["ImportError", ["t"]], "IndexError": ["IndexError", ["t"]], "KeyError": ["KeyError", ["t"]], "LookupError": ["LookupError", ["t"]], "NameError": ["NameError", ["t"]], "NotImplementedError": ["NotImplementedError", ["t"]], "OverflowError": ["OverflowError", ["t"]], "PermissionError": ["PermissionError", ["t"]], "RuntimeError": ["RuntimeError", ["t"]], "StopIteration": ["StopIteration", ["t"]], "TypeError": ["TypeError", ["t"]], "ValueError": ["ValueError", ["t"]], "ZeroDivisionError": ["ZeroDivisionError", []], "UnicodeError": ["UnicodeError", ["t"]], "UnicodeDecodeError": ["UnicodeDecodeError", []], "HostError": [1, "InvalidInput", true], "RevertError": true, "JSONDecodeError": [true, "not JSON"]}
+import json
 import pvm_host
 
 
@@ -836,6 +837,13 @@ def reverted():
         return isinstance(error, pvm_host.RevertError)
 
 
+def unread():
+    try:
+        json.loads("{")
+    except json.JSONDecodeError as error:
+        return [isinstance(error, json.JSONDecodeError), error.msg]
+
+
 def run():
     kinds = {
         "Exception": Exception, "ArithmeticError": ArithmeticError,
@@ -853,6 +861,7 @@ def run():
         "UnicodeDecodeError": native(lambda: b"\xff".decode()),
         "HostError": refused(),
         "RevertError": reverted(),
+        "JSONDecodeError": unread(),
     }
 ---
 # language.md | modules
@@ -1425,6 +1434,26 @@ def run():
 ---
 # pvm.modules | json
 import json
+from json import JSONDecodeError
+
+
+class Odd:
+    pass
+
+
+def shown(value):
+    return type(value).__name__ if isinstance(value, Odd) else sorted(value)
+
+
+def hex_of(digits):
+    return hex(int(digits))
+
+
+def unread(text):
+    try:
+        return json.loads(text)
+    except JSONDecodeError as error:
+        return [isinstance(error, ValueError), error.doc]
 
 
 def run():
@@ -1433,8 +1462,18 @@ def run():
         "dumps": [
             json.dumps(data), json.dumps(data, sort_keys=True, indent=2),
             json.dumps([1, 2], separators=(",", ":")),
+            json.dumps(data, ensure_ascii=False, indent=" - "),
+            json.dumps({(1, 2): 3, "a": [{b"x": 4}]}, skipkeys=True),
+            json.dumps({"a": Odd(), "b": [{3, 1}]}, default=shown),
         ],
-        "loads": [json.loads('{"a": [1, "\\u00e9", null]}'), json.loads(b"[true]")],
+        "loads": [
+            json.loads('{"a": [1, "\\u00e9", null]}'), json.loads(b"[true]"),
+            json.loads('{"a": {"b": 1}, "c": 2}', object_hook=sorted),
+            json.loads('{"a": {"a": 1, "a": 2}}', object_pairs_hook=list),
+            json.loads("[17, 2.50, NaN]", parse_int=hex_of, parse_float=str,
+                       parse_constant=lambda name: name),
+        ],
+        "JSONDecodeError": [unread("{"), unread("[1] 2"), unread("{}")],
     }
 ---
 # pvm.modules | math

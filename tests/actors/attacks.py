@@ -933,22 +933,22 @@ import json
 def run():
     return json.dumps([1], indent=10**9)
 ---
-# expect: ValueError
+# expect: JSONDecodeError
 import json
 def run():
     return json.loads("1.5")
 ---
-# expect: ValueError
+# expect: JSONDecodeError
 import json
 def run():
     return json.loads("NaN")
 ---
-# expect: ValueError
+# expect: JSONDecodeError
 import json
 def run():
     return json.loads("9" * 1235)
 ---
-# expect: ValueError
+# expect: JSONDecodeError
 import json
 def run():
     return json.loads("[" * 65)
@@ -1382,3 +1382,65 @@ def run():
     f = "a".splitlines
     for _ in range(60000):
         f()
+---
+# expect: returns ['JSONDecodeError', 'not JSON', '[1,', 'sealed', 'sealed', 'no pos', True]
+import json
+class Names:
+    pos = lineno = colno = 0
+def sealed(write):
+    try:
+        write()
+    except AttributeError:
+        return "sealed"
+def run():
+    try:
+        json.loads("[1,")
+    except json.JSONDecodeError as caught:
+        error = caught
+    def say():
+        error.msg = "other"
+    def lie():
+        error.doc = "other"
+    told = [type(error).__name__, error.msg, error.doc, sealed(say), sealed(lie)]
+    try:
+        return error.pos
+    except AttributeError:
+        return [*told, "no pos", isinstance(error, ValueError)]
+---
+# expect: returns ['{"a": [1, 2]}', '[[[1]]]', 'ValueError', 'ValueError', 'TypeError', 0]
+import json
+class Odd:
+    asked = 0
+    def __eq__(self, other):
+        Odd.asked += 1
+        return True
+    def __call__(self, value):
+        return 1
+def growing():
+    held = {"a": [1, Odd()]}
+    def default(value):
+        held["b"] = held
+        held["a"].append(held)
+        return 2
+    return json.dumps(held, default=default)
+def failing(make):
+    try:
+        return make()
+    except Exception as error:
+        return type(error).__name__
+def run():
+    return [
+        growing(),
+        json.dumps(Odd(), default=lambda x: [[[1]]]),
+        failing(lambda: json.dumps(Odd(), default=lambda x: x)),
+        failing(lambda: json.dumps(Odd(), default=lambda x: [Odd()])),
+        failing(lambda: json.dumps({Odd(): 1}, default=Odd())),
+        json.loads("{}", object_hook=Odd()) and Odd.asked,
+    ]
+---
+# expect: OutOfCycles
+import json
+def run():
+    held = []
+    while True:
+        json.dumps([{1}] * 4000, default=lambda x: held.append(1))

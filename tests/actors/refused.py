@@ -258,6 +258,16 @@ def f():
 def f():
     return pvm_host.HostError(1, "x")  ### can only be caught
 ---
+import json
+
+def f():
+    raise json.JSONDecodeError("x", "y", 0)  ### can only be caught
+---
+from json import JSONDecodeError
+
+def f():
+    x = JSONDecodeError  ### can only be caught
+---
 from pvm_host import HostError
 
 def f():

@@ -38,10 +38,14 @@ def test_256_frames_are_reached_and_257_are_not():
         "return next(again())",
         "return map(lambda x: run(), [1])",
         "return filter(lambda x: run(), [1])",
+        "return json.dumps({1}, default=lambda x: run())",
+        "return json.loads('{}', object_hook=lambda x: run())",
+        "return json.loads('{}', object_pairs_hook=lambda x: run())",
+        "return json.loads('1', parse_int=lambda x: run())",
     ],
 )
 def test_every_way_to_call_is_counted(body):
-    source = f"def run():\n    {body}\ndef again():\n    yield run()\n"
+    source = f"import json\ndef run():\n    {body}\ndef again():\n    yield run()\n"
     assert call_once(source).error.startswith("TooDeepRecursion")
 
 

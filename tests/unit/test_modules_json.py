@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pvm import costs
 from pvm.context import ModuleContext
-from pvm.errors import OutOfCycles, OutOfMemory
+from pvm.errors import JSONDecodeError, OutOfCycles, OutOfMemory, TooDeepRecursion
 from pvm.meter import Meter
 from pvm.modules.json import make
 from pvm.types import Limits
@@ -95,7 +95,9 @@ def test_loads_agrees_with_the_standard_library(loads, text):
 def test_what_is_not_json_without_fractions_is_a_value_error(loads, text):
     with pytest.raises(ValueError, match=r"JSON|fractions") as error:
         loads(text)
-    assert type(error.value) is ValueError
+    assert type(error.value) is JSONDecodeError
+    assert error.value.doc == text
+    assert error.value.msg == str(error.value)
 
 
 def test_bytes_that_are_not_utf8_are_a_unicode_error(loads):
@@ -223,13 +225,19 @@ VALUES = [
 
 
 @pytest.mark.parametrize("sort_keys", [False, True])
-@pytest.mark.parametrize("indent", [None, 0, 1, 8])
+@pytest.mark.parametrize("indent", [None, 0, 1, 8, "", "\t", " - "])
 @pytest.mark.parametrize("separators", [None, (",", ":"), [" , ", " = "]])
-def test_dumps_agrees_with_the_standard_library(dumps, sort_keys, indent, separators):
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_dumps_agrees_with_the_standard_library(
+    dumps, sort_keys, indent, separators, ensure_ascii
+):
     for value in VALUES:
         if sort_keys and value == {"b": 1, "a": {1: 2, -5: None}}:
             value = {"b": 1, "a": {"1": 2, "-5": None}}  # noqa: PLW2901
-        options = {"sort_keys": sort_keys, "indent": indent, "separators": separators}
+        options = {
+            "sort_keys": sort_keys, "indent": indent, "separators": separators,
+            "ensure_ascii": ensure_ascii,
+        }  # fmt: skip
         assert dumps(value, **options) == json.dumps(value, **options)
 
 
@@ -258,6 +266,8 @@ def test_integers_beyond_4096_bits_are_refused(dumps):
     [
         {"indent": 9},
         {"indent": -1},
+        {"indent": " " * 9},
+        {"indent": "é"},
         {"separators": (",",)},
         {"separators": (",", ":", ";")},
         {"separators": ("x" * 17, ":")},
@@ -266,19 +276,19 @@ def test_integers_beyond_4096_bits_are_refused(dumps):
     ids=repr,
 )
 def test_layouts_out_of_range_are_a_value_error(dumps, options):
-    with pytest.raises(ValueError, match=r"wanted|separator"):
+    with pytest.raises(ValueError, match=r"wanted|separator|indent"):
         dumps([1], **options)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"indent": "  "},
+        {"indent": b" "},
         {"indent": True},
         {"sort_keys": 1},
         {"separators": ",:"},
         {"separators": (1, 2)},
-        {"default": str},
+        {"default": "str"},
         {"cls": str},
         {"ensure_ascii": 1},
         {"skipkeys": None},
@@ -324,8 +334,8 @@ def test_price_of_dumps(context, dumps):
     assert costs.JSON == 100
 
 
-def context_of(cycles):
-    limits = Limits(memory_bytes=10**9)
+def context_of(cycles, depth=8):
+    limits = Limits(memory_bytes=10**9, depth=depth)
     context = ModuleContext()
     context.begin(Meter(cycles, 0, limits=limits), None, None, "main")
     return context
@@ -346,11 +356,17 @@ values = st.recursive(
     values,
     st.none() | st.integers(0, 8),
     st.none() | st.tuples(st.sampled_from([",", ", "]), st.sampled_from([":", " : "])),
+    st.booleans(),
 )
-def test_dumps_foresees_the_size_and_loads_reads_it_back(value, indent, separators):
+def test_dumps_foresees_the_size_and_loads_reads_it_back(
+    value, indent, separators, ensure_ascii
+):
     module = make(context_of(10**8))
-    text = module["dumps"](value, indent=indent, separators=separators)
-    assert text == json.dumps(value, indent=indent, separators=separators)
+    options = {
+        "indent": indent, "separators": separators, "ensure_ascii": ensure_ascii
+    }  # fmt: skip
+    text = module["dumps"](value, **options)
+    assert text == json.dumps(value, **options)
     assert module["loads"](text) == json.loads(text)
 
 
@@ -430,20 +446,172 @@ def test_keywords_that_change_nothing_are_taken(loads, dumps):
     assert loads("[1]", **dict.fromkeys([*hooks, "object_pairs_hook"])) == [1]
 
 
+def test_what_has_no_form_here_is_refused_by_name(loads, dumps):
+    with pytest.raises(TypeError, match="no cls"):
+        loads("{}", cls=json.JSONDecoder)
+    with pytest.raises(TypeError, match="no cls"):
+        dumps([1], cls=json.JSONEncoder)
+    with pytest.raises(TypeError, match="object_hook is a function or None, not int"):
+        loads("{}", object_hook=1)
+    with pytest.raises(TypeError, match="default is a function or None, not str"):
+        dumps([1], default="str")
+
+
+def test_text_that_is_not_ascii_pays_its_memory(make_context, make_meter):
+    """Four bytes a character, as of every other text (sandbox.md §4)."""
+    text = "é" * 1_000
+    contexts = [make_context(make_meter()) for _ in range(2)]
+    left = []
+    for context, is_ascii in zip(contexts, [True, False], strict=True):
+        made = make(context)["dumps"](text, ensure_ascii=is_ascii)
+        assert made == json.dumps(text, ensure_ascii=is_ascii)
+        left.append(10 * 2**20 - context.meter.memory.cell_contents)
+    assert left == [costs.TEXT_BYTES + 6_002, costs.TEXT_BYTES + 4 * 1_002]
+
+
+HOOKED = [
+    "1",
+    "[]",
+    "{}",
+    '{"a": 1, "a": 2, "b": [{"c": -3}, {}, [4]]}',
+    '[1, 2.5, {"x": 1e3, "y": NaN}, -Infinity, "1", null]',
+]
+
+
+def pairs_of(pairs):
+    return [type(pairs), [type(pair) for pair in pairs], pairs]
+
+
+@pytest.mark.parametrize("text", HOOKED)
+@pytest.mark.parametrize("names", [
+    ["object_hook"], ["object_pairs_hook"], ["parse_int"],
+    ["object_hook", "object_pairs_hook", "parse_int"],
+])  # fmt: skip
+def test_hooks_are_called_as_those_of_the_standard_library(loads, text, names):
+    """With the same values, in the same order; a fraction goes to `parse_float`."""
+    seen = []
+    for read in (loads, json.loads):
+        calls = []
+
+        def called(name, value, calls=calls):
+            calls.append((name, repr(value)))
+            return (name, value)
+
+        hooks = {
+            name: lambda value, name=name, called=called: called(name, value)
+            for name in [*names, "parse_float", "parse_constant"]
+        }
+        seen.append((read(text, **hooks), calls))
+    assert seen[0] == seen[1]
+
+
+def test_no_hook_is_called_of_a_text_that_is_refused(loads):
+    for text in ("[{}, 1.5]", "[{}", '[{}, {"' + "k" * 1_025 + '": 1}]'):
+        calls = []
+        with pytest.raises(JSONDecodeError):
+            loads(text, object_hook=calls.append)
+        assert calls == []
+
+
+class Odd:
+    """Without a form in JSON."""
+
+    def __hash__(self):  # noqa: D105 - of the language
+        raise AssertionError("nobody asks for it")
+
+
 @pytest.mark.parametrize(
-    ("options", "reason"),
+    ("value", "default"),
     [
-        ({"ensure_ascii": False}, "ensure_ascii is True"),
-        ({"skipkeys": True}, "no skipkeys"),
+        (Odd(), lambda _: "odd"),
+        ([Odd(), {"a": Odd()}, (1, Odd())], lambda _: {"odd": [1]}),
+        ([{1}, {2}], sorted),
+        ({"b": b"x", "a": [b"y"]}, lambda one: one.decode()),
+        ([], lambda _: None),
+        ([Odd()], lambda one: (b"x", 1) if isinstance(one, Odd) else "bytes"),
     ],
 )
-def test_keywords_that_are_not_honoured_say_so(dumps, options, reason):
-    with pytest.raises(ValueError, match=reason):
-        dumps([1], **options)
+def test_default_gives_what_has_no_form_one(dumps, value, default):
+    for options in ({}, {"indent": 1}, {"sort_keys": True, "ensure_ascii": False}):
+        wanted = json.dumps(value, default=default, **options)
+        assert dumps(value, default=default, **options) == wanted
 
 
-def test_hooks_are_refused_by_name(loads, dumps):
-    with pytest.raises(TypeError, match="no object_hook"):
-        loads("{}", object_hook=dict)
-    with pytest.raises(TypeError, match="no default"):
-        dumps([1], default=str)
+def test_keys_without_a_form_are_left_out(dumps):
+    value = {"a": {(1, 2): 3, b"x": 4, "b": 5}, Plain(): 6, 7: [{(): 8}]}
+    assert dumps(value, skipkeys=True) == json.dumps(value, skipkeys=True)
+    for key in (None, True):  # CPython writes them
+        with pytest.raises(TypeError, match="a key must be str or int"):
+            dumps({key: 1}, skipkeys=True)
+
+
+class Plain:
+    """With the hash that CPython gives."""
+
+
+def test_default_is_not_asked_for_ever(dumps):
+    """CPython would say that a reference is circular, or give up on its stack."""
+    with pytest.raises(ValueError, match="64 deep"):
+        dumps(Plain(), default=lambda one: one)
+    with pytest.raises(ValueError, match="64 deep"):
+        dumps(Plain(), default=lambda one: [one])
+    circle = []
+    circle.append(circle)
+    with pytest.raises(ValueError, match="64 deep"):
+        dumps(circle, default=str)
+    deepest = 1
+    for _ in range(64):
+        deepest = [deepest]
+    assert dumps(deepest, default=str) == json.dumps(deepest)
+
+
+def test_what_default_changes_meanwhile_is_not_written(dumps):
+    """A copy is written: what a function holds may become anything."""
+    items = {"a": Plain(), "b": 1, "c": 2}
+
+    def default(_):
+        items.clear()
+        items["later"] = Plain()
+        return 0
+
+    assert dumps(items, default=default) == '{"a": 0, "b": 1, "c": 2}'
+
+
+def test_natives_that_call_one_another_are_counted():
+    module = make(context_of(10**8))
+
+    def again(one):
+        return module["dumps"](one, default=again)
+
+    assert module["dumps"](Plain(), default=lambda _: 1) == "1"
+    assert module["loads"]("{}", object_hook=len) == 0
+    assert module["dumps"]([Plain()] * 20, default=lambda _: 1)
+    with pytest.raises(TooDeepRecursion):
+        module["dumps"](Plain(), default=again)
+
+    def once_more(_):
+        return module["loads"]("{}", object_hook=once_more)
+
+    module = make(context_of(10**8))
+    with pytest.raises(TooDeepRecursion):
+        module["loads"]("{}", object_hook=once_more)
+
+
+def test_a_copy_is_paid_before_it_is_made(make_context, make_meter):
+    value = [[0] * 1_000] * 50
+    context = make_context(make_meter(cycles=100 + 2 * 16))
+    with pytest.raises(OutOfCycles):
+        make(context)["dumps"](value, default=str)
+    context = make_context(make_meter(memory=8 * 1_000 * 50))
+    with pytest.raises(OutOfMemory):
+        make(context)["dumps"](value, default=str)
+
+
+def test_price_of_hooks(context, loads):
+    text = '{"a": [1, 2], "b": "[,]"}'
+    loads(text, parse_int=int)
+    containers, marks = 2, 2 + 2
+    walk = 16 * containers + 8 * (containers + marks)
+    calls = 2 * (costs.CALL + 1)
+    assert context.meter.cycles_used == 200 + len(text) + 2 * walk + calls
+    assert context.meter.memory.cell_contents == 10 * 2**20 - 40 * len(text)
