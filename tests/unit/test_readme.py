@@ -10,9 +10,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.consoles import blocks, is_what_came, sessions
@@ -140,6 +142,35 @@ def run(folder):
     process.communicate(timeout=DEADLINE_SECONDS)
     assert process.returncode == 0
     assert (folder / "devnet-data").is_dir(), "where the table says that the state is"
+
+
+def test_whoever_ends_make_ends_the_node(tmp_path):
+    """A supervisor, or a script with `make run &`, knows only the number of make."""
+    (tmp_path / "Makefile").write_text(f"run:\n\t{recipe('run')}\n")
+    ready = tmp_path / "ready.json"
+    flags = f"--data-dir :memory: --grpc-listen 127.0.0.1:0 --ready-file {ready}"
+    kept = {k: v for k, v in environment().items() if k != "MAKEFLAGS"}
+    make = subprocess.Popen(
+        ["make", "run", f"BIN={Path(sys.executable).parent}", f"ARGS={flags}"],
+        cwd=tmp_path,
+        env=kept,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not ready.exists():
+        assert make.poll() is None
+        assert time.monotonic() < deadline
+        os.sched_yield()
+    below = psutil.Process(make.pid).children(recursive=True)
+    assert below
+    make.send_signal(signal.SIGTERM)
+    make.wait(DEADLINE_SECONDS)
+    left = [each for each in below if each.is_running()]
+    for each in left:
+        each.kill()
+    assert left == []
+    assert not ready.exists(), "the node ended in order"
 
 
 def test_the_commands_answer_what_the_readme_prints(run):
