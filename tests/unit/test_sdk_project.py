@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
@@ -34,6 +35,22 @@ def test_it_names_nothing_of_the_checkout():
                 assert line.startswith(("from node.client ", "from node.testing ")), (
                     path
                 )
+
+
+def test_it_wants_the_interpreters_that_the_package_wants():
+    wanted = [
+        tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+        for folder in (ROOT, PROJECT)
+    ]
+    assert wanted[0]["requires-python"] == wanted[1]["requires-python"]
+
+
+def test_its_tests_are_green(tmp_path):
+    """On this interpreter and this checkout; what is published is tried below."""
+    project = tmp_path / "sdk-project"
+    shutil.copytree(PROJECT, project)
+    output = run(sys.executable, "-m", "pytest", "-q", cwd=project)
+    assert "11 passed" in output, output
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ def test_a_year_passes_in_no_time(chain, order):
 
 def test_it_ends_when_the_money_does(chain, order):
     order.start(BOB, 6 * CBY, every=5)
-    chain.advance(blocks=100)
+    chain.advance(blocks=100, expect_failure=True)
     assert order.payments == 3
     assert order.actor.timers == []
 
