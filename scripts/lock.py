@@ -2,7 +2,7 @@
 
 `requirements/runtime.lock` is what the node needs, `requirements/dev.lock` that and the
 tools of this checkout, `requirements/build.lock` what makes the wheel. They hold for
-CPython 3.11 and 3.12 and name no address, so that they install from whichever index or
+CPython 3.11 to 3.13 and name no address, so that they install from whichever index or
 mirror the machine is set up with. Versions that a lock already names are kept while
 pyproject.toml allows them; `--upgrade` takes the newest.
 
