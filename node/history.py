@@ -5,12 +5,14 @@ a block adds, the readers answer from a snapshot. Both are pure.
 
 Rules: an empty block costs three small keys. What a decision about a timer adds of
 its own is bounded too: a put-off, of which one block can have 10,000, is only in the
-block's trace (`timers/trace.py`), every other decision is also found under its timer.
+block's trace (`timers/trace.py`), which names its place in the calendar; of a timer
+that ended after it was due, history keeps whose its place was. Every other decision is
+also found under its timer.
 A failure's text, line, hint and call stack are kept here, and only here.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeAlias, cast
 
@@ -29,8 +31,10 @@ from node.chain.block import (
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.globals import decode_basefee_config, encode_config
 from node.chain.params import BasefeeConfig
-from node.chain.timers.timer import TimerDecision
+from node.chain.timers.timer import Decision, TimerDecision, decode_timer
 from node.chain.timers.trace import (
+    Identity,
+    count_put_offs,
     decode_decision,
     decode_entries,
     decode_trace,
@@ -56,6 +60,8 @@ __all__ = [
     "consensus_record",
     "decision_heights",
     "decisions_between",
+    "ended_timers",
+    "entries_between",
     "headers_after",
     "load_block",
     "load_consensus",
@@ -65,6 +71,7 @@ __all__ = [
     "load_header",
     "load_header_over",
     "load_height_by_hash",
+    "load_put_off_count",
     "load_put_offs",
     "load_raw_transactions",
     "load_results",
@@ -201,6 +208,27 @@ def _record_trace(
     changes[keys.timer_trace(height)] = data
     for index, decision, entry in entries:
         changes[keys.timer_history(decision.timer_id, height, index)] = entry
+    changes |= ended_timers(height, (decision for _, decision, _ in entries))
+
+
+def ended_timers(
+    height: Height, decisions: Iterable[TimerDecision]
+) -> dict[bytes, bytes | None]:
+    """What is kept of the places of those that may have been put off and ended.
+
+    That is all that ended once they were due, but those that fired at once.
+    """
+    return {
+        _ended_key(one): codec.encode([one.timer_id, one.actor, one.fee_payer])
+        for one in decisions
+        if one.is_final
+        and one.due_height <= height
+        and (one.due_height < height or one.decision is not Decision.FIRED)
+    }
+
+
+def _ended_key(decision: TimerDecision) -> bytes:
+    return keys.ended_timer(decision.due_height, decision.numbers["sequence"])
 
 
 # --- blocks ------------------------------------------------------------------------
@@ -442,20 +470,28 @@ def _life(snapshot: Snapshot, timer_id: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def load_put_offs(
-    snapshot: Snapshot, timer_id: bytes, first: int, last: int
+    snapshot: Snapshot, known: TimerDecision, first: int, last: int
 ) -> Iterator[tuple[Height, int, PlacedDecision | None]]:
     """Put-offs of a timer at heights `first` to `last`, the latest first.
 
-    They are in their blocks' traces alone, so each height is looked at: it comes with
-    the bytes that were read for it, and with None where the timer was not put off.
-    Stop when it costs too much.
+    `known` is any decision about it. They are in their blocks' traces alone, so each
+    height is looked at: it comes with the bytes that were read for it, and with None
+    where the timer was not put off. Stop when it costs too much.
     """
+    place = known.due_height, known.numbers["sequence"]
+    identity = known.timer_id, known.actor, known.fee_payer
     for height in range(last, first - 1, -1):
         data = snapshot.get(keys.timer_trace(height)) or b""
         found = None
-        for index, decision in find_put_offs(data, timer_id) if data else ():
+        for index, decision in find_put_offs(data, place, identity) if data else ():
             found = PlacedDecision(Height(height), index, decision)
         yield Height(height), len(data), found
+
+
+def load_put_off_count(snapshot: Snapshot, height: Height) -> int:
+    """How many timers the block at a height put off."""
+    data = snapshot.get(keys.timer_trace(height))
+    return count_put_offs(data) if data else 0
 
 
 def load_trace(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
@@ -466,7 +502,7 @@ def load_trace(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
 def load_entries(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
     """The same of the block at a height without the timers that were put off."""
     data = snapshot.get(keys.timer_trace(height))
-    return tuple(decode_entries(data)) if data else ()
+    return tuple(one for _, one in decode_entries(data)) if data else ()
 
 
 def decisions_between(
@@ -477,9 +513,46 @@ def decisions_between(
     The first `skipped` of height `first` are left out. What is not asked for is not
     decoded.
     """
+
+    def identify(due_height: int, sequence: int) -> Identity:
+        return _identify(snapshot, due_height, sequence)
+
+    for height, data in _traces_between(snapshot, first, last):
+        begin = skipped if height == first else 0
+        for index, decision in decode_trace(data, identify, begin):
+            yield height, index, decision
+
+
+def entries_between(
+    snapshot: Snapshot, first: int, last: int, skipped: int = 0
+) -> Iterator[tuple[Height, int, TimerDecision]]:
+    """The same without put-offs."""
+    for height, data in _traces_between(snapshot, first, last):
+        begin = skipped if height == first else 0
+        for index, decision in decode_entries(data, begin):
+            yield height, index, decision
+
+
+def _traces_between(
+    snapshot: Snapshot, first: int, last: int
+) -> Iterator[tuple[Height, bytes]]:
     stop = keys.timer_trace(min(last, _HEIGHT_MAX)) + b"\0"
     for key, data in snapshot.range(keys.timer_trace(first), stop):
-        height = Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big"))
-        begin = skipped if height == first else 0
-        for index, decision in decode_trace(data, begin):
-            yield height, index, decision
+        yield Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big")), data
+
+
+def _identify(snapshot: Snapshot, due_height: int, sequence: int) -> Identity:
+    """Whose a place in the calendar is, or was.
+
+    Raises:
+        LookupError: Nobody's.
+    """
+    key = keys.timer(due_height, sequence)
+    record = snapshot.get(key)
+    if record is not None:
+        timer = decode_timer(key, record)
+        return timer.timer_id, timer.actor, timer.fee_payer
+    ended = snapshot.get(keys.ended_timer(due_height, sequence))
+    if ended is None:
+        raise LookupError(f"no timer was due at {due_height} with number {sequence}")
+    return cast("Identity", tuple(codec.decode(ended)))  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from node.history import (
     load_block,
     load_header_over,
     load_height_by_hash,
+    load_put_off_count,
     load_results,
     load_run_config,
     load_trace,
@@ -29,6 +30,9 @@ from node.query.pages import Budget
 from node.state import keys
 from node.state.oldest import load_oldest
 from node.state.store import Snapshot
+
+_PUT_OFF_COST = 60
+"""Bytes of a block that a put-off counts as: a trace has next to none of one."""
 
 _RESULT_COST = 1 << 10
 """Bytes of a page that a receipt or event counts as: decoding is what it costs."""
@@ -136,7 +140,8 @@ def content_bytes(snapshot: Snapshot, height: int) -> int:
     """What the records of a block's content have, to tell a large one from a small."""
     key_of_each = (keys.body, keys.receipts, keys.timer_trace)
     records = (snapshot.get(key_of(Height(height))) for key_of in key_of_each)
-    return sum(len(record) for record in records if record is not None)
+    size = sum(len(record) for record in records if record is not None)
+    return size + load_put_off_count(snapshot, Height(height)) * _PUT_OFF_COST
 
 
 def require_contents(snapshot: Snapshot, height: int) -> None:

@@ -91,8 +91,7 @@ def explain_timer(
     last = end.height if end.decision.is_final else state.head.height
     if put_offs_to is not None:
         last = min(last, Height(put_offs_to))
-    due = life[0].decision.due_height
-    put_offs, before = _put_offs(state, timer_id, due, last)
+    put_offs, before = _put_offs(state, life[0].decision, last)
     life = sorted([*life, *put_offs], key=lambda one: (one.height, one.index))
     return explain(
         state,
@@ -127,12 +126,12 @@ def explain(
 
 
 def _put_offs(
-    state: State, timer_id: bytes, due: int, last: int
+    state: State, known: TimerDecision, last: int
 ) -> tuple[list[PlacedDecision], Height | None]:
-    """Put-offs from `due` to `last`, and below which height none was sought."""
+    """Put-offs of a timer up to `last`, and below which height none was sought."""
     found: list[PlacedDecision] = []
-    size, looked = 0, count(1)
-    for height, read, put_off in load_put_offs(state.snapshot, timer_id, due, last):
+    size, looked, due = 0, count(1), known.due_height
+    for height, read, put_off in load_put_offs(state.snapshot, known, due, last):
         if put_off is not None:
             found.append(put_off)
         size += read

@@ -12,7 +12,7 @@ from node.chain.timers.standing import Place
 from node.chain.timers.tiers import Tier, bucket_of, tier_of
 from node.chain.timers.timer import Decision, Timer, TimerDecision, decode_timer
 from node.chain.transition import State
-from node.history import decisions_between, load_timer_decisions
+from node.history import entries_between, load_timer_decisions
 from node.primitives.types import Address, Height
 from node.query.blocks import receipt_at
 from node.query.errors import Missing, NotFound
@@ -151,7 +151,7 @@ def ended_timers_page(
     last = min(wanted.last_height, state.head.height)
     if first > last:
         return Page((), None)
-    for height, index, entry in decisions_between(state.snapshot, first, last, skipped):
+    for height, index, entry in entries_between(state.snapshot, first, last, skipped):
         if budget.is_spent:
             return Page(tuple(found), _trace_place(height, index))
         budget.examine(ADDRESS_BYTES)

@@ -80,7 +80,7 @@ _FAULTS: Final = {
 
 KIND: Final = FileKind(
     name="cowboy-devnet-bundle",
-    version=2,
+    version=3,
     noun="a bundle",
     refusal=lambda fault, what: refuse_bundle(_FAULTS[fault], what),
     is_key=lambda key: len(key) == keys.HEIGHT_BYTES,

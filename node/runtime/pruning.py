@@ -64,13 +64,17 @@ def _contents(
     """Deletions of a block's contents, and whether they are all."""
     height = header.height
     doomed: dict[bytes, bytes | None] = {}
-    ended = [one for one in history.load_trace(snapshot, height) if one.is_final]
-    for decision in ended:
+    decided = history.load_entries(snapshot, height)
+    for decision in decided:
+        if not decision.is_final:
+            continue
         room = KEYS_MAX - len(doomed)
         life = history.timer_life_keys(snapshot, decision.timer_id)
         doomed |= dict.fromkeys(islice(life, room + 1))
         if len(doomed) > KEYS_MAX:
             return doomed, False  # the rest is found from the trace again
+    # What tells whose a put-off was goes last: traces below are gone by now.
+    doomed |= dict.fromkeys(history.ended_timers(height, decided))
     for _, raw in history.load_raw_transactions(snapshot, height):
         doomed[keys.transaction_location(keccak256(raw))] = None
     for key in (keys.body(height), keys.receipts(height), keys.timer_trace(height)):

@@ -182,7 +182,7 @@ def _verify_auction(state: State) -> None:
 
 def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
     """Links, roots and indexes of all blocks; how many, and of transactions."""
-    blocks = transactions = decisions = 0
+    blocks = transactions = decisions = ended = 0
     oldest = load_oldest(snapshot)
     first = oldest.contents
     parent: Header | None = None
@@ -201,11 +201,13 @@ def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
             found = _verify_content(snapshot, header, at)
             transactions += found[0]
             decisions += found[1]
+            ended += found[2]
         blocks += 1
         parent = header
     if parent != head:
         raise DamagedChain(f"block {head.height} is not the last one in the history")
     _require_count(snapshot, keys.block_by_hash(b""), blocks, "blocks")
+    _require_count(snapshot, keys.ENDED_PREFIX, ended, "ended timers")
     location = keys.transaction_location(b"")
     _require_count(snapshot, location, transactions, "transactions")
     kept = sum(1 for height in history.decision_heights(snapshot) if height >= first)
@@ -225,10 +227,13 @@ def _is_next(parent: Header | None, header: Header, oldest: Height) -> bool:
     return is_above and header.parent_hash == parent.hash()
 
 
-def _verify_content(snapshot: Snapshot, header: Header, at: str) -> tuple[int, int]:
+def _verify_content(
+    snapshot: Snapshot, header: Header, at: str
+) -> tuple[int, int, int]:
     """One block's transactions, receipts and events against its header.
 
-    How many transactions there are, and decisions that timers' histories have.
+    How many transactions there are, decisions that timers' histories have, and timers
+    that ended of which the places are kept.
     """
     block = history.load_block(snapshot, header.height)
     assert block is not None, "its header was just read"
@@ -248,14 +253,15 @@ def _verify_content(snapshot: Snapshot, header: Header, at: str) -> tuple[int, i
         place = keys.height8(header.height) + index.to_bytes(4, "big")
         key = keys.transaction_location(transaction.id)
         _require(snapshot, key, place, f"transaction {transaction.id.hex()}")
-    return len(block.transactions), _verify_decisions(snapshot, header, receipts)
+    return len(block.transactions), *_verify_decisions(snapshot, header, receipts)
 
 
 def _verify_decisions(
     snapshot: Snapshot, header: Header, receipts: tuple[Receipt, ...]
-) -> int:
-    """A block's decisions about timers; how many are under their timers, too.
+) -> tuple[int, int]:
+    """A block's decisions about timers against what else tells of them.
 
+    How many are under their timers, too, and how many places of ended timers are kept.
     Each fire has its receipt, whose root the header has; put-offs alone are nowhere
     else.
     """
@@ -273,7 +279,11 @@ def _verify_decisions(
     for index, decision, entry in entries:
         place = keys.timer_history(decision.timer_id, header.height, index)
         _require(snapshot, place, entry, f"a decision of {at}")
-    return len(entries)
+    ended = history.ended_timers(header.height, (d for _, d, _ in entries))
+    for place, identity in ended.items():
+        assert identity is not None, "they are all there to be kept"
+        _require(snapshot, place, identity, f"a timer that ended in {at}")
+    return len(entries), len(ended)
 
 
 def _verify_way_back(snapshot: Snapshot, head: Header) -> None:

@@ -221,6 +221,17 @@ def timer_trace(height: int) -> bytes:
     return b"hd" + height8(height)
 
 
+ENDED_PREFIX = b"hp"
+
+
+def ended_timer(height: int, sequence: int) -> bytes:
+    """→ id, actor and payer of a timer that was due there and ended later than it was.
+
+    Put-offs are told by these places alone; those that live are in the calendar.
+    """
+    return ENDED_PREFIX + timer_place(height, sequence)
+
+
 # --- the way back ----------------------------------------------------------------
 
 

@@ -51,7 +51,7 @@ __all__ = ["MAX_OPEN_FILES", "LevelSnapshot", "LevelStore", "look_into"]
 
 FORMAT_FILE = "FORMAT"
 FORMAT_NAME = "cowboy-devnet-store"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 FORMAT_BYTES_MAX = 100
 """More than any FORMAT line has."""
 

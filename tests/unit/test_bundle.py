@@ -132,8 +132,8 @@ def test_one_that_is_cut_or_altered_is_refused(data, share):
         (b"cowboy-devnet-state 1\n", BundleFault.NO_BUNDLE),
         (KIND.magic, BundleFault.DAMAGED),
         (KIND.magic + b"\xff\xff\xff\xff", BundleFault.DAMAGED),
-        (KIND.magic.replace(b"2", b"3") + bytes(99), BundleFault.NEWER),
-        (KIND.magic.replace(b"2", b"1") + bytes(99), BundleFault.OLDER),
+        (KIND.magic.replace(b"3", b"4") + bytes(99), BundleFault.NEWER),
+        (KIND.magic.replace(b"3", b"2") + bytes(99), BundleFault.OLDER),
     ],
 )
 def test_what_is_none_or_of_a_newer_version_is_refused(data, fault):

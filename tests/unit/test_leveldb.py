@@ -203,7 +203,7 @@ def test_logs_are_synced_while_a_compaction_may_begin_another(folder, monkeypatc
 
 def test_format_names_program_and_version(folder):
     fill(folder)
-    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 3\n"
+    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 4\n"
 
 
 @pytest.mark.parametrize("name", ["lost+found", ".DS_Store"])
@@ -218,7 +218,7 @@ def test_a_start_that_was_killed_before_it_wrote_the_line_does_no_harm(folder):
     folder.mkdir(parents=True)
     (folder / "FORMAT").touch()
     fill(folder, a=b"1")
-    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 3\n"
+    assert (folder / "FORMAT").read_bytes() == b"cowboy-devnet-store 4\n"
 
 
 def test_a_folder_of_other_things_is_refused_untouched(folder):
@@ -244,8 +244,8 @@ def test_another_programs_database_is_refused_untouched(folder):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"cowboy-devnet-store 4\n", "has format 4, and .* only 3: use the version"),
-        (b"cowboy-devnet-store 2\n", "has format 2, and .* only 3: use the version"),
+        (b"cowboy-devnet-store 5\n", "has format 5, and .* only 4: use the version"),
+        (b"cowboy-devnet-store 3\n", "has format 3, and .* only 4: use the version"),
         (b"cowboy-devnet-store 0\n", "has format 0"),
         (b"cowboy-devnet-store\n", "does not name a database of cowboy-devnet"),
         (b"cowboy-devnet-store one\n", "does not name"),

@@ -16,7 +16,7 @@ from tests.worlds import KeptWorld, fixed_pick
 
 KEEP = 10
 BLOCKS = 30
-GONE = {b"hb", b"hr", b"hd", b"hl", b"ht"}
+GONE = {b"hb", b"hr", b"hd", b"hl", b"hp", b"ht"}
 """Families of which something is forgotten."""
 
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.timers.trace import (
+    count_put_offs,
     decode_entries,
     decode_trace,
     encode_trace,
@@ -13,6 +14,7 @@ from node.chain.timers.trace import (
 )
 
 IDS = [bytes([number]) * 32 for number in range(4)]
+DUE = 7
 
 
 def decision(timer: int, kind: Decision) -> TimerDecision:
@@ -20,8 +22,13 @@ def decision(timer: int, kind: Decision) -> TimerDecision:
     numbers = {"current_height": 9, "sequence": timer}
     if timer % 2:
         numbers["rank"] = timer
-    actor = bytes([timer]) * 20
-    return TimerDecision(IDS[timer], actor, b"p" * 20, 7, kind, reason, numbers)
+    return TimerDecision(*identify(DUE, timer), DUE, kind, reason, numbers)
+
+
+def identify(due_height, sequence):
+    """As the calendar says whose a place is."""
+    assert due_height == DUE
+    return IDS[sequence], bytes([sequence]) * 20, b"p" * 20
 
 
 TRACES = st.lists(
@@ -38,14 +45,19 @@ TRACES = st.lists(
 def test_a_mixed_trace_has_each_decision_at_its_index(trace):
     """D17: put-offs "are in the block's timer trace", in order with all else."""
     data, entries = encode_trace(trace)
-    assert list(decode_trace(data)) == list(enumerate(trace))
+    assert list(decode_trace(data, identify)) == list(enumerate(trace))
     for skipped in range(len(trace) + 1):
-        assert list(decode_trace(data, skipped)) == list(enumerate(trace))[skipped:]
+        read = list(decode_trace(data, identify, skipped))
+        assert read == list(enumerate(trace))[skipped:]
+        read = list(decode_entries(data, skipped))
+        assert read == [(at, one) for at, one, _ in entries if at >= skipped]
     others = [(at, one) for at, one in enumerate(trace) if not is_put_off(one)]
     assert [(at, one) for at, one, _ in entries] == others
-    assert list(decode_entries(data)) == [one for _, one in others]
-    for timer_id in IDS:
-        assert list(find_put_offs(data, timer_id)) == [
+    assert list(decode_entries(data)) == others
+    assert count_put_offs(data) == len(trace) - len(others)
+    for sequence, timer_id in enumerate(IDS):
+        identity = identify(DUE, sequence)
+        assert list(find_put_offs(data, (DUE, sequence), identity)) == [
             (at, one)
             for at, one in enumerate(trace)
             if is_put_off(one) and one.timer_id == timer_id

@@ -105,6 +105,7 @@ def test_whatever_was_added_is_told(world):
         keys.block_by_hash(bytes(32)),
         keys.transaction_location(bytes(32)),
         keys.timer_history(bytes(32), 1, 0),
+        keys.ended_timer(1, 1),
     ]
     for key in added:
         sentence = damage_of(world, {key: keys.height8(1)})

@@ -1,21 +1,25 @@
 """A block's timer trace as bytes: every decision about timers, in order (D17).
 
-A put-off, of which one block can have 10,000, takes 60 bytes in a row and its share of
-two tables; every other decision is an encoding of its own, which history also keeps
-under the timer. What is not asked for is not decoded. Nothing of it is in a root::
+In a backlog one block can put off 10,000 timers, and the next one the same ones again:
+they are told by their places in the calendar, and those that follow one another by the
+first one and how many. Every other decision is an encoding of its own, which history
+also keeps under the timer. What is not asked for is not decoded. Nothing of it is in a
+root::
 
     trace   [item, …]          item     decision, or a run of put-offs
-    run     [addresses, [[reason, numbers, rival], …], rows, ranks]
-    row     timer id32 | actor4 | payer4 | due height8 | sequence8 | reason4
-    ranks   rank4 of each row, or nothing if none has one
+    run     [[[reason, numbers, rival], …], reasons, places, ranks]
+    reasons of each put-off where its reason stands in the table: 1 byte, or 4 where the
+            table is longer than 256; nothing where all have the same
+    places  [due height8 | sequence8 | count4, …] of consecutive sequences
+    ranks   [rank4 | count4, …] of consecutive ranks, or nothing where there are none
 
-Actor, payer and reason are places in the tables of the run, in the order in which they
-first appear. All integers are big-endian.
+Whose a place is says the calendar, or history of a timer that ended: no two timers ever
+have the same one (D22). All integers are big-endian.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby, islice, repeat
 from operator import itemgetter
 from struct import Struct
 from typing import TypeAlias, cast
@@ -25,6 +29,8 @@ from node.primitives import codec
 from node.primitives.types import Address, Hash32, Height, TimerId
 
 __all__ = [
+    "Identity",
+    "count_put_offs",
     "decode_decision",
     "decode_entries",
     "decode_trace",
@@ -33,17 +39,20 @@ __all__ = [
     "is_put_off",
 ]
 
-_ID_BYTES = 32
-_ROW = Struct(">32sIIQQI")
-_RANK = Struct(">I")
+_PLACES = Struct(">QQI")
+_RANKS = Struct(">II")
+_TABLE_OF_BYTES = 256
 _VARIED = ("sequence", "rank")
 """The numbers that differ in every put-off: they stand beside the table."""
+
+Identity: TypeAlias = tuple[TimerId, Address, Address]
+"""A timer's id, its actor and its fee payer."""
 
 _StoredDecision: TypeAlias = tuple[
     TimerId, Address, Address, Height, str, str, dict[str, int], int | None, Hash32
 ]
 _StoredReason: TypeAlias = tuple[str, dict[str, int], TimerId | None]
-_StoredRun: TypeAlias = tuple[list[Address], list[_StoredReason], bytes, bytes]
+_StoredRun: TypeAlias = tuple[list[_StoredReason], bytes, bytes, bytes]
 _StoredTrace: TypeAlias = list[bytes | _StoredRun]
 
 
@@ -54,9 +63,9 @@ def encode_trace(
     items: list[codec.Value] = []
     entries: list[tuple[int, TimerDecision, bytes]] = []
     index = 0
-    for are_put_offs, group in groupby(trace, is_put_off):
+    for kind, group in groupby(trace, _kind):
         decisions = list(group)
-        if are_put_offs:
+        if kind:
             items.append(_pack(decisions))
         else:
             found = [(at, d, _encode(d)) for at, d in enumerate(decisions, index)]
@@ -69,6 +78,13 @@ def encode_trace(
 def is_put_off(decision: TimerDecision) -> bool:
     """Whether a timer only waits."""
     return decision.decision is Decision.PUT_OFF
+
+
+def _kind(decision: TimerDecision) -> int:
+    """Of what stands together: 0 for no put-off, 1 for one without a rank, 2 with."""
+    if decision.decision is not Decision.PUT_OFF:
+        return 0
+    return 2 if "rank" in decision.numbers else 1
 
 
 def _encode(decision: TimerDecision) -> bytes:
@@ -88,34 +104,52 @@ def _encode(decision: TimerDecision) -> bytes:
 
 
 def _pack(decisions: Sequence[TimerDecision]) -> list[codec.Value]:
-    addresses: dict[Address, int] = {}
     reasons: dict[tuple[object, ...], int] = {}
     table: list[codec.Value] = []
-    rows, ranks = list[bytes](), list[int]()
+    indexes = list[int]()
     for decision in decisions:
-        assert len(decision.timer_id) == _ID_BYTES, "ids are hashes"
         numbers = decision.numbers
         names = tuple(numbers)
         reason = (decision.reason, decision.rival, names, _compared(names)(numbers))
-        if reason not in reasons:
-            reasons[reason] = len(reasons)
+        index = reasons.get(reason)
+        if index is None:
+            index = reasons[reason] = len(reasons)
             shown: dict[int | bytes | str, codec.Value] = {}
             shown.update(numbers)
             shown.update((name, 0) for name in _VARIED if name in numbers)
             table.append([decision.reason, shown, decision.rival])
-        rows.append(
-            _ROW.pack(
-                decision.timer_id,
-                addresses.setdefault(decision.actor, len(addresses)),
-                addresses.setdefault(decision.fee_payer, len(addresses)),
-                decision.due_height,
-                numbers.get("sequence", 0),
-                reasons[reason],
-            )
-        )
-        ranks.append(numbers.get("rank", 0))
-    packed = b"".join(map(_RANK.pack, ranks)) if any(ranks) else b""
-    return [list(addresses), table, b"".join(rows), packed]
+        indexes.append(index)
+    places = [(one.due_height, one.numbers["sequence"]) for one in decisions]
+    ranks = [(one.numbers["rank"],) for one in decisions if "rank" in one.numbers]
+    return [
+        table,
+        b"" if len(table) == 1 else _pack_indexes(indexes, len(table)),
+        b"".join(_PLACES.pack(*first, count) for first, count in _spans(places)),
+        b"".join(_RANKS.pack(*first, count) for first, count in _spans(ranks)),
+    ]
+
+
+def _pack_indexes(indexes: Sequence[int], count: int) -> bytes:
+    width = _index_bytes(count)
+    if width == 1:
+        return bytes(indexes)
+    return b"".join(index.to_bytes(width, "big") for index in indexes)
+
+
+def _index_bytes(count: int) -> int:
+    return 1 if count <= _TABLE_OF_BYTES else 4
+
+
+def _spans(values: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The first and the count of values that grow by one in their last number."""
+    begin = 0
+    for end in range(1, len(values) + 1):
+        if end < len(values):
+            *above, last = values[end - 1]
+            if values[end] == (*above, last + 1):
+                continue
+        yield values[begin], end - begin
+        begin = end
 
 
 @lru_cache(maxsize=64)
@@ -143,8 +177,13 @@ def decode_decision(entry: bytes) -> TimerDecision:
     )
 
 
-def decode_trace(data: bytes, skipped: int = 0) -> Iterator[tuple[int, TimerDecision]]:
-    """All decisions from the index `skipped` on, each with its index."""
+def decode_trace(
+    data: bytes, identify: Callable[[int, int], Identity], skipped: int = 0
+) -> Iterator[tuple[int, TimerDecision]]:
+    """All decisions from the index `skipped` on, each with its index.
+
+    `identify` says whose a due height and sequence are.
+    """
     index = 0
     for item in cast("_StoredTrace", codec.decode(data)):
         if isinstance(item, bytes):
@@ -152,55 +191,85 @@ def decode_trace(data: bytes, skipped: int = 0) -> Iterator[tuple[int, TimerDeci
                 yield index, decode_decision(item)
             index += 1
         else:
-            count = len(item[2]) // _ROW.size
-            for row in range(max(skipped - index, 0), count):
-                yield index + row, _unpack(item, row)
-            index += count
+            first = max(skipped - index, 0)
+            yield from enumerate(_unpack_from(item, first, identify), index + first)
+            index += _count(item)
 
 
-def decode_entries(data: bytes) -> Iterator[TimerDecision]:
-    """All decisions but put-offs, which are passed over: far cheaper."""
+def decode_entries(
+    data: bytes, skipped: int = 0
+) -> Iterator[tuple[int, TimerDecision]]:
+    """The same without put-offs, which are passed over: far cheaper."""
+    index = 0
     for item in cast("_StoredTrace", codec.decode(data)):
         if isinstance(item, bytes):
-            yield decode_decision(item)
+            if index >= skipped:
+                yield index, decode_decision(item)
+            index += 1
+        else:
+            index += _count(item)
 
 
-def find_put_offs(data: bytes, timer_id: bytes) -> Iterator[tuple[int, TimerDecision]]:
-    """Put-offs of one timer, each with its index."""
-    if timer_id not in data:  # far cheaper than to decode thousands of others
-        return
+def find_put_offs(
+    data: bytes, place: tuple[int, int], identity: Identity
+) -> Iterator[tuple[int, TimerDecision]]:
+    """Put-offs of the timer at a due height and sequence, each with its index."""
     index = 0
     for item in cast("_StoredTrace", codec.decode(data)):
         if isinstance(item, bytes):
             index += 1
             continue
-        rows = item[2]
-        at = rows.find(timer_id)
-        while at >= 0:
-            row, offset = divmod(at, _ROW.size)
-            if not offset and len(timer_id) == _ID_BYTES:
-                yield index + row, _unpack(item, row)
-            at = rows.find(timer_id, at + 1)
-        index += len(rows) // _ROW.size
+        row = 0
+        for due_height, first, count in _PLACES.iter_unpack(item[2]):
+            if due_height == place[0] and first <= place[1] < first + count:
+                at = row + place[1] - first
+                yield index + at, next(_unpack_from(item, at, lambda *_: identity))
+            row += count
+        index += row
 
 
-def _unpack(run: _StoredRun, row: int) -> TimerDecision:
-    addresses, table, rows, ranks = run
-    timer_id, actor, payer, due_height, sequence, why = _ROW.unpack_from(
-        rows, row * _ROW.size
+def count_put_offs(data: bytes) -> int:
+    """How many timers a block put off."""
+    items = cast("_StoredTrace", codec.decode(data))
+    return sum(_count(item) for item in items if not isinstance(item, bytes))
+
+
+def _count(run: _StoredRun) -> int:
+    return sum(count for _, _, count in _PLACES.iter_unpack(run[2]))
+
+
+def _unpack_from(
+    run: _StoredRun, skipped: int, identify: Callable[[int, int], Identity]
+) -> Iterator[TimerDecision]:
+    """Put-offs of a run, the first so many left out."""
+    table, indexes, places, ranks = run
+    width = _index_bytes(len(table))
+    each_rank = chain.from_iterable(
+        range(first, first + count) for first, count in _RANKS.iter_unpack(ranks)
     )
-    reason, numbers, rival = table[why]
-    varied = {"sequence": sequence}
-    if ranks:
-        (varied["rank"],) = _RANK.unpack_from(ranks, row * _RANK.size)
-    shown = {name: varied.get(name, number) for name, number in numbers.items()}
+    each_place = (
+        (due_height, sequence)
+        for due_height, first, count in _PLACES.iter_unpack(places)
+        for sequence in range(first, first + count)
+    )
+    ranked = zip(each_place, each_rank if ranks else repeat(0), strict=False)
+    for row, (place, rank) in enumerate(islice(ranked, skipped, None), skipped):
+        at = indexes[row * width : (row + 1) * width]
+        reason = table[int.from_bytes(at, "big")]
+        yield _put_off(reason, place, rank, identify(*place))
+
+
+def _put_off(
+    stored: _StoredReason, place: tuple[int, int], rank: int, identity: Identity
+) -> TimerDecision:
+    reason, numbers, rival = stored
+    due_height, sequence = place
+    varied = {"sequence": sequence, "rank": rank}
     return TimerDecision(
-        timer_id,
-        addresses[actor],
-        addresses[payer],
-        due_height,
+        *identity,
+        Height(due_height),
         Decision.PUT_OFF,
         reason,
-        shown,
+        {name: varied.get(name, number) for name, number in numbers.items()},
         rival=rival,
     )

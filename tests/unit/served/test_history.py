@@ -6,9 +6,11 @@ from node import history
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transaction import Transfer, decode_transaction
 from node.client import Wallet
+from node.primitives.codec import encode as cbor
 from node.primitives.types import Address, Height, TimerId
 from node.state import keys
 from node.state.memory import MemoryStore
+from node.state.store import WriteSet
 
 ALICE, BOB = Wallet.dev(0), Wallet.dev(1)
 
@@ -125,7 +127,7 @@ def test_put_offs_are_in_the_trace_alone(chain):
     gone = make_decision(b"\x02" * 32, Decision.EXPIRED)
     writes = record_trace(chain, put_off, gone)
     kinds = sorted(key[:2] for key in writes.changes)
-    assert kinds == [keys.HEAD[:2], b"hd", b"hh", b"hl", b"hx"]
+    assert kinds == [keys.HEAD[:2], b"hd", b"hh", b"hl", b"hp", b"hx"]
     snapshot = chain.store.snapshot()
     assert history.load_trace(snapshot, Height(1)) == (put_off, gone)
     assert history.load_timer_decisions(snapshot, put_off.timer_id) == []
@@ -172,7 +174,7 @@ def test_put_offs_of_an_auction_keep_their_ranks_and_rivals(chain):
         )
         for number in range(60)
     ]
-    bare = replace(make_decision(bytes(32), Decision.PUT_OFF), numbers={"sequence": 1})
+    bare = replace(make_decision(bytes(32), Decision.PUT_OFF), numbers={"sequence": 99})
     writes = record_trace(chain, *decisions, bare)
     loaded = history.load_trace(chain.store.snapshot(), Height(1))
     assert loaded == (*decisions, bare)
@@ -204,7 +206,7 @@ def make_decision(timer_id, decision):
         Height(1),
         decision,
         "lane",
-        {"available": 1, "required": 2**70},
+        {"available": 1, "required": 2**70, "sequence": timer_id[-1]},
         None if decision is Decision.PUT_OFF else 3,  # what waits has no receipt
     )
 
@@ -212,5 +214,13 @@ def make_decision(timer_id, decision):
 def record_trace(chain, *decisions):
     result = replace(chain.block(), receipts=(), events=(), trace=decisions)
     writes = history.record(result)
-    chain.store.commit(writes)
+    # Who was put off is in the calendar, or ended since.
+    places = {
+        keys.ended_timer(d.due_height, d.numbers["sequence"]): cbor(
+            [d.timer_id, d.actor, d.fee_payer]
+        )
+        for d in decisions
+        if d.decision is Decision.PUT_OFF
+    }
+    chain.store.commit(writes | WriteSet(places))
     return writes

@@ -131,11 +131,11 @@ def test_imports_at_a_time_are_bounded(run_node, data):
         (lambda data: data[:99] + b"\0" + data[100:], "BUNDLE_DAMAGED"),
         (lambda data: data + b"\0", "BUNDLE_DAMAGED"),
         (
-            lambda data: data.replace(KIND.magic, KIND.magic.replace(b"2", b"3")),
+            lambda data: data.replace(KIND.magic, KIND.magic.replace(b"3", b"4")),
             "BUNDLE_NEWER",
         ),
         (
-            lambda data: data.replace(KIND.magic, KIND.magic.replace(b"2", b"1")),
+            lambda data: data.replace(KIND.magic, KIND.magic.replace(b"3", b"2")),
             "BUNDLE_OLDER",
         ),
     ],
