@@ -16,6 +16,7 @@ from pvm.classes import CLASS_OF, name_of_class
 from pvm.constructors import Initializer, make_error
 from pvm.errors import Halt
 from pvm.exceptions import caught
+from pvm.sets import FrozenOrderedSet, OrderedSet
 from pvm.text import to_repr
 from tests.reach import execution, module_names, refill
 
@@ -57,7 +58,7 @@ def run():
 
 RECEIVERS = (
     0, 5, True, 1 << 70, "", "ab cd\nef", "\u00e9", b"", b"ab cd\n", [3, 1], ["a"],
-    (1, 2), (), {"a": 1}, {},
+    (1, 2), (), {"a": 1}, {}, OrderedSet(), OrderedSet([3, "a"]), FrozenOrderedSet([3]),
 )  # fmt: skip
 
 KEYWORDS = language.words(
@@ -73,7 +74,7 @@ def functions(vm):
     for receiver in RECEIVERS:
         for method in sorted(methods.TABLES[type(receiver)]):
             yield (
-                f"{receiver!r:.9}.{method}",
+                f"{_told_of(receiver)}.{method}",
                 lambda one=receiver, method=method: methods.find(
                     vm, _fresh(one), method
                 ),
@@ -81,11 +82,37 @@ def functions(vm):
             )
     for (class_, method), helper in methods.CLASS_METHODS.items():
         yield f"{class_}.{method}", lambda helper=helper: vm.bind(helper), True
+    yield from _objects(vm)
     for module in module_names():
         for name, value in sorted(vars(libraries.module(vm, module)).items()):
-            if callable(value) and not isinstance(value, type):
+            if callable(value):
                 is_native = module in libraries.NATIVE
                 yield f"{module}.{name}", lambda value=value: value, is_native
+
+
+def _objects(vm):
+    """Methods of the objects that native modules and the VM itself give."""
+    for method in sorted(language.METHODS["storage"]):
+        yield f"storage.{method}", lambda one=method: getattr(vm.view, one), True
+    for method in ("update", "digest", "hexdigest"):
+        for name in ("sha256", "sha3_256"):
+            yield f"{name}.{method}", _of_hash(vm, name, method), True
+    for method in ("from_hex", "to_hex"):
+        yield f"Address.{method}", lambda one=method: getattr(_address(vm), one), True
+
+
+def _told_of(receiver):
+    if isinstance(receiver, OrderedSet):
+        return f"{name_of_class(type(receiver))} of {len(receiver)}"
+    return f"{receiver!r:.9}"
+
+
+def _of_hash(vm, name, method):
+    return lambda: getattr(getattr(libraries.module(vm, "hashlib"), name)(b""), method)
+
+
+def _address(vm):
+    return libraries.module(vm, "cowboy_sdk.native").Address
 
 
 def _constructors(vm):
@@ -103,6 +130,8 @@ def _constructors(vm):
 
 
 def _fresh(receiver):
+    if isinstance(receiver, OrderedSet):
+        return type(receiver)(receiver)
     return receiver.copy() if isinstance(receiver, list | dict) else receiver
 
 

@@ -40,7 +40,10 @@ def test_every_function_reads_every_argument_alike_on_every_interpreter():
         assert sorted({line.rpartition(" ")[0] for line in differ}) == []
 
 
-@pytest.mark.parametrize("name", ["ImportError", "int", "pow"])
+_SOME = ("ImportError", "collections", "int", "pow", "set of 0", "storage.")
+
+
+@pytest.mark.parametrize("name", _SOME)
 def test_some_of_them_do_so_in_every_run(name):
     found = fingerprint(sys.executable, name)
     assert found
