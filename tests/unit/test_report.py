@@ -1,6 +1,8 @@
 """`cowboy-devnet check` and the report it prints: an actor's file without a node."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -145,3 +147,57 @@ def test_a_report_reads_long_integers_as_a_node_does():
         assert sys.get_int_max_str_digits() == 640
     finally:
         sys.set_int_max_str_digits(before)
+
+
+# --- whatever the environment ---------------------------------------------------------
+
+_SOURCES = {
+    "words": 'X = "\\d"\ndef run(x):\n    """doc"""\n    assert x, "no"\n',
+    "digits": f"X = {'9' * 1_200}\ndef run():\n    return X\n",
+    "too_many_digits": f"X = {'9' * 4_301}\ndef run():\n    return X\n",
+    "long": f"def run(x):\n    return {' + '.join('x' * 400)}\n",
+    "deep": f"def run(x):\n    return {'(' * 60}x{')' * 60}\n",
+}
+_CHECKING = """
+import sys
+from node.cli import main
+if sys.argv[1] != "0":
+    sys.setrecursionlimit(int(sys.argv[1]))
+for file in sys.argv[2:]:
+    try:
+        main(["check", "--json", file])
+    except SystemExit as ended:
+        print(ended.code)
+"""
+
+
+def checked(folder, limit=0, flags=(), **variables):
+    """What `check` prints of all the sources, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, *flags, "-c", _CHECKING, str(limit), *sorted(_SOURCES)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **variables},
+    )
+    return done.stdout, done.stderr
+
+
+def test_check_reads_a_source_as_a_node_does_whatever_the_environment(tmp_path):
+    """`-O`, warnings, digits and depth belong to who runs it, not to the language."""
+    for name, source in _SOURCES.items():
+        (tmp_path / name).write_text(source)
+    wanted = checked(tmp_path)
+    assert wanted[0].count("\n0\n") == 3  # the others are refused
+    for changed in (
+        {"flags": ["-OO", "-W", "error"], "PYTHONINTMAXSTRDIGITS": "640"},
+        {
+            "PYTHONOPTIMIZE": "1",
+            "PYTHONWARNINGS": "error",
+            "PYTHONINTMAXSTRDIGITS": "0",
+        },
+        {"limit": 300, "PYTHONHASHSEED": "1"},
+        {"limit": 100_000, "LC_ALL": "C", "PYTHONUTF8": "0"},
+    ):
+        assert checked(tmp_path, **changed) == wanted, changed
