@@ -119,6 +119,10 @@ fuzz: $(STAMP) ## programs by a grammar, against the sandbox (SECONDS=300 SEED=7
 fuzz-hostile: $(STAMP) ## hostile programs, judged by time, memory, reach and interpreters
 	"$(BIN)/python" -m tests.fuzz --hostile --seconds $(SECONDS) $(FUZZ_SEED) $(ARGS)
 
+.PHONY: fuzz-server
+fuzz-server: $(STAMP) ## the ports of a node and the commands, against bytes of all kinds
+	"$(BIN)/python" -m tests.fuzz_server --seconds $(SECONDS) $(FUZZ_SEED) $(ARGS)
+
 .PHONY: properties
 properties: export HYPOTHESIS_PROFILE = nightly
 properties: $(STAMP) ## the property tests alone, ten thousand examples each
