@@ -7,6 +7,7 @@ trace but its receipt (D6). What a committed one did to timers and messages is i
 
 from msgspec.structs import replace
 
+import pvm
 from node.chain.accounts import Account, load_account, save_account, transfer
 from node.chain.block import Price, Receipt, ReceiptKind
 from node.chain.context import BlockContext, Execution
@@ -35,7 +36,6 @@ from pvm import (
     Meter,
     Outcome,
     OutOfCycles,
-    source_refused,
 )
 
 DEPLOYMENT_HANDLERS = ("deploy", "init")
@@ -125,7 +125,7 @@ def _act(
     except InstructionRefused as error:
         outcome = Outcome(b"", Failure(error.kind, error.message, handler, None))
     except CompileError as error:
-        outcome = Outcome(b"", source_refused(error))
+        outcome = Outcome(b"", pvm.source_refused(error))
     if outcome.is_success:
         execution.commit(mark)
     else:

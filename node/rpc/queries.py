@@ -15,7 +15,6 @@ from node.primitives.types import Address, Height
 from node.query import ActorView, Supply
 from node.rpc import convert, instructions, requests
 from node.rpc.answers import SMALL_BYTES, Answers, delimited
-from node.rpc.profiles import show_profile
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, Pager, at_height, state_at, tells
 from node.rpc.v1 import queries_pb2 as pb
@@ -286,7 +285,10 @@ class Queries(QueryServiceServicer):
         self, state: State, height: int, detail: "types_pb2.BlockView.ValueType"
     ) -> pb.GetBlockResponse:
         """A block that may be executed again, which is none with much content."""
-        from node.rpc.profiling import block_profile  # noqa: PLC0415 - if asked
+        from node.rpc.profiling import (  # noqa: PLC0415 - if asked
+            block_profile,
+            show_profile,
+        )
 
         view = await self._answers.run(lambda: query.block_at(state, height))
         profile = await block_profile(self._backend, view, is_dev=self._is_dev)
