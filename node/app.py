@@ -40,7 +40,6 @@ from node.runtime.confine import (
     Needs,
     Walls,
     confine,
-    limit_memory,
     refuse_links,
 )
 from node.runtime.cores import Cores
@@ -172,17 +171,15 @@ def _confine(config: NodeConfig) -> Walls:
     for folder in folders:
         with suppress(OSError):  # whoever opens the store says what is wrong
             folder.mkdir(parents=True, exist_ok=True)
-    is_limited = config.memory_max is not None and limit_memory(config.memory_max)
     walls = confine(
         Needs(
             folders=tuple(folders),
             replaced=() if config.ready_file is None else (config.ready_file,),
             ports=tuple(listen.port for listen in listens),
+            memory_max=config.memory_max,
         ),
         config.confine,
     )
-    if is_limited and config.memory_max is not None:
-        walls = walls.with_memory(config.memory_max)
     if config.confine is not Confinement.OFF:
         stand_watch()
         walls = walls.with_wall("tripwire")

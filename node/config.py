@@ -259,14 +259,17 @@ def parse_memory_max(text: str) -> int | None:
     """Bytes of `512MiB`, `4GiB` or `4G`; None of `off`.
 
     Raises:
-        ConfigError: Something else.
+        ConfigError: Something else, or less than a node can begin with.
     """
     if text.strip() == "off":
         return None
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ConfigError(f"{text!r} is no size: write `512MiB`, `4GiB`, or `off`")
-    return int(match[1]) * _UNIT_BYTES[match[2]]
+    size = int(match[1]) * _UNIT_BYTES[match[2]]
+    if size < MEMORY_MAX_LEAST:
+        raise ConfigError("--memory-max is at least 256MiB, or `off`")
+    return size
 
 
 def parse_listen(text: str) -> Listen:

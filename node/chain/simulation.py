@@ -27,6 +27,7 @@ from node.chain.transition import State, begin_block
 from node.chain.validation import max_cost
 from node.primitives.types import NOTHING, ZERO_HASH, Address, Amount
 from pvm import Environment, Failure, Meter
+from pvm.errors import without_memory_errors
 
 LIMIT_MARGIN_DIVISOR = 8  # an estimate adds an eighth to what was used
 
@@ -49,6 +50,7 @@ class ReadOnlyResult(Struct, frozen=True):
     cells_used: int
 
 
+@without_memory_errors
 def simulate_transaction(state: State, transaction: Transaction) -> Simulated:
     """The receipt that a transaction would get; nothing is kept."""
     block = begin_block(state)
@@ -65,6 +67,7 @@ def unsigned(state: State, body: Body, sender: Address) -> tuple[State, Transact
     return permissive, decode_transaction(impersonate(body.encode(), sender))
 
 
+@without_memory_errors
 def estimate_limits(state: State, body: Body, sender: Address) -> tuple[int, int]:
     """Cycles and cells that suffice, found by executing with a block's whole limits.
 
@@ -124,6 +127,7 @@ def _with_margin(used: int, maximum: int) -> int:
     return min(maximum, used + -(-used // LIMIT_MARGIN_DIVISOR))
 
 
+@without_memory_errors
 def call_read_only(
     state: State,
     actor: Address,

@@ -68,6 +68,7 @@ from node.state.commitment import TreeCaches, is_calendar_empty, seal
 from node.state.journal import Journal
 from node.state.store import Snapshot, WriteSet
 from pvm import CodeCache, Environment
+from pvm.errors import without_memory_errors
 
 _KNOWN_RULES = frozenset(RULE_SETS)
 
@@ -166,11 +167,13 @@ def next_state(state: State, result: BlockResult, snapshot: Snapshot) -> State:
     return State(state.params, result.header, snapshot, state.caches)
 
 
+@without_memory_errors
 def build_block(state: State, candidates: Iterable[Transaction]) -> BlockResult:
     """The next block from candidates, in their order; what does not fit is left out."""
     return _execute(state, candidates, on_invalid=lambda _transaction, _error: None)
 
 
+@without_memory_errors
 def build_run(state: State, span: int) -> BlockResult:
     """`span` empty blocks as one header; of 1, the empty block (D36).
 
@@ -181,6 +184,7 @@ def build_run(state: State, span: int) -> BlockResult:
     return _seal(state, block, [], [])
 
 
+@without_memory_errors
 def build_next(
     state: State, candidates: Iterable[Transaction], heights_max: int
 ) -> BlockResult:
@@ -259,6 +263,7 @@ def is_fee_at_rest(state: State) -> bool:
     )
 
 
+@without_memory_errors
 def apply_block(state: State, block: Block) -> BlockResult:
     """Apply `block` to `state`.
 
@@ -266,6 +271,7 @@ def apply_block(state: State, block: Block) -> BlockResult:
         InvalidBlock: it is not the next block, contains a transaction that cannot be
             included, reaches over a height at which something is due, or leads
             elsewhere than its header says.
+        HostMemoryExhausted: this machine has no memory left; nothing is a result.
     """
     validate_header(state.head, block.header, state.params)
     if block.header.span > 1:

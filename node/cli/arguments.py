@@ -27,6 +27,7 @@ __all__ = [
     "duration",
     "file_bytes",
     "hash32",
+    "memory_max_option",
     "payload",
     "sender",
 ]
@@ -40,6 +41,14 @@ confine_option = click.option(
     help="Walls around what is executed: those of the kernel, all of it, none.",
 )
 """For commands that execute a chain which may be somebody else's."""
+
+memory_max_option = click.option(
+    "--memory-max",
+    metavar="SIZE|off",
+    envvar="COWBOY_DEVNET_MEMORY_MAX",
+    help="Memory it may use (2GiB).  [default: 4GiB, at most half of the machine's]",
+)
+"""Likewise."""
 
 _ADDRESS_BYTES = 20
 _HASH_BYTES = 32

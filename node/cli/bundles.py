@@ -12,7 +12,7 @@ import click
 
 from node.chain.bundle_errors import BundleRefused
 from node.cli import Group
-from node.cli.arguments import confine_option
+from node.cli.arguments import confine_option, memory_max_option
 from node.cli.connection import Connection, client_command
 from node.cli.describing import header_fields
 from node.cli.output import Output
@@ -40,11 +40,13 @@ def bundle() -> None:
     help="Also write the genesis that it begins from, for `start --genesis`.",
 )
 @confine_option
+@memory_max_option
 @click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
 def check(
     file: Path,
     genesis_to: Path | None,
     confinement: str,
+    memory_max: str | None,
     is_json: bool,  # noqa: FBT001 - a flag
 ) -> None:
     """Execute the blocks of FILE again, and compare all that it tells; no node.
@@ -53,9 +55,13 @@ def check(
     transactions give. The first difference is explained. Exit code 0: all the same; 1:
     a difference, or no whole bundle; 2: it cannot be read.
     """
-    from node.cli.offline import check_bundle_file  # noqa: PLC0415 - needs LevelDB
+    from node.cli.offline import (  # noqa: PLC0415 - needs LevelDB
+        Given,
+        check_bundle_file,
+    )
 
-    check_bundle_file(file, genesis_to, confinement, Output(is_json=is_json))
+    given = Given(confinement, memory_max)
+    check_bundle_file(file, genesis_to, given, Output(is_json=is_json))
 
 
 @bundle.command()

@@ -14,13 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.consensus import OtherConsensus, require_own_consensus
-from node.cli.arguments import confine_option
+from node.chain.messages import forget_frames
+from node.cli.arguments import confine_option, memory_max_option
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import Output
+from node.config import ConfigError, parse_memory_max
 from node.history import load_consensus, load_header
 from node.runtime.bundle import Bundle, open_bundle, replay_of
 from node.runtime.choices import Confinement
@@ -30,6 +33,7 @@ from node.runtime.confine import (
     Needs,
     Walls,
     confine,
+    memory_max_default,
     refuse_links,
 )
 from node.runtime.folder import Folder, NoChain, open_folder, state_at
@@ -53,9 +57,9 @@ from node.runtime.statefile import (
 )
 from node.state.errors import StoreCorrupt, StoreError
 from node.state.leveldb import LevelStore
-from pvm import Worker
+from pvm import HostMemoryExhausted, Worker
 
-__all__ = ["check_bundle_file", "export_state", "import_state", "replay"]
+__all__ = ["Given", "check_bundle_file", "export_state", "import_state", "replay"]
 
 _OF_THE_SYSTEM = (BundleFault.FILE_EXISTS, BundleFault.FILE_UNUSABLE)
 
@@ -72,11 +76,28 @@ _data_dir = click.option(
 )
 
 
-def _confine(needs: Needs, confinement: str, output: Output) -> Walls:
-    choice = Confinement(confinement)
+class Given(Struct, frozen=True):
+    """The words that say which walls are to stand."""
+
+    confinement: str
+    memory_max: str | None
+
+
+def _confine(needs: Needs, given: Given, output: Output) -> Walls:
+    choice = Confinement(given.confinement)
     try:
-        walls = confine(needs, choice)
-    except CannotConfine as error:
+        walls = confine(
+            replace(
+                needs,
+                memory_max=(
+                    memory_max_default()
+                    if given.memory_max is None
+                    else parse_memory_max(given.memory_max)
+                ),
+            ),
+            choice,
+        )
+    except (CannotConfine, ConfigError) as error:
         raise click.UsageError(str(error)) from error
     if choice is Confinement.AUTO and walls.missing:
         output.error(walls.warnings()[0])
@@ -108,12 +129,14 @@ def _folder_at(path: Path, output: Output) -> Iterator[Folder]:
     "--until", type=_HEIGHT, metavar="H", help="Stop there.  [default: the head]"
 )
 @confine_option
+@memory_max_option
 @click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
 def replay(
     data_dir: Path,
     from_snapshot: Path | None,
     until: int | None,
     confinement: str,
+    memory_max: str | None,
     is_json: bool,  # noqa: FBT001 - a flag
 ) -> None:
     """Execute a folder's blocks again, and compare all they left.
@@ -127,7 +150,7 @@ def replay(
     began = clock.monotonic()
     needs = Needs((data_dir,), read=() if from_snapshot is None else (from_snapshot,))
     with (
-        _scratch(needs, confinement, output) as (scratch, walls),
+        _scratch(needs, Given(confinement, memory_max), output) as (scratch, walls),
         _folder_at(data_dir, output) as folder,
     ):
         refuse_links(walls)
@@ -145,13 +168,29 @@ def replay(
 
 @contextmanager
 def _scratch(
-    needs: Needs, confinement: str, output: Output
+    needs: Needs, given: Given, output: Output
 ) -> Iterator[tuple[Path, Walls]]:
     """A folder to execute in, and the walls that stand from here on."""
     with tempfile.TemporaryDirectory(prefix="cowboy-replay-") as name:
         path = Path(name)
         more = replace(needs, folders=(*needs.folders, path), removed=(path,))
-        yield path, _confine(more, confinement, output)
+        walls = _confine(more, given, output)
+        with _no_memory_told():
+            yield path, walls
+
+
+@contextmanager
+def _no_memory_told() -> Iterator[None]:
+    """A chain that needs more memory than there is: neither sound nor unsound."""
+    try:
+        yield
+    except (HostMemoryExhausted, MemoryError) as error:
+        forget_frames(error)
+    else:
+        return
+    raise click.UsageError(
+        "there is no memory left to execute this chain: give it a larger --memory-max"
+    )
 
 
 def _replay(
@@ -187,7 +226,7 @@ def _drive(run: Replay, worker: Worker, heights: int, output: Output) -> None:
 
 
 def check_bundle_file(
-    file: Path, genesis_to: Path | None, confinement: str, output: Output
+    file: Path, genesis_to: Path | None, given: Given, output: Output
 ) -> None:
     """Execute a bundle's blocks, and compare all that it tells; `bundle check`."""
     clock = SystemClock()
@@ -197,7 +236,7 @@ def check_bundle_file(
             if genesis_to is not None:
                 _write_genesis(bundle, genesis_to)
             with (
-                _scratch(Needs(), confinement, output) as (scratch, walls),
+                _scratch(Needs(), given, output) as (scratch, walls),
                 LevelStore(scratch) as store,
             ):
                 refuse_links(walls)

@@ -30,7 +30,7 @@ from node.query import (
 from node.rpc.access import Unauthenticated
 from node.rpc.requests import InvalidRequest, MalformedRequest
 from node.rpc.room import NoRoom
-from node.runtime.exhaustion import NoMemory
+from node.runtime.exhaustion import NO_MEMORY, NoMemory
 from node.runtime.types import (
     NodeStopping,
     ReaderTooSlow,
@@ -244,6 +244,7 @@ def refusal_of(error: Exception) -> Refusal:
         case _:
             reason, metadata = _other(error)
             what = "the node failed" if reason == "INTERNAL" else str(error)
+            what = what or NO_MEMORY  # of a `MemoryError`, which says nothing
             return _told(_OTHERS[reason], reason, what, metadata)
 
 
@@ -291,6 +292,7 @@ _REASONS: dict[type[Exception], str] = {
     NodeStopping: "NODE_STOPPING",
     OtherConsensus: "OTHER_CONSENSUS",
     NoMemory: "HOST_MEMORY_EXHAUSTED",
+    MemoryError: "HOST_MEMORY_EXHAUSTED",
 }
 
 

@@ -285,10 +285,9 @@ class Queries(QueryServiceServicer):
         self, state: State, height: int, detail: "types_pb2.BlockView.ValueType"
     ) -> pb.GetBlockResponse:
         """A block that may be executed again, which is none with much content."""
-        from node.rpc.profiling import (  # noqa: PLC0415 - if asked
-            block_profile,
-            show_profile,
-        )
+        # Both compile: they are imported if somebody asks.
+        from node.rpc.profiles import show_profile  # noqa: PLC0415
+        from node.rpc.profiling import block_profile  # noqa: PLC0415
 
         view = await self._answers.run(lambda: query.block_at(state, height))
         profile = await block_profile(self._backend, view, is_dev=self._is_dev)

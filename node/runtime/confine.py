@@ -96,6 +96,8 @@ class Needs(Struct, frozen=True):
     """Files and folders that it reads."""
     ports: tuple[int, ...] = ()
     """TCP ports that it listens on; with 0 among them it may listen on any."""
+    memory_max: int | None = None
+    """Bytes that it writes to at the most; None: as many as there are."""
 
 
 class Walls(Struct, frozen=True):
@@ -154,11 +156,18 @@ def confine(needs: Needs, choice: Confinement) -> Walls:
     """Refuse this process all but what it needs, as far as the kernel can.
 
     Called while there is one thread: Landlock binds the caller's and what comes after.
-    What was opened before stays usable.
+    What was opened before stays usable. Memory is limited whatever the choice.
 
     Raises:
         CannotConfine: Something is missing that is required.
     """
+    most = needs.memory_max  # first: the other walls refuse to change it
+    is_limited = most is not None and limit_memory(most)
+    walls = _confine_by_kernel(needs, choice)
+    return walls.with_memory(most) if is_limited and most is not None else walls
+
+
+def _confine_by_kernel(needs: Needs, choice: Confinement) -> Walls:
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     if choice is Confinement.OFF:
         return Walls(missing=(_OFF,), is_root=is_root)

@@ -27,6 +27,7 @@ from pvm import HostMemoryExhausted
 
 __all__ = [
     "EXIT_MEMORY",
+    "NO_MEMORY",
     "Exhausted",
     "NoMemory",
     "fail",
@@ -38,6 +39,8 @@ __all__ = [
 
 EXIT_MEMORY: Final = 75
 """A temporary failure, by <sysexits.h>: it may go better next time."""
+
+NO_MEMORY: Final = "this machine has no memory left for it"
 
 NOTE_FILE: Final = "MEMORY"
 
@@ -136,7 +139,7 @@ def for_a_read(read: Callable[[], Result]) -> Result:
         return read()
     except (HostMemoryExhausted, MemoryError) as error:
         forget_frames(error)
-    raise NoMemory("this machine has no memory left for it")
+    raise NoMemory(NO_MEMORY)
 
 
 # --- the note ------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from node.runtime.bundle import (
     require_same_genesis,
 )
 from node.runtime.chainstore import ChainStore
+from node.runtime.exhaustion import NoMemory, for_a_read
 from node.runtime.reads import on_worker
 from node.runtime.replay import Differs, Replay
 from node.runtime.rewinding import Rewound
@@ -51,7 +52,7 @@ class Filled(Struct, frozen=True):
     """What became of it: the chain from genesis on, and why it is no more than that."""
 
     rewound: Rewound
-    refusal: BundleRefused | None = None
+    refusal: BundleRefused | NoMemory | None = None
 
 
 class Filling:
@@ -94,22 +95,29 @@ class Filling:
     def _step(self) -> Filled | None:
         """The next few blocks; what became of it after the last one."""
         try:
-            if self._replay is None:
-                state = begin_unfinished(self._store, self._genesis)
-                self._replay = replay_of(self._bundle, self._keep, state)
-            if self._replay.step(_STEP_HEADERS):
-                return None
+            state = for_a_read(self._execute)
         except Differs as difference:
             return self._give_up(first_difference(self._bundle, difference))
-        except BundleRefused as refusal:  # the file was altered meanwhile
+        except (BundleRefused, NoMemory) as refusal:  # the file was altered meanwhile
             return self._give_up(refusal)
+        if state is None:
+            return None
         self._store.commit(WriteSet({keys.UNFINISHED: None}), sync=True)
-        return Filled(self._rewound(self._replay.state))
+        return Filled(self._rewound(state))
+
+    def _execute(self) -> State | None:
+        """The next few blocks; the state after the last one."""
+        if self._replay is None:
+            state = begin_unfinished(self._store, self._genesis)
+            self._replay = replay_of(self._bundle, self._keep, state)
+        more = self._replay.step(_STEP_HEADERS)
+        return None if more else self._replay.state
 
     def _keep(self, parent: State, result: BlockResult) -> Snapshot:
         return self._chain.commit(parent.snapshot, parent.head, result, sync=False)
 
-    def _give_up(self, refusal: BundleRefused) -> Filled:
+    def _give_up(self, refusal: BundleRefused | NoMemory) -> Filled:
+        self._replay = None
         self._chain = ChainStore(self._store, self._keep_blocks)
         return Filled(self._rewound(reset_chain(self._store, self._genesis)), refusal)
 

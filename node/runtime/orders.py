@@ -14,13 +14,20 @@ from msgspec import Struct
 from node.chain.bundle_errors import BundleRefused
 from node.chain.transition import BlockResult, State
 from node.primitives.types import Address
+from node.runtime.exhaustion import NoMemory
 from node.runtime.types import NodeStopping
 from node.state.snapshots import SnapshotRefused, UnknownSnapshot
 
 __all__ = ["MineOrder", "Order", "Orders", "StoreOrder"]
 
 
-_REFUSALS: Final = (BundleRefused, NodeStopping, SnapshotRefused, UnknownSnapshot)
+_REFUSALS: Final = (
+    BundleRefused,
+    NoMemory,
+    NodeStopping,
+    SnapshotRefused,
+    UnknownSnapshot,
+)
 """What an order between two blocks may end with; anything else is a defect."""
 
 

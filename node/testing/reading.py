@@ -54,6 +54,7 @@ from node.testing.stories import (
     timer_story,
 )
 from pvm import STORAGE_PREFIX, NearWorker, storage_key
+from pvm.errors import without_memory_errors
 
 _T = TypeVar("_T")
 
@@ -352,7 +353,7 @@ class DevnetReader:
         return path
 
     def _on_worker(self, function: Callable[[], _T]) -> _T:
-        return self.require_open().run(function)
+        return self.require_open().run(without_memory_errors(function))
 
     def require_open(self) -> NearWorker:
         """What it executes on.

@@ -17,7 +17,7 @@ from tests.crash.processes import DEADLINE_SECONDS, ROOT, Process, running
 BLOCKS = 400
 KILLED_AT = (0.1, 0.6)
 """Shares of what an import writes."""
-UNCONFINED = {"COWBOY_DEVNET_CONFINE": "off"}
+UNCONFINED = {"COWBOY_DEVNET_CONFINE": "off", "COWBOY_DEVNET_MEMORY_MAX": "off"}
 """A command runs in this process, which has more to do afterwards."""
 
 

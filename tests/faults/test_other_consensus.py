@@ -43,9 +43,9 @@ def other(tmp_path):
 
 
 def command(*words, code):
-    done = CliRunner(env={"COWBOY_DEVNET_CONFINE": "off"}).invoke(
-        main, [str(word) for word in words]
-    )
+    done = CliRunner(
+        env={"COWBOY_DEVNET_CONFINE": "off", "COWBOY_DEVNET_MEMORY_MAX": "off"}
+    ).invoke(main, [str(word) for word in words])
     assert done.exit_code == code, done.output
     return " ".join(done.output.split())
 

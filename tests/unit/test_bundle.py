@@ -31,7 +31,7 @@ from node.state.memory import MemoryStore
 from node.state.oldest import Oldest
 from node.state.store import WriteSet
 from node.testing import BundleRefused, Devnet, SnapshotGone, TransactionFailed
-from pvm import Worker
+from pvm import HostMemoryExhausted, Worker
 from tests.worlds import KeptWorld, fixed_pick
 
 HEARTBEAT = (genesis_folder() / "actors" / "heartbeat.py").read_text()
@@ -406,7 +406,7 @@ def test_a_devnet_refuses_files_as_the_command_does(lived):
 # --- the command ---------------------------------------------------------------------
 
 
-UNCONFINED = {"COWBOY_DEVNET_CONFINE": "off"}
+UNCONFINED = {"COWBOY_DEVNET_CONFINE": "off", "COWBOY_DEVNET_MEMORY_MAX": "off"}
 """The command runs in this process, which has more to do afterwards."""
 
 
@@ -425,6 +425,26 @@ def test_the_command_executes_a_bundle_without_a_node(lived, tmp_path):
     assert "blocks" in command(path, "--genesis-to", genesis).stdout
     assert json.loads(genesis.read_text()) == chain.genesis.document()
     assert "File exists" in command(path, "--genesis-to", genesis, code=2).stderr
+
+
+@pytest.mark.parametrize("error", [MemoryError(), HostMemoryExhausted()], ids=repr)
+def test_the_command_without_memory_says_so_and_ends_with_2(lived, monkeypatch, error):
+    path, _, _ = lived
+
+    def poor(*_arguments):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("node.chain.transition._known_of", poor)
+        told = command(path, code=2).stderr
+    assert "no memory left to execute this chain: give it a larger --memory" in told
+    assert command(path).stdout
+
+
+@pytest.mark.parametrize("size", ["255MiB", "much", "-1"])
+def test_the_command_refuses_a_memory_limit_that_is_none(lived, size):
+    told = command(lived[0], "--memory-max", size, code=2).stderr
+    assert "256MiB" in told or "is no size" in told
 
 
 def test_the_command_tells_what_is_wrong(world, tmp_path):

@@ -3,15 +3,26 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from node.chain.host import ActorHost
+from node.chain.simulation import (
+    call_read_only,
+    estimate_limits,
+    simulate_transaction,
+)
+from node.chain.transaction import Fund, decode_transaction
+from node.chain.transition import apply_block, build_next
+from node.primitives.types import Amount
+from node.runtime.production import dev_transaction
 from node.testing import Devnet
 from pvm import (
     CodeCache,
     Halt,
     HostMemoryExhausted,
+    StackExhausted,
     compile_actor,
     libraries,
     machines,
@@ -193,3 +204,45 @@ def test_a_real_machine_without_memory():
         check=False,
     )
     assert done.stdout.split() == ["exhausted", "b'0'"], done.stderr[-2_000:]
+
+
+# --- in the chain's own code, outside of an execution --------------------------------
+
+GONE = [MemoryError(), HostMemoryExhausted(), StackExhausted()]
+
+PATHS = {
+    "a block that is made": lambda on: build_next(on.state, (), 1),
+    "a block that is applied": lambda on: apply_block(on.state, on.made.block),
+    "a read": lambda on: call_read_only(on.state, on.actor.address, "run", b""),
+    "an estimate": lambda on: estimate_limits(on.state, on.sent.body, on.sent.sender),
+    "a simulation": lambda on: simulate_transaction(on.state, on.sent),
+    "a Devnet's block": lambda on: on.chain.mine(),
+    "a Devnet's transaction": lambda on: on.actor.call("run"),
+    "a Devnet's read": lambda on: on.actor.read("run"),
+}
+
+
+@pytest.mark.parametrize("error", GONE, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_chain_code_without_memory_gives_no_result(path, error, monkeypatch):
+    """Nothing but `HostMemoryExhausted` leaves the core, and the chain is as it was."""
+
+    def poor(*_arguments):
+        raise error
+
+    with Devnet() as chain:
+        actor = chain.deploy("def run():\n    return 7\n")
+        state = chain.state
+        raw = dev_transaction(state, 0, Fund(actor.address, Amount(1)))
+        sent = decode_transaction(raw)
+        made = build_next(state, (), 1)
+        on = SimpleNamespace(
+            chain=chain, actor=actor, state=state, made=made, sent=sent
+        )
+        with monkeypatch.context() as patch:
+            patch.setattr("node.chain.transition._known_of", poor)
+            with pytest.raises(HostMemoryExhausted):
+                path(on)
+        assert chain.state.head == state.head
+        assert apply_block(state, made.block).header == made.header
+        assert actor.call("run").is_success

@@ -17,7 +17,7 @@ from node.state import keys
 from node.state.leveldb import LevelStore
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
-from pvm import Worker
+from pvm import HostMemoryExhausted, Worker
 from tests.worlds import KeptWorld, fixed_pick
 
 BLOCKS = 25
@@ -177,7 +177,7 @@ def folder(tmp_path_factory, world):
     return path
 
 
-UNCONFINED = {"COWBOY_DEVNET_CONFINE": "off"}
+UNCONFINED = {"COWBOY_DEVNET_CONFINE": "off", "COWBOY_DEVNET_MEMORY_MAX": "off"}
 """The command runs in this process, which has more to do afterwards."""
 
 
@@ -206,6 +206,20 @@ def test_the_command_tells_a_difference_and_ends_with_1(folder):
     finally:
         with LevelStore(folder) as store:
             store.commit(WriteSet({key: value}))
+
+
+@pytest.mark.parametrize("error", [MemoryError(), HostMemoryExhausted()], ids=repr)
+def test_the_command_without_memory_says_so_and_ends_with_2(folder, monkeypatch, error):
+    """The chain is neither sound nor unsound: a larger limit tells."""
+
+    def poor(*_arguments):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("node.chain.transition._known_of", poor)
+        told = command("--data-dir", folder, code=2).stderr
+    assert "no memory left to execute this chain: give it a larger --memory" in told
+    assert command("--data-dir", folder).stdout
 
 
 def test_the_command_refuses_what_it_cannot_open_with_2(tmp_path, folder):

@@ -240,9 +240,9 @@ def test_what_a_killed_export_left_is_replaced(world, tmp_path):
 
 
 def command(*words, code=0):
-    done = CliRunner(env={"COWBOY_DEVNET_CONFINE": "off"}).invoke(
-        main, [*map(str, words)]
-    )
+    done = CliRunner(
+        env={"COWBOY_DEVNET_CONFINE": "off", "COWBOY_DEVNET_MEMORY_MAX": "off"}
+    ).invoke(main, [*map(str, words)])
     assert done.exit_code == code, done.output
     return done.output
 

@@ -4,14 +4,16 @@ import asyncio
 
 import pytest
 
-from node.chain.transaction import Transfer
+from node.chain.transaction import DeployActor, Transfer
 from node.client import AsyncApi, AsyncClient, BundleRefused, Client, NodeError, Wallet
+from node.client.messages import draft
 from node.rpc.access import Access
 from node.rpc.bundles import PART_BYTES_MAX, Bundles
 from node.rpc.limits import RpcLimits
 from node.rpc.v1 import dev_pb2
 from node.runtime.bundle import KIND
 from node.runtime.types import MiningMode, TooManyReads
+from pvm import HostMemoryExhausted
 
 ALICE = Wallet.dev(0)
 BOB = bytes(19) + b"\x07"
@@ -60,6 +62,70 @@ def test_a_chain_goes_out_and_into_another_node(run_node, data):
         assert b"".join(await exported(api)) == data
         assert head == (await api.status()).head
         await live(api)
+
+    scene(run_node, act)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), HostMemoryExhausted()], ids=repr)
+def test_an_import_without_memory_is_refused_and_undone(
+    run_node, data, monkeypatch, error
+):
+    """Nothing of it stays, and the node goes on."""
+
+    def poor(*_arguments):
+        raise error
+
+    async def act(_node, api):
+        before = (await api.status()).head
+        with monkeypatch.context() as patch:
+            patch.setattr("node.chain.transition.begin_block", poor)
+            told = await refused(api.import_bundle([data]))
+        assert told.reason == "HOST_MEMORY_EXHAUSTED"
+        assert (await api.status()).head == before
+        assert (await api.import_bundle([data])).height > before.height
+
+    scene(run_node, act)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), HostMemoryExhausted()], ids=repr)
+def test_reads_estimates_and_simulations_without_memory_are_refused(
+    run_node, monkeypatch, error
+):
+    """Each ends alone: the node makes its next block."""
+
+    def poor(*_arguments):
+        raise error
+
+    async def act(_node, api):
+        transfer = Transfer(BOB, 5)
+        deploy = DeployActor(bytes(32), b"def run(): return 7", b"", 0)
+        actor = (await api.execute(ALICE, deploy)).receipt.actor
+        with monkeypatch.context() as patch:
+            patch.setattr("node.chain.simulation.begin_block", poor)
+            for asked in (
+                api.read(actor, "run"),
+                api.estimate_limits(draft(ALICE.address, transfer)),
+                api.simulate(draft(ALICE.address, transfer)),
+            ):
+                assert (await refused(asked)).reason == "HOST_MEMORY_EXHAUSTED"
+        await api.execute(ALICE, transfer)
+
+    scene(run_node, act)
+
+
+def test_an_answer_without_memory_is_refused(run_node, monkeypatch):
+    """Outside of the executing thread, too."""
+
+    def poor(*_arguments, **_named):
+        raise MemoryError
+
+    async def act(_node, api):
+        with monkeypatch.context() as patch:
+            patch.setattr("node.rpc.convert.show_block", poor)
+            told = await refused(api.block(0))
+        assert told.reason == "HOST_MEMORY_EXHAUSTED"
+        assert "no memory left" in str(told)
+        assert await api.block(0)
 
     scene(run_node, act)
 
