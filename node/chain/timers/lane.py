@@ -41,11 +41,6 @@ def due_timers(block: BlockContext) -> list[Timer]:
     return timers
 
 
-def is_expired(block: BlockContext, timer: Timer) -> bool:
-    """current_height > expires_at; equal fires (CIP-5 §5.4 path 3, D20)."""
-    return block.height > timer.expires_at
-
-
 def has_gc_budget(block: BlockContext) -> bool:
     """Whether one more removal fits the cleanup lane (CIP-5 §6.5)."""
     budget = block.timer_config.gc_cycles_per_block

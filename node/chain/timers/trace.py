@@ -17,7 +17,7 @@ Whose a place is says the calendar, or history of a timer that ended: no two tim
 have the same one (D22). All integers are big-endian.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, islice, repeat
 from operator import itemgetter
@@ -119,13 +119,15 @@ def _pack(decisions: Sequence[TimerDecision]) -> list[codec.Value]:
             shown.update((name, 0) for name in _VARIED if name in numbers)
             table.append([decision.reason, shown, decision.rival])
         indexes.append(index)
-    places = [(one.due_height, one.numbers["sequence"]) for one in decisions]
-    ranks = [(one.numbers["rank"],) for one in decisions if "rank" in one.numbers]
+    # As one number: consecutive sequences of one height follow one another.
+    places = [one.due_height << 64 | one.numbers["sequence"] for one in decisions]
+    is_ranked = "rank" in decisions[0].numbers
+    ranks = [one.numbers["rank"] for one in decisions] if is_ranked else []
     return [
         table,
         b"" if len(table) == 1 else _pack_indexes(indexes, len(table)),
-        b"".join(_PLACES.pack(*first, count) for first, count in _spans(places)),
-        b"".join(_RANKS.pack(*first, count) for first, count in _spans(ranks)),
+        _pack_spans(places, 16),
+        _pack_spans(ranks, 4),
     ]
 
 
@@ -140,16 +142,23 @@ def _index_bytes(count: int) -> int:
     return 1 if count <= _TABLE_OF_BYTES else 4
 
 
-def _spans(values: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """The first and the count of values that grow by one in their last number."""
-    begin = 0
-    for end in range(1, len(values) + 1):
-        if end < len(values):
-            *above, last = values[end - 1]
-            if values[end] == (*above, last + 1):
-                continue
-        yield values[begin], end - begin
-        begin = end
+def _pack_spans(values: Iterable[int], width: int) -> bytes:
+    """Of values that follow one another the first, of so many bytes, and the count."""
+    spans = list[tuple[int, int]]()
+    first = count = 0
+    for value in values:
+        if count and value == first + count:
+            count += 1
+            continue
+        if count:
+            spans.append((first, count))
+        first, count = value, 1
+    if count:
+        spans.append((first, count))
+    return b"".join(
+        first.to_bytes(width, "big") + count.to_bytes(4, "big")
+        for first, count in spans
+    )
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ off, later and smaller ones may still go; the others are pre-charged and queued.
 the queue runs in order. A fire pays exactly the basefees (D27).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from node.chain.accounts import Account, load_account
 from node.chain.block import Price
@@ -21,15 +21,13 @@ from node.chain.timers.lane import (
     give_back,
     has_cells_left,
     has_writes_left,
-    is_expired,
     pre_charge,
-    put_off,
     put_off_for_cells,
     put_off_for_writes,
     remove_unfunded,
 )
 from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
-from node.chain.timers.timer import Timer
+from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives.types import Address, Amount, Height
 
 
@@ -132,8 +130,9 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
     costs: dict[int, Amount] = {}  # by limit
     waits: dict[int, dict[str, int]] = {}  # by limit, until a pre-charge changes them
     cap = block.rule_set.cycles_cap(block.timer_config)
+    height = block.height
     for timer in timers:
-        if is_expired(block, timer):
+        if height > timer.expires_at:  # equal fires (CIP-5 §5.4 path 3, D20)
             expire(block, timer)
             continue
         limit = timer.limit_under(cap)
@@ -152,7 +151,7 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
             if numbers is None:
                 numbers = {"limit": limit, "reserved": reserved, "lane": lane}
                 waits[limit] = numbers
-            put_off(block, timer, "lane", numbers)
+            block.trace.append(_waiting(height, timer, numbers))
         else:
             queued = QueuedFire(timer, limit, price, required, available, reserved)
             pre_charge(block, queued, payer)
@@ -160,6 +159,19 @@ def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
             reserved += limit
             del payers[timer.fee_payer]
             waits.clear()
+
+
+def _waiting(height: int, timer: Timer, numbers: Mapping[str, int]) -> TimerDecision:
+    """That a timer finds no room, which a block can say of 10,000."""
+    return TimerDecision(
+        timer.timer_id,
+        timer.actor,
+        timer.fee_payer,
+        timer.height,
+        Decision.PUT_OFF,
+        "lane",
+        {"current_height": height, "sequence": timer.sequence, **numbers},
+    )
 
 
 def _run_queue(block: BlockContext) -> None:
