@@ -10,7 +10,9 @@ Every attack is one that succeeds without walls, which a test shows.
 
 import ctypes
 import errno
+import fcntl
 import json
+import mmap
 import os
 import resource
 import signal
@@ -28,6 +30,9 @@ from node.runtime.seccomp import MACHINES
 LIBC = ctypes.CDLL(None, use_errno=True)
 MSG_FASTOPEN = 0x20000000
 AF_NETLINK = 16
+AT_FDCWD = -100
+IN_ALL_EVENTS = 0xFFF
+LOWEST_PRIORITY = 19
 IPPROTO_MPTCP = 262
 PTRACE_SEIZE = 0x4206
 CLONE_NEWNS = 0x20000
@@ -103,6 +108,41 @@ def raise_limit() -> None:
     resource.prlimit(0, resource.RLIMIT_CORE, most)
 
 
+def own_signals(process: int) -> None:
+    """Let what arrives in a pipe be told to another process, which it would end."""
+    reads, writes = os.pipe()
+    try:
+        fcntl.fcntl(reads, fcntl.F_SETOWN, process)
+    finally:
+        os.close(reads)
+        os.close(writes)
+
+
+def slow_down(process: int) -> None:
+    os.setpriority(os.PRIO_PROCESS, process, LOWEST_PRIORITY)
+
+
+def watch(folder: Path) -> None:
+    """See which files of a folder somebody uses."""
+    watching = LIBC.inotify_init()
+    try:
+        call("inotify_add_watch", watching, bytes(folder), IN_ALL_EVENTS)
+    finally:
+        os.close(watching)
+
+
+def listen_anywhere() -> None:
+    """Without a bind: the system picks the port, and Landlock is not asked."""
+    with socket.socket() as server:
+        server.listen(1)
+
+
+def map_code() -> None:
+    """Memory to write machine code into, and to run it."""
+    every = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+    mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, every).close()
+
+
 def attacks(given: SimpleNamespace) -> dict[str, tuple[str, Callable[[], object]]]:
     """By name: which wall stops it, and how it is tried."""
     folder, secret, port = given.folder, given.secret, given.port
@@ -149,11 +189,18 @@ def attacks(given: SimpleNamespace) -> dict[str, tuple[str, Callable[[], object]
         ),
         "another port": ("ports", listen_elsewhere),
         "signal": ("signals", lambda: os.kill(other, 0)),
+        "signal by a pipe": ("signals", lambda: own_signals(other)),
+        "priority of another process": ("programs", lambda: slow_down(other)),
+        "times of a file": ("programs", lambda: os.utime(secret)),
+        "watch home": ("programs", lambda: watch(secret.parent)),
         "queued signal": (
             "signals",
             lambda: signal.pidfd_send_signal(os.pidfd_open(other), 0),
         ),
         "read its environment": ("", lambda: Path("/proc/self/environ").read_bytes()),
+        "listen on a port of the system's": ("", listen_anywhere),
+        "look whether a file is there": ("", secret.stat),
+        "run code of its own": ("", map_code),
         "write into the folder": ("", lambda: make(folder / "left.py")),
     }
 

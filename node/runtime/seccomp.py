@@ -39,6 +39,8 @@ REFUSED: Final = (
     *("ptrace", "process_vm_readv", "process_vm_writev", "process_madvise"),
     *("process_mrelease", "kcmp", "pidfd_open", "pidfd_getfd", "pidfd_send_signal"),
     *("tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "move_pages", "migrate_pages"),
+    *("setpriority", "sched_setparam", "sched_setscheduler", "sched_setattr"),
+    "ioprio_set",
     # networks: what is accepted is connected already
     "connect",
     # the kernel's large and seldom used parts
@@ -49,6 +51,7 @@ REFUSED: Final = (
     *("mount", "umount2", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount"),
     *("fspick", "mount_setattr", "pivot_root", "chroot", "unshare", "setns"),
     *("name_to_handle_at", "open_by_handle_at", "quotactl", "quotactl_fd"),
+    *("open_tree_attr", "statmount", "listmount"),
     # files without a name, from which programs can be begun
     *("memfd_create", "memfd_secret"),
     # who this is
@@ -58,7 +61,9 @@ REFUSED: Final = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown"),
     *("fchownat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr"),
     *("fremovexattr", "setxattrat", "removexattrat", "link", "linkat", "mknod"),
-    *("mknodat", "truncate"),
+    *("mknodat", "truncate", "file_setattr"),
+    # times of files, and whoever uses them, of which Landlock knows nothing
+    *("utime", "utimes", "futimesat", "utimensat", "inotify_add_watch"),
     # memory and messages shared with other processes
     *("shmget", "shmat", "msgget", "semget", "mq_open"),
     # the machine
@@ -90,6 +95,7 @@ _X86_64: Final = {
     "kill": 62,
     "semget": 64,
     "msgget": 68,
+    "fcntl": 72,
     "truncate": 76,
     "link": 86,
     "symlink": 88,
@@ -111,9 +117,13 @@ _X86_64: Final = {
     "setfsgid": 123,
     "capset": 126,
     "rt_sigqueueinfo": 129,
+    "utime": 132,
     "mknod": 133,
     "uselib": 134,
     "personality": 135,
+    "setpriority": 141,
+    "sched_setparam": 142,
+    "sched_setscheduler": 144,
     "vhangup": 153,
     "modify_ldt": 154,
     "pivot_root": 155,
@@ -146,19 +156,24 @@ _X86_64: Final = {
     "lookup_dcookie": 212,
     "clock_settime": 227,
     "tgkill": 234,
+    "utimes": 235,
     "mq_open": 240,
     "kexec_load": 246,
     "add_key": 248,
     "request_key": 249,
     "keyctl": 250,
+    "ioprio_set": 251,
+    "inotify_add_watch": 254,
     "migrate_pages": 256,
     "mknodat": 259,
     "fchownat": 260,
+    "futimesat": 261,
     "linkat": 265,
     "symlinkat": 266,
     "fchmodat": 268,
     "unshare": 272,
     "move_pages": 279,
+    "utimensat": 280,
     "rt_tgsigqueueinfo": 297,
     "perf_event_open": 298,
     "fanotify_init": 300,
@@ -172,6 +187,7 @@ _X86_64: Final = {
     "process_vm_writev": 311,
     "kcmp": 312,
     "finit_module": 313,
+    "sched_setattr": 314,
     "seccomp": 317,
     "memfd_create": 319,
     "kexec_file_load": 320,
@@ -197,8 +213,12 @@ _X86_64: Final = {
     "memfd_secret": 447,
     "process_mrelease": 448,
     "fchmodat2": 452,
+    "statmount": 457,
+    "listmount": 458,
     "setxattrat": 463,
     "removexattrat": 466,
+    "open_tree_attr": 467,
+    "file_setattr": 469,
 }
 
 _AARCH64: Final = {
@@ -209,7 +229,10 @@ _AARCH64: Final = {
     "lremovexattr": 15,
     "fremovexattr": 16,
     "lookup_dcookie": 18,
+    "fcntl": 25,
+    "inotify_add_watch": 27,
     "ioctl": 29,
+    "ioprio_set": 30,
     "mknodat": 33,
     "symlinkat": 36,
     "linkat": 37,
@@ -225,6 +248,7 @@ _AARCH64: Final = {
     "fchown": 55,
     "vhangup": 58,
     "quotactl": 60,
+    "utimensat": 88,
     "acct": 89,
     "capset": 91,
     "personality": 92,
@@ -235,10 +259,13 @@ _AARCH64: Final = {
     "clock_settime": 112,
     "syslog": 116,
     "ptrace": 117,
+    "sched_setparam": 118,
+    "sched_setscheduler": 119,
     "kill": 129,
     "tkill": 130,
     "tgkill": 131,
     "rt_sigqueueinfo": 138,
+    "setpriority": 140,
     "reboot": 142,
     "setregid": 143,
     "setgid": 144,
@@ -285,6 +312,7 @@ _AARCH64: Final = {
     "process_vm_writev": 271,
     "kcmp": 272,
     "finit_module": 273,
+    "sched_setattr": 274,
     "seccomp": 277,
     "memfd_create": 279,
     "bpf": 280,
@@ -310,8 +338,12 @@ _AARCH64: Final = {
     "memfd_secret": 447,
     "process_mrelease": 448,
     "fchmodat2": 452,
+    "statmount": 457,
+    "listmount": 458,
     "setxattrat": 463,
     "removexattrat": 466,
+    "open_tree_attr": 467,
+    "file_setattr": 469,
 }
 
 Machine: TypeAlias = tuple[int, Mapping[str, int]]
@@ -343,6 +375,10 @@ _MSG_FASTOPEN = 0x20000000
 """With it, sending connects, which no wall for connections sees."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: type on the terminal of whoever started the process."""
+_SIGNALLED = (0x8901, 0x8902)
+"""FIOSETOWN and SIOCSPGRP: let another process have the signals of a file."""
+_F_SETOWN, _F_SETOWN_EX = 8, 15
+"""Likewise: what arrives in a pipe of one's own would end it."""
 
 
 def _say(answer: int) -> _Instruction:
@@ -398,8 +434,11 @@ def _socket() -> list[_Instruction]:
 def _by_arguments(own: int) -> dict[str, Sequence[_Instruction]]:
     """Calls that are refused for some of their arguments; `own` is this process."""
     ioctl = [_argument(1)]
-    for request in _TERMINAL_INPUT:
+    for request in (*_TERMINAL_INPUT, *_SIGNALLED):
         ioctl += _unless(_IF_EQUAL, request, _NO)
+    owner = [_argument(1)]
+    for command in (_F_SETOWN, _F_SETOWN_EX):
+        owner += _unless(_IF_EQUAL, command, _NO)
     limits = [_argument(0), (_IF_EQUAL, 2, 0, 0), *_only(_IF_EQUAL, own, _NO)]
     for is_high in (False, True):  # a pointer to new limits
         limits += [_argument(2, is_high=is_high), *_only(_IF_EQUAL, 0, _NO)]
@@ -413,6 +452,7 @@ def _by_arguments(own: int) -> dict[str, Sequence[_Instruction]]:
         "tgkill": _own_only(own),
         "prlimit64": [*limits, _OK],
         "ioctl": [*ioctl, _OK],
+        "fcntl": [*owner, _OK],
     }
 
 

@@ -153,6 +153,12 @@ BY_ARGUMENTS = [
     ("ioctl", (0, 0x5401), None),
     ("ioctl", (0, 0x5412), EPERM),
     ("ioctl", (0, 0x541C), EPERM),
+    ("ioctl", (0, 0x8901), EPERM),
+    ("ioctl", (0, 0x8902), EPERM),
+    ("fcntl", (0, 1), None),
+    ("fcntl", (0, 8), EPERM),
+    ("fcntl", (0, 15), EPERM),
+    ("fcntl", (8, 4), None),
     ("clone3", (), ENOSYS),
     ("io_uring_setup", (8,), ENOSYS),
 ]
