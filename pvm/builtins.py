@@ -7,9 +7,9 @@
 import builtins
 from collections.abc import Mapping
 
-from pvm import conversions, iteration, language, operators
+from pvm import conversions, costs, iteration, language, operators
 from pvm.classes import CLASS_OF
-from pvm.execution import Helper
+from pvm.execution import Execution, Helper
 
 NATIVE: Mapping[str, object] = {
     "len": len,
@@ -62,7 +62,31 @@ PRICED: Mapping[str, Helper] = {
     "JSONDecodeError": conversions.made_by_loads,
 }
 
-CLASSES: Mapping[Helper, type] = {
-    PRICED[name]: CLASS_OF[name] for name in reversed([*CLASS_OF]) if name in PRICED
+
+def _paying(helper: Helper, cycles: int) -> Helper:
+    """The helper as a value: its call by name has paid more than a call."""
+
+    def call(vm: Execution, /, *arguments: object, **named: object) -> object:
+        vm.charge(cycles)
+        return helper(vm, *arguments, **named)
+
+    return call
+
+
+AS_VALUES: Mapping[str, Helper] = {
+    name: _paying(PRICED[name], cycles - costs.CALL)
+    for name, cycles in (
+        (name, costs.CALL_OF_BUILTIN.get(name, costs.HELPER_CALL))
+        for name in sorted(language.FUNCTIONS & PRICED.keys())
+    )
+    if cycles > costs.CALL
 }
-"""Native classes by the helper that stands for each as a value."""
+"""Builtins whose name costs more than a call: what stands for each as a value."""
+
+CLASSES: Mapping[Helper, type] = {
+    helper: CLASS_OF[name]
+    for name in reversed([*CLASS_OF])
+    for helper in (PRICED.get(name), AS_VALUES.get(name))
+    if helper is not None
+}
+"""Native classes by the helpers that stand for each."""

@@ -94,7 +94,7 @@ def _pairs_of_dicts(
 
 def _enter(vm: Execution, one: object, other: object, depth: int) -> bool:
     """Pay for two containers; False if their lengths differ."""
-    vm.charge(costs.WALK_CONTAINER)
+    vm.charge(costs.COMPARED_CONTAINER)
     if len(one) != len(other):  # type: ignore[arg-type] # both are containers
         return False
     if depth >= costs.NESTING_MAX:
@@ -164,7 +164,7 @@ def _ordered(vm: Execution, left: object, right: object, test: _Test) -> object:
         if depth >= costs.NESTING_MAX:
             raise refused(ValueError("values nested more than 64 deep"))
         depth += 1
-        vm.charge(costs.WALK_CONTAINER)
+        vm.charge(costs.COMPARED_CONTAINER)
         found = _first_difference(vm, left, right)
         if found is None:
             return test(len(left), len(right))  # type: ignore[arg-type]
@@ -186,7 +186,9 @@ def _first_difference(
         if type(one) in SCALARS and type(other) in SCALARS:
             if not _scalars_equal(vm, one, other):
                 return one, other
-        elif not equal(vm, one, other):
+            continue
+        vm.charge(costs.WALK_ITEM)
+        if not equal(vm, one, other):
             return one, other
     return None
 
@@ -196,7 +198,7 @@ def _subset(vm: Execution, left: SetLike, right: SetLike, test: _Test) -> bool:
     if test in (operator.gt, operator.ge):
         flipped = operator.lt if test is operator.gt else operator.le
         return _subset(vm, right, left, flipped)
-    vm.charge(costs.WALK_CONTAINER + costs.WALK_ITEM * len(left))
+    vm.charge(costs.COMPARED_CONTAINER + costs.WALK_ITEM * len(left))
     is_proper = test is operator.lt
     if is_proper and len(left) >= len(right):
         return False

@@ -48,12 +48,12 @@ COMPARISON = 2  # 1 with `is` and with a short literal on a side
 ATTRIBUTE = 1
 ATTRIBUTE_ANCESTORS = 4  # of the module's most derived class, for 1 more
 TRUTH = 1  # of what `if`, `while`, `not`, `and`, `or`, `any`, … ask, but a comparison
-DELETION = 4  # of each x[k] that `del` removes, more
+DELETION = 6  # of each x[k] that `del` removes, more
 SUBSCRIPT = 3
 CALL = 10
 HELPER_CALL = 24  # of a builtin, and of a method that a native type has
 CALL_OF_BUILTIN = {  # by name, instead
-    "abs": 10, "bool": 10, "bytes": 24, "callable": 10, "chr": 10, "dict": 30,
+    "abs": 10, "bool": 10, "bytes": 30, "callable": 10, "chr": 10, "dict": 30,
     "enumerate": 30, "frozenset": 30, "int": 10, "isinstance": 10, "len": 5,
     "map": 60, "ord": 10, "range": 10, "set": 30, "sorted": 40, "str": 10,
     "type": 10, "zip": 54,
@@ -139,11 +139,12 @@ OPERATION = 20  # an operator, a slice or a field whose operands are no ints
 POWER_STEP = 4  # for each bit of an exponent, + w² for w words of the result
 SET_OPERATION = 40  # `| & ^ -` of sets and of views, `|` of dicts
 METHOD_BOUND = 16  # `x.method`, not called
-BOUND_CALL = 24  # a priced method as a value, called, more
+BOUND_CALL = 28  # a call of what it gave, more
 CAUGHT = 70  # an exception that a handler gets to see
 CAUGHT_MISMATCH = 220  # a TypeError of the interpreter's, which may name 64 parameters
 COMPARED_PER = 8  # characters compared for one cycle
 WALK_CONTAINER = 16
+COMPARED_CONTAINER = 24  # instead, where two are compared
 SEARCHED_BITS_PER = 1_024  # bits of an int that is sought, for one cycle an item
 SEARCHED_ITEM = 24  # of a list or tuple, until the object or container sought is found
 WALK_ITEM = 8

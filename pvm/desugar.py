@@ -37,6 +37,7 @@ DUNDER_PREFIX = "hidden_dunder_"
 MEMBERS = "hidden_members"
 
 _OF_AUGMENTED = 14  # nodes written for `x[k] += v` or `x.a += v`, more
+_OF_YIELD = 4  # a generator compiles as a function inside a function
 _OF_YIELD_FROM = 4
 _OF_ENUM = 4
 _OF_EMPTY_INIT = 5
@@ -62,6 +63,7 @@ def desugar(tree: ast.Module, facts: Facts, nodes: Nodes | None = None) -> Surve
     _Desugarer(facts, nodes).body(tree.body)
     found = survey(tree)
     nodes.pay(2 * sum(len(found.of(kind)) for kind in (ast.Set, ast.SetComp)))
+    nodes.pay(_OF_YIELD * len(found.of(ast.Yield)))
     if _rewrite_expressions(found):
         found = survey(tree)
     _rename(found)

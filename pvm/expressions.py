@@ -20,6 +20,7 @@ from pvm import (
     records,
     syntax,
 )
+from pvm.builtins import AS_VALUES
 from pvm.facts import ENUM
 from pvm.operations import Operations
 from pvm.pricing import bytes_of, cycles_of, price
@@ -33,7 +34,7 @@ _WORD_BITS = 64
 
 HELPERS: Mapping[str, str] = {
     desugar.SET: "_set_of",
-    desugar.ITERATOR: "iter",
+    desugar.ITERATOR: "_call_iter",
     desugar.CLASS_NAME: "_class_name",
     decorators.ENTER: "_enter_method",
     decorators.LEAVE: "_leave_method",
@@ -42,6 +43,11 @@ HELPERS: Mapping[str, str] = {
     records.MISSING: "_missing",
 }
 """What desugaring wrote → the helper."""
+
+
+def _called(name: str) -> str:
+    """What stands for a builtin that is called by its name, which has paid for it."""
+    return f"_call_{name}" if name in AS_VALUES else name
 
 
 class Expressions(Operations):
@@ -343,7 +349,7 @@ class Expressions(Operations):
         if name in {"isinstance", "issubclass"}:
             classes = self._classes(node.args[1])
             is_native = classes is not None and name == "isinstance"
-            helper = "_isinstance" if is_native else name
+            helper = "_isinstance" if is_native else _called(name)
             return self.here.call(helper, arguments[0], classes or arguments[1])
         if name in language.EXCEPTIONS:
             function: ast.expr = self.here.load(f"_{name}")
@@ -353,7 +359,8 @@ class Expressions(Operations):
             return self._call(function, arguments, keywords)
         if name == "str" and len(arguments) == 1 and not keywords:
             return self._call_str(arguments[0])
-        return self._call(self.here.load(HELPERS.get(name, name)), arguments, keywords)
+        called = self.here.load(HELPERS.get(name) or _called(name))
+        return self._call(called, arguments, keywords)
 
     def _call_str(self, value: ast.expr) -> ast.expr:
         """`str(value)`: native of an int of a word."""

@@ -177,7 +177,7 @@ def _extreme(
             raise refused(ValueError("nothing to choose from"))
         return default
     keys = _keys_of(vm, values, key)
-    vm.charge(len(values) * sort_factor(vm, keys))
+    vm.charge(costs.SORT + len(values) * sort_factor(vm, keys))
     if key is None:
         return choose(values)
     return values[choose(range(len(values)), key=keys.__getitem__)]  # type: ignore[call-overload]

@@ -10,7 +10,7 @@ from types import MethodType
 from typing import Final
 
 from pvm import language
-from pvm.builtins import CLASSES, NATIVE, PRICED
+from pvm.builtins import AS_VALUES, CLASSES, NATIVE, PRICED
 from pvm.execution import Execution
 from pvm.guards import HELPERS, NATIVES
 from pvm.libraries import module
@@ -66,9 +66,10 @@ def sweep(bytes_: int) -> None:
 
 def new() -> Execution:
     """A fresh `Execution` that shares nothing that could change with any other."""
-    vm = Execution(PRICED, CLASSES)
+    vm = Execution({**PRICED, **AS_VALUES}, CLASSES)
     vm.names.update({**NATIVES, **NATIVE})
-    for name, helper in {**HELPERS, **PRICED}.items():
+    called = {f"_call_{name}": PRICED[name] for name in AS_VALUES}
+    for name, helper in {**HELPERS, **PRICED, **AS_VALUES, **called}.items():
         vm.names[name] = MethodType(helper, vm)
     for name in language.IMPLICIT_MODULES:
         vm.names[name] = module(vm, name)

@@ -285,6 +285,8 @@ def format_field(  # noqa: C901 - a line for each form of a field
         if type(value) is not int and type(value) is not str:
             vm.charge(costs.OPERATION)
         value = to_str(vm, value)
+    elif type(value) is bool:
+        vm.charge(costs.OPERATION)
     if not specification:
         text = to_str(vm, value)
         if value is text:

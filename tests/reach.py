@@ -110,7 +110,7 @@ GIVEN = {
 """Every kind of value that actors are given, and why it may be."""
 
 _SCALARS = frozenset({int, str, bytes, bool, type(None)})
-_PRICED = frozenset(machines.PRICED.values())
+_PRICED = frozenset({*machines.PRICED.values(), *machines.AS_VALUES.values()})
 _PREFIXES = ("_", "private_", "hidden_")
 _CYCLES = 20_000
 _DEPTH = 40

@@ -77,10 +77,10 @@ def test_integers_stop_at_4096_bits(vm):
 
 
 def test_comparing_shared_structure_costs_what_walking_it_does(vm):
-    """16 a container, 8 an item."""
+    """24 a container, 8 an item."""
     left, right = [1, [2]], [1, [2]]
     assert equal(vm, left, right)
-    assert spent(vm) == 16 + 2 * 8 + 16 + 8
+    assert spent(vm) == 24 + 2 * 8 + 24 + 8
     for _ in range(64):
         left, right = [left], [right]
     with pytest.raises(ValueError, match="64 deep"):
