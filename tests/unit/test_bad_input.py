@@ -64,6 +64,7 @@ BAD = {
     "salt": (b"", bytes(31), 5, "s"),
     "sender": ADDRESSES,
     "source": (None, 5, [], "\ud800"),
+    "strict": FLAGS,
     "timeout": SECONDS,
     "timer_id": IDS,
     "to": (*ADDRESSES, None),
@@ -130,6 +131,14 @@ GOOD = {
     "who": TO,
 }
 """For what is not tried and has no default."""
+
+OF_ADVANCE = {
+    **dict.fromkeys(
+        ("blocks", "height", "duration_ms", "until_idle"), ("1", 1.5, True)
+    ),
+    "next_timer": (False, 1, "yes"),
+}
+"""Its targets: which numbers a chain can advance to it says itself."""
 
 KINDS = (Devnet, Client, AsyncClient, Api, AsyncApi)
 NEVER_REFUSED = {"close"}
@@ -203,6 +212,12 @@ def arguments_but(kind, name, left_out):
     }
 
 
+def refused_of(kind, name):
+    if kind in (Api, AsyncApi):
+        return OF_API
+    return BAD | OF_ADVANCE if name == "advance" else BAD
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "parameter"),
     ROWS,
@@ -215,7 +230,7 @@ def test_what_no_call_can_take_is_refused_by_name(chains, kind, name, parameter)
     else:
         tried = [
             (others | {parameter.name: bad}, {parameter.name})
-            for bad in (OF_API if kind in (Api, AsyncApi) else BAD)[parameter.name]
+            for bad in refused_of(kind, name)[parameter.name]
             if bad is not None or parameter.default is not None
         ]
     assert tried
