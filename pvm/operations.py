@@ -13,8 +13,6 @@ from pvm.errors import CompileError, Refusal
 from pvm.syntax import is_atom
 from pvm.writer import Writer
 
-_INLINE_LITERAL_BITS = 63
-
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -50,6 +48,10 @@ class Operations(Writer):
             plain = self.here.binary(self.here.constant(-1), ast.Sub(), operand)
         if node.op.__class__ is ast.Not or operand.__class__ is ast.Constant:
             return plain
+        return self._made(plain)
+
+    def _made(self, plain: ast.expr) -> ast.expr:
+        """An operation between rewritten operands that gives an int as a rule."""
         if not self.inlines():
             return self.here.call("_added", plain)
         result = self.temporary()
@@ -79,11 +81,10 @@ class Operations(Writer):
 
     def _write_binop(self, node: ast.BinOp) -> ast.expr:
         kind = node.op.__class__
-        if _is_step(node) or _is_small(node):
-            if kind is ast.Sub:
-                return self._step_down(node)
-            node.left, node.right = self.rewrite(node.left), self.rewrite(node.right)
+        if _is_small(node):
             return node
+        if _is_step(node) and (kind is ast.Add or self.facts.can_negate):
+            return self._made(self._step(node))
         inline = _INLINE.get(kind)
         if inline is None or not self.inlines():
             name = "_" + _ARITHMETIC[kind]
@@ -92,19 +93,13 @@ class Operations(Writer):
             )
         return inline(self, node)
 
-    def _step_down(self, node: ast.BinOp) -> ast.expr:
-        """`x - literal`: a view of a dict would subtract, unpaid; it does not add."""
-        if self.facts.can_negate:
-            step = self.here.constant(-cast("int", syntax.literal_int(node.right)))
-            return self.here.binary(self.rewrite(node.left), syntax.ADD, step)
-        if not self.inlines():
-            return self.here.call("_sub", self.rewrite(node.left), node.right)
-        first, second = self.twice(node.left)
-        is_int = self.here.has_class(first, "_int")
-        plain = self.here.binary(second, node.op, node.right)
-        return self.here.either(
-            is_int, plain, self.here.call("_sub", second, node.right)
-        )
+    def _step(self, node: ast.BinOp) -> ast.BinOp:
+        """`x - literal` adds: a view of a dict would subtract, unpaid."""
+        if node.op.__class__ is ast.Add:
+            left, right = self.rewrite(node.left), self.rewrite(node.right)
+            return self.here.binary(left, node.op, right)
+        step = self.here.constant(-cast("int", syntax.literal_int(node.right)))
+        return self.here.binary(self.rewrite(node.left), syntax.ADD, step)
 
     def inline_add(self, node: ast.BinOp) -> ast.expr:
         """`a + b`, of ints and short texts in place."""
@@ -315,29 +310,11 @@ def _is_literal_display(node: ast.expr) -> bool:
 
 
 def _is_step(node: ast.BinOp) -> bool:
-    """`x ± literal`: grows by one bit at most, and the next check sees it.
-
-    A step from a step is none: in a row of them a long `x` would cost too little.
-    """
-    kind = node.op.__class__
-    if kind is not ast.Add and kind is not ast.Sub:
+    """`x ± literal`, which gives no text that would have to be paid for."""
+    if not isinstance(node.op, ast.Add | ast.Sub):
         return False
-    if _is_literal_step(node.right):
-        return not _has_stepped(node.left)
-    is_literal = kind is ast.Add and _is_literal_step(node.left)
-    return is_literal and not _has_stepped(node.right)
-
-
-def _is_literal_step(node: ast.expr) -> bool:
-    number = syntax.literal_int(node)
-    return number is not None and number.bit_length() <= _INLINE_LITERAL_BITS
-
-
-def _has_stepped(node: ast.expr) -> bool:
-    """Whether a value may come of a step right before, without a price between."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        return _is_literal_step(node.left) or _is_literal_step(node.right)
-    return isinstance(node, ast.NamedExpr)
+    sides = [node.right] if isinstance(node.op, ast.Sub) else [node.left, node.right]
+    return any(syntax.literal_int(side) is not None for side in sides)
 
 
 def _is_small(node: ast.BinOp) -> bool:
@@ -346,7 +323,7 @@ def _is_small(node: ast.BinOp) -> bool:
     right = None if left is None else syntax.literal_int(node.right)
     if left is None or right is None:
         return False
-    if isinstance(node.op, ast.Mult):
+    if isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
         return left.bit_length() + right.bit_length() <= costs.INT_FREE_BITS
     if isinstance(node.op, ast.Pow):
         return right >= 0 and left.bit_length() * right <= costs.INT_FREE_BITS

@@ -42,6 +42,12 @@ def _assigned(value: str) -> str:
 _WIDE = "class Wide:\n    def __init__(self, e):\n" + "".join(
     f"        self.a{n} = e {{0}}\n" for n in range(60)
 )
+_KEPT = [f"a{n}" for n in range(16)]
+_MAKE = (
+    "def make(e):\n"
+    + "".join(f"    {name} = e + 1\n" for name in _KEPT)
+    + f"    return lambda: ({', '.join(_KEPT)})\n"
+)
 _NESTED_SEARCH = """
 class A:
     def __init__(self, held):
@@ -59,6 +65,12 @@ _INT = "e = 1 << 4090"
 HOARDS: Mapping[str, str] = {
     "texts in variables": _loop(_assigned("e + e"), _TEXT),
     "texts in attributes": _loop("x.append(Wide(e))", _TEXT, _WIDE.format("+ e")),
+    "long integers in closures": _loop("x.append(make(e))", _INT, _MAKE),
+    "long integers in attributes": _loop(
+        "x.append(Wide(e))", _INT, _WIDE.format("+ 1")
+    ),
+    "long integers of long displays": _loop(f"x.append([{'e + 1, ' * 800}])", _INT),
+    "long integers appended": _loop("x.append(e + 1)", _INT),
     "texts of long displays": _loop(f"x.append([{'e + e, ' * 800}])", _TEXT),
     "repr of classes with long names": (
         f"class {_LONG_NAME}:\n    pass\n"

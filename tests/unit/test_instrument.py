@@ -290,6 +290,41 @@ def test_memory_is_charged_for_what_is_kept():
     assert used("x = ValueError()") - base == 256
 
 
+SUBTRACTING = "class Number:\n    def __sub__(self, other):\n        return 0\n"
+LONG_STEPS = [
+    *("x + 1", "1 + x", "x - 1", "x - -1", "x + -1"),
+    *(f"x + {1 << 70}", f"x - {1 << 70}"),
+    *("[x + 1 for _ in (0,)]", "[y for y in (x + 1,)]", "(lambda y=x + 1: y)"),
+]
+
+
+@pytest.mark.parametrize("setup", ["", SUBTRACTING])
+@pytest.mark.parametrize("step", LONG_STEPS)
+def test_a_step_from_a_long_integer_is_paid_as_any_sum(step, setup):
+    """`x ± literal` of 4,001 bits: 8 + bits // 64 cycles, bits // 8 bytes."""
+
+    def used(bits):
+        source = (
+            f"{setup}\ndef steps(x):\n    return {step}\n"
+            f"def run():\n    steps((1 << {bits}) + 1)\n    return None\n"
+        )
+        return call_once(source)
+
+    short, long = used(250), used(4_000)
+    assert short.error == long.error == ""
+    shifted = 8 + 4_001 // 64
+    assert long.cycles_used - short.cycles_used >= 2 * shifted + 8 + 4_001 // 64
+    assert long.memory_used - short.memory_used == 3 * (4_001 // 8)
+
+
+def test_a_step_beyond_4096_bits_fails_at_once():
+    """D40: it had one bit more until the next check."""
+    longest = "def run():\n    x = ((1 << 4_095) - 1) * 2 + 1\n    return len([x{}])"
+    assert call_once(longest.format("")).error == ""
+    failed = call_once(longest.format(" + 1")).error
+    assert failed == "OverflowError: an integer of more than 4,096 bits"
+
+
 YIELDING = """
 def values(x, k):
     {body}
