@@ -479,8 +479,8 @@ def test_a_model_is_a_dataclass_with_a_form():
 )
 def test_what_a_model_refuses(handler, error):
     told = call_once(MODELS, handler).error
-    assert told.partition(":")[0] == error.partition(":")[0]
-    assert error == "TypeError" or told == error
+    # Of a call that CPython refuses the text is one for all.
+    assert told.startswith("TypeError: ") if error == "TypeError" else told == error
 
 
 def test_models_that_derive_from_each_other_are_refused():
