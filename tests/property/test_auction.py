@@ -24,6 +24,7 @@ from node.chain.transition import (
     prospect,
     work_height,
 )
+from node.primitives.types import Amount
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
 from pvm import Worker
@@ -315,3 +316,15 @@ def test_decline_is_the_basefee_of_empty_blocks(first, fee, head):
     while basefee > fee and basefee > 1:
         basefee, height = next_lane_basefee(basefee, 0, 2_000_000), height + 1
     assert since == (height if basefee <= fee else None)
+
+
+@pytest.mark.parametrize("basefee", [1, 2, 9, 1_000, 10**12])
+def test_d36_a_sleeper_wakes_at_the_first_height_whose_basefee_it_reaches(basefee):
+    """D30 by hand: without fires the fee falls by an eighth, at least 1, to 1."""
+    falling = [basefee]
+    while falling[-1] > 1:
+        falling.append(falling[-1] - max(1, falling[-1] // 8))
+    decline = Decline(70, Amount(basefee))
+    for fee in {each + more for each in falling for more in (-1, 0, 1)}:
+        reached = [70 + step for step, least in enumerate(falling) if least <= fee]
+        assert decline.reaches(fee) == (reached[0] if reached else None), fee
