@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 _YIELD = opmap["YIELD_VALUE"]
+_INSTRUCTION_BYTES = 2
 
 NO_LINE = 0
 """What no line of the source costs: encoding what a handler returns, say."""
@@ -303,9 +304,13 @@ _Trace = Callable[[FrameType, str, object], "_Trace | None"]
 
 
 def _is_suspended(frame: FrameType) -> bool:
-    """Whether a generator only yields, and may go on."""
-    code = frame.f_code
-    return bool(code.co_flags & CO_GENERATOR) and code.co_code[frame.f_lasti] == _YIELD
+    """Whether a generator only yields, and may go on.
+
+    From 3.13 on it stands at the instruction behind the one that yields.
+    """
+    code, last = frame.f_code, frame.f_lasti
+    at = (code.co_code[last], code.co_code[max(0, last - _INSTRUCTION_BYTES)])
+    return bool(code.co_flags & CO_GENERATOR) and _YIELD in at
 
 
 def _codes(code: CodeType, name: str = "") -> Iterator[tuple[CodeType, str]]:

@@ -19,6 +19,7 @@ from node.chain.errors import InvalidTransaction
 from node.chain.genesis import parse_genesis
 from node.mempool import Pool, PoolLimits
 from node.query import find_transaction
+from node.rpc.answers import Answers, Made
 from node.rpc.streams import Streams
 from node.rpc.v1 import streams_pb2, types_pb2
 from node.runtime.choices import FeedLimits
@@ -66,8 +67,25 @@ class SilentLog:
 class Call:
     """What a service sees of one call."""
 
+    def peer(self):
+        return "ipv4:127.0.0.1:50000"
+
     async def abort(self, code, message, _metadata=()):
         raise Refused(code, message)
+
+
+def as_received(response):
+    """An answer as the caller has it, who decodes one that was encoded before."""
+    if isinstance(response, Made):
+        return streams_pb2.StreamBlocksResponse.FromString(response.data)
+    return response
+
+
+class AnswersInTurn(Answers):
+    """Makes answers at once: a world has one thread, and time of its own."""
+
+    async def run(self, make):
+        return make()
 
 
 class Refused(Exception):  # noqa: N818 - a status
@@ -331,10 +349,11 @@ class World:
     async def _read(self, reader):
         """Follow the blocks until the node ends; connect again when told to."""
         while True:
-            stream = Streams(self._engine).StreamBlocks(reader.request, Call())
+            streams = Streams(self._engine, AnswersInTurn())
+            stream = streams.StreamBlocks(reader.request, Call())
             try:
                 async for response in stream:
-                    reader.take(response)
+                    reader.take(as_received(response))
                     if self.pick(4) == 0:
                         await self._machine.pause(self.pick(300) / 1_000)
             except Refused as refused:

@@ -241,8 +241,9 @@ def test_bytes_that_are_no_request_are_refused_and_counted(run_node, caplog, met
                 await call
             assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
             assert "MALFORMED_REQUEST" in str(error.value.trailing_metadata())
-            while not node.figures.calls[name, "INVALID_ARGUMENT"]:
-                await asyncio.sleep(0)  # it is counted behind its answer
+            counted = name, "INVALID_ARGUMENT"
+            while not node.figures.calls[counted]:  # noqa: ASYNC110 - behind its answer
+                await asyncio.sleep(0)
             assert node.figures.calls[name, "INVALID_ARGUMENT"] == 1
 
     asyncio.run(scenario())
