@@ -1380,7 +1380,7 @@ def run():
 # A priced method as a value takes more than an actor's function.
 def run():
     f = "a".splitlines
-    for _ in range(60000):
+    for _ in range(600000):
         f()
 ---
 # expect: returns ['JSONDecodeError', 'not JSON', '[1,', 'sealed', 'sealed', 'no pos', True]
