@@ -111,9 +111,16 @@ def actor(run, file: str, request) -> str:
 
 
 def table(result: Result) -> dict[str, str]:
-    """The lines of a list of fields."""
-    lines = [line.split("  ", 1) for line in result.stdout.splitlines() if "  " in line]
-    return {name: text.strip() for name, text in lines}
+    """The lines of the list of fields that an answer begins with.
+
+    A table may follow (a block's events, say), whose header is no field.
+    """
+    fields: dict[str, str] = {}
+    for line in result.stdout.splitlines():
+        name, gap, text = line.partition("  ")
+        if gap:
+            fields.setdefault(name, text.strip())
+    return fields
 
 
 # --- what a person sees ---------------------------------------------------------------
