@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from node.chain.accounts import load_account
-from node.chain.advance import stop_height
+from node.chain.advance_stop import stop_height
 from node.chain.block import Header, Receipt, ReceiptKind
 from node.chain.passage import Blocks, Passage
 from node.chain.timers.timer import Decision, TimerDecision

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 from typing_extensions import override
 
-from node.chain.advance import stop_height
+from node.chain.advance_stop import stop_height
 from node.chain.passage import Passage
 from node.rpc import convert, requests
 from node.rpc.answers import Answers

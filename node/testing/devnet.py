@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from node.chain.accounts import load_account
-from node.chain.advance import is_done, stop_height
+from node.chain.advance_stop import is_done, stop_height
 from node.chain.block import Receipt
 from node.chain.errors import InvalidTransaction
 from node.chain.params import U128_MAX

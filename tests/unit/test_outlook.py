@@ -3,7 +3,7 @@
 import pytest
 
 from node.chain import outlook
-from node.chain.advance import AdvanceRefused
+from node.chain.advance_stop import AdvanceRefused
 from node.chain.block import ReceiptKind
 from node.chain.outlook import begin_outlook, look_further
 from node.chain.transaction import Transfer
