@@ -6,8 +6,7 @@ once, makes headers of at most the heights left with `build_next`, and ends when
 happens in the heights that pass.
 """
 
-from node.chain.mailbox import is_any_pending
-from node.chain.passage import (
+from node.chain.advance import (
     AdvanceFault,
     AdvanceRefused,
     Blocks,
@@ -17,6 +16,7 @@ from node.chain.passage import (
     ToHeight,
     UntilIdle,
 )
+from node.chain.mailbox import is_any_pending
 from node.chain.transition import State, next_timer_height
 from node.primitives.types import Height
 

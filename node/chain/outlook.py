@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from node.chain.accounts import load_account
+from node.chain.advance import AdvanceSummary, Blocks
 from node.chain.advance_stop import stop_height
 from node.chain.block import Header, Receipt, ReceiptKind
-from node.chain.passage import Blocks, Passage
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, Caches, State, build_next, next_state
@@ -67,7 +67,7 @@ class Outlook(Struct):
     """Where it ends unless the work is too much."""
     state: State
     """After the blocks looked at; of the dry run alone."""
-    passage: Passage = field(default_factory=Passage)
+    summary: AdvanceSummary = field(default_factory=AdvanceSummary)
     fires: list[FutureFire] = field(default_factory=list)
     removals: list[FutureRemoval] = field(default_factory=list)
     payers: dict[Address, PayerOutlook] = field(default_factory=dict)
@@ -134,7 +134,7 @@ def _note(outlook: Outlook, result: BlockResult) -> None:
     outlook.headers += 1
     outlook.cycles += result.header.cycles_used
     outlook.writes += len(result.writes.changes)
-    outlook.passage.note(result)
+    outlook.summary.note(result)
     height = result.header.height
     for receipt in result.receipts:
         if receipt.kind is ReceiptKind.FIRE:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from typing_extensions import override
 
+from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Receipt, ReceiptKind
-from node.chain.passage import Passage
 from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
@@ -170,7 +170,7 @@ class Chain(Protocol):
         until_idle: int | None = None,
         strict: bool | None = None,
         expect_failure: bool = False,
-    ) -> Passage:
+    ) -> AdvanceSummary:
         """Let time pass to `blocks|height|duration_ms|next_timer|until_idle`."""
         ...
 

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Self
 from msgspec.structs import replace
 from typing_extensions import override
 
+from node.chain.advance import AdvanceSummary
 from node.chain.block import Header, Receipt
 from node.chain.params import U64_MAX
-from node.chain.passage import Passage
 from node.chain.transaction import (
     DeployActor,
     Fund,
@@ -197,7 +197,7 @@ class AsyncClient(AsyncReader):
         until_idle: int | None = None,
         strict: bool | None = None,
         expect_failure: bool = False,
-    ) -> Passage:
+    ) -> AdvanceSummary:
         """Let time pass, at the cost of what happens; says what happened.
 
         Exactly one target is given.
@@ -229,29 +229,29 @@ class AsyncClient(AsyncReader):
         check_target(wanted)
         # What the wire cannot carry is refused by the node like the next that it can.
         sent = {name: min(max(value, 0), U64_MAX) for name, value in wanted.items()}
-        passage = Passage()
+        summary = AdvanceSummary()
         try:
             async for message in self.api.advance(**sent):
-                add_progress(passage, message)
+                add_progress(summary, message)
         except NodeError as error:
             raise told_as_refusal(error) from None
         await self._count()
         is_strict = self.is_strict if strict is None else strict
         if check_fires(
-            passage.fires_failed, is_strict=is_strict, expect_failure=expect_failure
+            summary.fires_failed, is_strict=is_strict, expect_failure=expect_failure
         ):
-            raise await self._fire_failed(passage)
-        return passage
+            raise await self._fire_failed(summary)
+        return summary
 
-    async def _fire_failed(self, passage: Passage) -> FireFailed:
+    async def _fire_failed(self, summary: AdvanceSummary) -> FireFailed:
         """The first of the fires that failed while time passed."""
-        for height in passage.heights:
+        for height in summary.heights:
             block = await self.block(height)
             receipt = failed_fire(block.receipts)
             if receipt is not None:
                 assert receipt.failure is not None
                 sources = await self._sources_of(receipt.actor, receipt.failure)
-                return FireFailed(receipt, height, passage.fires_failed, sources)
+                return FireFailed(receipt, height, summary.fires_failed, sources)
         raise AssertionError("a failed fire has a receipt")
 
     async def submit(

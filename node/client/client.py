@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Self
 from msgspec.structs import replace
 from typing_extensions import override
 
+from node.chain.advance import AdvanceSummary
 from node.chain.block import Header, Receipt
 from node.chain.params import U64_MAX
-from node.chain.passage import Passage
 from node.chain.transaction import (
     DeployActor,
     Fund,
@@ -198,7 +198,7 @@ class Client(Reader):
         until_idle: int | None = None,
         strict: bool | None = None,
         expect_failure: bool = False,
-    ) -> Passage:
+    ) -> AdvanceSummary:
         """Let time pass, at the cost of what happens; says what happened.
 
         Exactly one target is given.
@@ -230,29 +230,29 @@ class Client(Reader):
         check_target(wanted)
         # What the wire cannot carry is refused by the node like the next that it can.
         sent = {name: min(max(value, 0), U64_MAX) for name, value in wanted.items()}
-        passage = Passage()
+        summary = AdvanceSummary()
         try:
             for message in self.api.advance(**sent):
-                add_progress(passage, message)
+                add_progress(summary, message)
         except NodeError as error:
             raise told_as_refusal(error) from None
         self._count()
         is_strict = self.is_strict if strict is None else strict
         if check_fires(
-            passage.fires_failed, is_strict=is_strict, expect_failure=expect_failure
+            summary.fires_failed, is_strict=is_strict, expect_failure=expect_failure
         ):
-            raise self._fire_failed(passage)
-        return passage
+            raise self._fire_failed(summary)
+        return summary
 
-    def _fire_failed(self, passage: Passage) -> FireFailed:
+    def _fire_failed(self, summary: AdvanceSummary) -> FireFailed:
         """The first of the fires that failed while time passed."""
-        for height in passage.heights:
+        for height in summary.heights:
             block = self.block(height)
             receipt = failed_fire(block.receipts)
             if receipt is not None:
                 assert receipt.failure is not None
                 sources = self._sources_of(receipt.actor, receipt.failure)
-                return FireFailed(receipt, height, passage.fires_failed, sources)
+                return FireFailed(receipt, height, summary.fires_failed, sources)
         raise AssertionError("a failed fire has a receipt")
 
     def submit(

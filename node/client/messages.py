@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from node.chain.advance import Blocks, Duration, NextTimer, ToHeight, UntilIdle
 from node.chain.errors import InvalidTransaction
-from node.chain.passage import Blocks, Duration, NextTimer, ToHeight, UntilIdle
 from node.chain.transaction import Instruction, decode_body
 from node.client.errors import NodeError, NodeUnreachable, TransactionDropped
 from node.client.values import Terms, check_target, check_terms

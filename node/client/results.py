@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
+from node.chain.advance import AdvanceFault, AdvanceRefused, AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction, TransactionFault
-from node.chain.passage import AdvanceFault, AdvanceRefused, Passage
 from node.chain.timers.standing import Place, Standing
 from node.chain.timers.timer import Timer
 from node.client.errors import NodeError
@@ -185,15 +185,15 @@ def read_block(message: types_pb2.Block) -> Mined:
     )
 
 
-def add_progress(passage: Passage, message: dev_pb2.AdvanceResponse) -> None:
+def add_progress(summary: AdvanceSummary, message: dev_pb2.AdvanceResponse) -> None:
     """Take a message of an `Advance` into the summary of it."""
-    passage.heights.extend(map(Height, message.heights))
-    summary = message.summary
-    passage.fires, passage.fires_failed = summary.fires, summary.fires_failed
-    passage.put_off, passage.expired = summary.put_off, summary.expired
-    passage.removed = summary.removed_insufficient_funds
-    passage.fire_cycles = summary.fire_cycles
-    passage.fire_fees = _amount(summary.fire_fees)
+    summary.heights.extend(map(Height, message.heights))
+    told = message.summary
+    summary.fires, summary.fires_failed = told.fires, told.fires_failed
+    summary.put_off, summary.expired = told.put_off, told.expired
+    summary.removed = told.removed_insufficient_funds
+    summary.fire_cycles = told.fire_cycles
+    summary.fire_fees = _amount(told.fire_fees)
 
 
 def _numbers(error: NodeError) -> dict[str, int | str]:

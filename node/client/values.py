@@ -15,9 +15,9 @@ from typing import Protocol
 from msgspec import Struct, field
 from typing_extensions import override
 
+from node.chain.advance import Target, target_of
 from node.chain.block import Event, Header, Receipt, ReceiptKind, show_block
 from node.chain.params import ADDRESS_BYTES, U64_MAX, U128_MAX
-from node.chain.passage import Target, target_of
 from node.chain.transaction import SALT_BYTES
 from node.client.failures import InvalidArgument
 from node.primitives.amounts import parse_amount

@@ -390,13 +390,13 @@ _WARNINGS: Mapping[Warnings, str] = MappingProxyType(
 
 def tell_outlook(seen: Outlook) -> str:
     """What the next blocks would bring: fires, costs, and who runs dry when."""
-    passage = seen.passage
-    failed = f", of which {passage.fires_failed:,} fail" if passage.fires_failed else ""
-    fires = _counted(passage.fires, "fire")
+    summary = seen.summary
+    failed = f", of which {summary.fires_failed:,} fail" if summary.fires_failed else ""
+    fires = _counted(summary.fires, "fire")
     head = (
         f"Heights {seen.start.height + 1:,} to {seen.last_height:,}, if nobody sends "
-        f"anything: {fires} for {cby_text(passage.fire_fees)}{failed}; put off "
-        f"{passage.put_off:,} times, {passage.expired:,} expire, {passage.removed:,} "
+        f"anything: {fires} for {cby_text(summary.fire_fees)}{failed}; put off "
+        f"{summary.put_off:,} times, {summary.expired:,} expire, {summary.removed:,} "
         "are removed since their payer cannot pay."
     )
     lines = [head]

@@ -6,9 +6,9 @@ Amounts are decimal strings of base units, hashes, addresses and payloads are by
 
 from collections.abc import Iterator
 
+from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
-from node.chain.passage import Passage
 from node.chain.timers.standing import Place
 from node.chain.timers.tiers import Tier
 from node.chain.timers.timer import Decision, Timer, TimerDecision
@@ -156,27 +156,27 @@ def _show_parts(view: BlockView, entries: int) -> Iterator[types_pb2.Block]:
 
 
 def show_advance(
-    head: Header, stop: Height, passage: Passage, shown: int = 0
+    head: Header, stop: Height, summary: AdvanceSummary, shown: int = 0
 ) -> dev_pb2.AdvanceResponse:
     """Progress of an `Advance`, with the heights after the `shown` first ones."""
     return dev_pb2.AdvanceResponse(
         head=show_header(head),
         stop_height=stop,
-        heights=passage.heights[shown:],
-        summary=show_summary(passage),
+        heights=summary.heights[shown:],
+        summary=show_summary(summary),
     )
 
 
-def show_summary(passage: Passage) -> dev_pb2.AdvanceSummary:
+def show_summary(summary: AdvanceSummary) -> dev_pb2.AdvanceSummary:
     """What happened while time passed."""
     return dev_pb2.AdvanceSummary(
-        fires=passage.fires,
-        fires_failed=passage.fires_failed,
-        put_off=passage.put_off,
-        expired=passage.expired,
-        removed_insufficient_funds=passage.removed,
-        fire_cycles=passage.fire_cycles,
-        fire_fees=str(passage.fire_fees),
+        fires=summary.fires,
+        fires_failed=summary.fires_failed,
+        put_off=summary.put_off,
+        expired=summary.expired,
+        removed_insufficient_funds=summary.removed,
+        fire_cycles=summary.fire_cycles,
+        fire_fees=str(summary.fire_fees),
     )
 
 

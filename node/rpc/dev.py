@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 from typing_extensions import override
 
+from node.chain.advance import AdvanceSummary
 from node.chain.advance_stop import stop_height
-from node.chain.passage import Passage
 from node.rpc import convert, requests
 from node.rpc.answers import Answers
 from node.rpc.bundles import Bundles
@@ -59,16 +59,16 @@ class Development(DevServiceServicer):
         context: Context[pb.AdvanceRequest, pb.AdvanceResponse],
     ) -> AsyncGenerator[pb.AdvanceResponse, None]:
         """Lets time pass to a target; a stream of progress."""
-        backend, passage, shown = self._backend, Passage(), 0
+        backend, summary, shown = self._backend, AdvanceSummary(), 0
         target = requests.read_target(request, backend.state.head.height)
         stop = stop_height(backend.state, target)
-        yield convert.show_advance(backend.state.head, stop, passage)
+        yield convert.show_advance(backend.state.head, stop, summary)
         async for result in advance(backend, target, stop):
-            passage.note(result)
-            if len(passage.heights) - shown >= HEIGHTS_A_MESSAGE:
-                yield convert.show_advance(result.header, stop, passage, shown)
-                shown = len(passage.heights)
-        answer = convert.show_advance(backend.state.head, stop, passage, shown)
+            summary.note(result)
+            if len(summary.heights) - shown >= HEIGHTS_A_MESSAGE:
+                yield convert.show_advance(result.header, stop, summary, shown)
+                shown = len(summary.heights)
+        answer = convert.show_advance(backend.state.head, stop, summary, shown)
         answer.done = True
         yield answer
 

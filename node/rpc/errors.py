@@ -13,12 +13,12 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 from msgspec import Struct
 
+from node.chain.advance import AdvanceFault, AdvanceRefused
 from node.chain.bundle_errors import ADVICE as BUNDLE_ADVICE
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.consensus import CONSENSUS_NUMBER, OtherConsensus
 from node.chain.errors import ADVICE as FAULT_ADVICE
 from node.chain.errors import InvalidTransaction, TransactionFault
-from node.chain.passage import AdvanceFault, AdvanceRefused
 from node.primitives.merkle import ProofTooLarge
 from node.query import (
     HeightNotReached,

@@ -183,7 +183,7 @@ def show_outlook(outlook: Outlook) -> transactions_pb2.Outlook:
         first_height=outlook.start.height + 1,
         last_height=outlook.last_height,
         is_complete=outlook.is_complete,
-        summary=convert.show_summary(outlook.passage),
+        summary=convert.show_summary(outlook.summary),
         fires=[
             convert.show_receipt(fire.receipt, fire.height) for fire in outlook.fires
         ],

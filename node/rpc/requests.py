@@ -11,6 +11,14 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from node import query
+from node.chain.advance import (
+    Blocks,
+    Duration,
+    NextTimer,
+    Target,
+    ToHeight,
+    UntilIdle,
+)
 from node.chain.params import (
     ADDRESS_BYTES,
     HANDLER_BYTES_MAX,
@@ -19,14 +27,6 @@ from node.chain.params import (
     U128_MAX,
     BasefeeConfig,
     TimerConfig,
-)
-from node.chain.passage import (
-    Blocks,
-    Duration,
-    NextTimer,
-    Target,
-    ToHeight,
-    UntilIdle,
 )
 from node.chain.timers.timer import Decision
 from node.chain.transaction import (

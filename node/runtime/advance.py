@@ -6,8 +6,8 @@ the way count towards it; whoever stops listening stops it after the headers in 
 
 from collections.abc import AsyncIterator
 
+from node.chain.advance import Target
 from node.chain.advance_stop import is_done
-from node.chain.passage import Target
 from node.chain.transition import BlockResult, State
 from node.primitives.types import Height
 from node.runtime.types import Backend

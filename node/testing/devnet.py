@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from node.chain.accounts import load_account
+from node.chain.advance import AdvanceSummary, Target
 from node.chain.advance_stop import is_done, stop_height
 from node.chain.block import Receipt
 from node.chain.errors import InvalidTransaction
 from node.chain.params import U128_MAX
-from node.chain.passage import Passage, Target
 from node.chain.simulation import estimate_limits
 from node.chain.transaction import (
     DEV_INSTRUCTIONS,
@@ -102,7 +102,7 @@ class Devnet(DevnetKeeper):
         until_idle: int | None = None,
         strict: bool | None = None,
         expect_failure: bool = False,
-    ) -> Passage:
+    ) -> AdvanceSummary:
         """Let time pass, at the cost of what happens; says what happened.
 
         Exactly one target is given.
@@ -133,13 +133,13 @@ class Devnet(DevnetKeeper):
         )
         target = check_target(wanted, self.height)
         begun = len(self.results)
-        passage = self._on_worker(lambda: self._advance(target))
+        summary = self._on_worker(lambda: self._advance(target))
         is_strict = self.is_strict if strict is None else strict
         if check_fires(
-            passage.fires_failed, is_strict=is_strict, expect_failure=expect_failure
+            summary.fires_failed, is_strict=is_strict, expect_failure=expect_failure
         ):
-            raise self._fire_failed(begun, passage.fires_failed)
-        return passage
+            raise self._fire_failed(begun, summary.fires_failed)
+        return summary
 
     def _fire_failed(self, begun: int, count: int) -> FireFailed:
         """The first of the failed fires among the results from `begun` on."""
@@ -150,13 +150,13 @@ class Devnet(DevnetKeeper):
                 return FireFailed(receipt, result.header.height, count, sources)
         raise AssertionError("a failed fire has a receipt")
 
-    def _advance(self, target: Target) -> Passage:
-        stop, passage = stop_height(self.state, target), Passage()
+    def _advance(self, target: Target) -> AdvanceSummary:
+        stop, summary = stop_height(self.state, target), AdvanceSummary()
         while not is_done(
             self.state, target, stop, is_anything_waiting=bool(self._queue)
         ):
-            passage.note(self._step(stop - self.height))
-        return passage
+            summary.note(self._step(stop - self.height))
+        return summary
 
     def _mine(self, blocks: int) -> None:
         last = self.state.head.height + blocks

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from node.chain.advance import AdvanceFault, AdvanceRefused
 from node.chain.block import ReceiptKind
 from node.chain.errors import TransactionFault
-from node.chain.passage import AdvanceFault, AdvanceRefused
 from node.chain.transaction import Transfer
 from node.client import (
     Actor,

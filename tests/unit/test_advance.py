@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.chain.passage import AdvanceFault, AdvanceRefused
+from node.chain.advance import AdvanceFault, AdvanceRefused
 from node.testing import Devnet
 from tests.spec.puppets import SCHEDULER, schedule, schedule_all
 

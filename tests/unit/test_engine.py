@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from node import history
+from node.chain.advance import UntilIdle
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.genesis import dev_account, parse_genesis
-from node.chain.passage import UntilIdle
 from node.chain.transaction import (
     Body,
     DeployActor,

@@ -34,7 +34,7 @@ def test_what_it_says_comes_true_to_the_unit(chain):
     seen = chain.simulate(1_000)
     passage = chain.advance(blocks=1_000)
     assert seen.state.head == chain.head
-    assert seen.passage == passage
+    assert seen.summary == passage
     assert passage.fires == 100
     fires = chain.receipts(ReceiptKind.FIRE)
     assert [fire.receipt for fire in seen.fires] == fires
@@ -74,7 +74,7 @@ def test_put_offs_and_expiries_are_counted(chain):
     schedule_all(actor, *[(20, b"", {}) for _ in range(5)])
     schedule(actor, 21, b"", expires_at=10)
     seen = chain.simulate(30)
-    assert (seen.passage.put_off, seen.passage.expired) == (2, 1)
+    assert (seen.summary.put_off, seen.summary.expired) == (2, 1)
     assert [(r.height, r.decision.decision) for r in seen.removals] == [(21, "expired")]
 
 
@@ -117,8 +117,8 @@ def test_entries_are_bounded_and_sums_are_not(chain, monkeypatch):
     rich.call("start")
     seen = chain.simulate(100)
     assert (len(seen.fires), len(seen.removals), len(seen.payers)) == (1, 1, 1)
-    assert seen.passage.fires > 5
-    assert seen.passage.removed == 2
+    assert seen.summary.fires > 5
+    assert seen.summary.removed == 2
 
 
 @pytest.mark.parametrize("blocks", [0, -1, 2**64 - 1])

@@ -96,7 +96,7 @@ class AdvanceRefused(Exception):  # noqa: N818 - a refusal, named like the other
         self.numbers = numbers
 
 
-class Passage(Struct):
+class AdvanceSummary(Struct):
     """What happened while time passed, summed up header by header."""
 
     heights: list[Height] = field(default_factory=list)
