@@ -9,8 +9,8 @@ from itertools import groupby
 from types import MappingProxyType
 
 from node.chain.block import Receipt, ReceiptKind
+from node.chain.dry_run import DryRun, DryRunPayer
 from node.chain.forecast import FireTerms, Forecast
-from node.chain.outlook import Outlook, PayerOutlook
 from node.chain.timers.timer import Decision, TimerDecision
 from node.primitives.amounts import cby_text
 from node.query.blocks import Warnings
@@ -388,7 +388,7 @@ _WARNINGS: Mapping[Warnings, str] = MappingProxyType(
 )
 
 
-def tell_outlook(seen: Outlook) -> str:
+def tell_outlook(seen: DryRun) -> str:
     """What the next blocks would bring: fires, costs, and who runs dry when."""
     summary = seen.summary
     failed = f", of which {summary.fires_failed:,} fail" if summary.fires_failed else ""
@@ -411,7 +411,7 @@ def tell_outlook(seen: Outlook) -> str:
     return "\n".join(lines)
 
 
-def _tell_payer(seen: PayerOutlook, balance: int) -> str:
+def _tell_payer(seen: DryRunPayer, balance: int) -> str:
     text = f"{cby_text(seen.fees)} for {_counted(seen.fires, 'fire')}"
     text += f" and has {cby_text(balance)} at the end"
     if seen.dry_at is None:

@@ -1,8 +1,8 @@
 """Explanations and quotes on the wire: the sentences, and each number by its name."""
 
 from node.chain.block import Receipt
+from node.chain.dry_run import DryRun
 from node.chain.forecast import Forecast
-from node.chain.outlook import Outlook
 from node.chain.timers.timer import TimerDecision
 from node.chain.transition import State
 from node.primitives.types import Height
@@ -177,7 +177,7 @@ def _show_past(place: PastPlace) -> pb.PastPlace:
     )
 
 
-def show_outlook(outlook: Outlook) -> transactions_pb2.Outlook:
+def show_outlook(outlook: DryRun) -> transactions_pb2.Outlook:
     """What the next blocks would bring."""
     return transactions_pb2.Outlook(
         first_height=outlook.start.height + 1,

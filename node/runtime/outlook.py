@@ -7,7 +7,7 @@ their turns between; a caller who goes away ends it after the header in hand.
 from collections.abc import Sequence
 from functools import partial
 
-from node.chain.outlook import Outlook, begin_outlook, look_further
+from node.chain.dry_run import DryRun, advance_dry_run, begin_dry_run
 from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.runtime.types import Backend
@@ -17,7 +17,7 @@ __all__ = ["look_ahead"]
 
 async def look_ahead(
     backend: Backend, state: State, blocks: int, candidates: Sequence[Transaction] = ()
-) -> Outlook:
+) -> DryRun:
     """What the next blocks after a state would bring; `candidates` go first.
 
     Raises:
@@ -25,13 +25,13 @@ async def look_ahead(
         TooManyReads: others wait already; nothing of it is kept.
         NodeStopping: the node stops.
     """
-    outlook = begin_outlook(state, blocks)
+    outlook = begin_dry_run(state, blocks)
     while not outlook.is_over:
         await backend.run_read(partial(_look, outlook, candidates))
         candidates = ()
     return outlook
 
 
-def _look(outlook: Outlook, candidates: Sequence[Transaction], _head: State) -> None:
+def _look(outlook: DryRun, candidates: Sequence[Transaction], _head: State) -> None:
     """One header further, whatever has become of the chain meanwhile."""
-    look_further(outlook, candidates)
+    advance_dry_run(outlook, candidates)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import astuple
 from typing_extensions import override
 
-from node.chain.outlook import Outlook, begin_outlook, look_further
+from node.chain.dry_run import DryRun, advance_dry_run, begin_dry_run
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State
 from node.client.failures import unknown_timer
@@ -52,7 +52,7 @@ class BlockStory(BlockExplanation, frozen=True):
         return tell_block(self)
 
 
-class OutlookStory(Outlook):
+class OutlookStory(DryRun):
     """What the next blocks would bring; prints as sentences."""
 
     @override
@@ -125,10 +125,10 @@ def outlook_story(
     Raises:
         AdvanceRefused: no blocks, or more than there are heights.
     """
-    begun = begin_outlook(state, blocks)
+    begun = begin_dry_run(state, blocks)
     outlook = OutlookStory(begun.start, begun.stop, begun.state)
     first = tuple(candidates)
     while not outlook.is_over:
-        look_further(outlook, first)
+        advance_dry_run(outlook, first)
         first = ()
     return outlook

@@ -492,7 +492,7 @@ def test_start_imports_nothing_before_somebody_asks_for_it() -> None:
         *("pvm.compiler", "pvm.interpreter", "pvm.libraries", "pvm.modules"),
         *("node.rpc.transactions", "node.rpc.timers", "node.rpc.streams"),
         *("node.rpc.dev", "node.rpc.explanations", "node.query.explaining"),
-        *("node.query.telling", "node.query.quoting", "node.chain.outlook"),
+        *("node.query.telling", "node.query.quoting", "node.chain.dry_run"),
         *("node.runtime.verification", "node.runtime.replay", "node.client"),
     }
     assert loaded.isdisjoint(late), sorted(loaded & late)

@@ -5,7 +5,7 @@ import pytest
 from node.chain import outlook
 from node.chain.advance_stop import AdvanceRefused
 from node.chain.block import ReceiptKind
-from node.chain.outlook import begin_outlook, look_further
+from node.chain.dry_run import advance_dry_run, begin_dry_run
 from node.chain.transaction import Transfer
 from node.testing import Devnet, InvalidArgument
 from tests.spec.puppets import SCHEDULER, schedule, schedule_all
@@ -124,7 +124,7 @@ def test_entries_are_bounded_and_sums_are_not(chain, monkeypatch):
 @pytest.mark.parametrize("blocks", [0, -1, 2**64 - 1])
 def test_impossible_numbers_of_blocks_are_refused(chain, blocks):
     with pytest.raises(AdvanceRefused):
-        begin_outlook(chain.state, blocks)
+        begin_dry_run(chain.state, blocks)
     with pytest.raises((AdvanceRefused, InvalidArgument)):
         chain.simulate(blocks)
 
@@ -133,9 +133,9 @@ def test_the_chain_may_go_on_between_two_headers(chain):
     """A dry run stands on the state that it began with."""
     actor = chain.deploy(BEAT, value="2 CBY")
     actor.call("start")
-    seen = begin_outlook(chain.state, 50)
+    seen = begin_dry_run(chain.state, 50)
     wanted = chain.simulate(50)
     while not seen.is_over:
-        chain._on_worker(lambda: look_further(seen))
+        chain._on_worker(lambda: advance_dry_run(seen))
         chain.transfer(chain.accounts[1].address, 1)
     assert seen.state.head == wanted.state.head

@@ -1,4 +1,4 @@
-"""Outlook: a dry run of the blocks that would follow a state; nothing of it is kept.
+"""Dry run of the blocks that would follow a state; nothing of it is kept.
 
 It builds them as `Advance` does, over an overlay that is thrown away: what fires, what
 it costs, who runs dry and when, if nobody sends anything more. Whoever drives it takes
@@ -35,7 +35,7 @@ ENTRIES_MAX = 1_000
 """Fires, removals and payers that are told one by one; the others are counted."""
 
 
-class PayerOutlook(Struct):
+class DryRunPayer(Struct):
     """What an account pays for fires, and when it can no longer."""
 
     fires: int = 0
@@ -58,7 +58,7 @@ class FutureRemoval(Struct, frozen=True):
     decision: TimerDecision
 
 
-class Outlook(Struct):
+class DryRun(Struct):
     """What the next blocks would bring, as far as it was looked at."""
 
     start: Header
@@ -70,7 +70,7 @@ class Outlook(Struct):
     summary: AdvanceSummary = field(default_factory=AdvanceSummary)
     fires: list[FutureFire] = field(default_factory=list)
     removals: list[FutureRemoval] = field(default_factory=list)
-    payers: dict[Address, PayerOutlook] = field(default_factory=dict)
+    payers: dict[Address, DryRunPayer] = field(default_factory=dict)
     headers: int = 0
     cycles: int = 0
     writes: int = 0
@@ -100,7 +100,7 @@ class Outlook(Struct):
         return load_account(self.state.snapshot, payer).balance
 
 
-def begin_outlook(state: State, blocks: int) -> Outlook:
+def begin_dry_run(state: State, blocks: int) -> DryRun:
     """A dry run of the next blocks, none of them looked at yet.
 
     Raises:
@@ -110,13 +110,13 @@ def begin_outlook(state: State, blocks: int) -> Outlook:
     caches = Caches(code=state.caches.code)
     overlay = Journal(state.snapshot)
     dry = State(state.params, state.head, overlay, caches)
-    return Outlook(state.head, stop, dry)
+    return DryRun(state.head, stop, dry)
 
 
-def look_further(outlook: Outlook, candidates: Sequence[Transaction] = ()) -> None:
+def advance_dry_run(run: DryRun, candidates: Sequence[Transaction] = ()) -> None:
     """Look at the next header: a block, or a run in which nothing happens."""
-    state = outlook.state
-    result = build_next(state, candidates, outlook.stop - state.head.height)
+    state = run.state
+    result = build_next(state, candidates, run.stop - state.head.height)
     overlay = state.snapshot
     assert isinstance(overlay, Journal), "a dry run stands on an overlay of its own"
     checkpoint = overlay.checkpoint()
@@ -126,45 +126,45 @@ def look_further(outlook: Outlook, candidates: Sequence[Transaction] = ()) -> No
         else:
             overlay.put(key, value)
     overlay.commit(checkpoint)
-    outlook.state = next_state(state, result, overlay)
-    _note(outlook, result)
+    run.state = next_state(state, result, overlay)
+    _note(run, result)
 
 
-def _note(outlook: Outlook, result: BlockResult) -> None:
-    outlook.headers += 1
-    outlook.cycles += result.header.cycles_used
-    outlook.writes += len(result.writes.changes)
-    outlook.summary.note(result)
+def _note(run: DryRun, result: BlockResult) -> None:
+    run.headers += 1
+    run.cycles += result.header.cycles_used
+    run.writes += len(result.writes.changes)
+    run.summary.note(result)
     height = result.header.height
     for receipt in result.receipts:
         if receipt.kind is ReceiptKind.FIRE:
-            _note_fire(outlook, height, receipt)
+            _note_fire(run, height, receipt)
     for decision in result.trace:
         if decision.decision in _REMOVALS:
-            _note_removal(outlook, height, decision)
+            _note_removal(run, height, decision)
 
 
 _REMOVALS = (Decision.EXPIRED, Decision.REMOVED_INSUFFICIENT_FUNDS)
 
 
-def _note_fire(outlook: Outlook, height: Height, receipt: Receipt) -> None:
-    payer = _payer(outlook, receipt.payer)
+def _note_fire(run: DryRun, height: Height, receipt: Receipt) -> None:
+    payer = _payer(run, receipt.payer)
     payer.fires += 1
     payer.fees = Amount(payer.fees + receipt.fee)
-    if len(outlook.fires) < ENTRIES_MAX:
-        outlook.fires.append(FutureFire(height, receipt))
+    if len(run.fires) < ENTRIES_MAX:
+        run.fires.append(FutureFire(height, receipt))
 
 
-def _note_removal(outlook: Outlook, height: Height, decision: TimerDecision) -> None:
-    payer = _payer(outlook, decision.fee_payer)
+def _note_removal(run: DryRun, height: Height, decision: TimerDecision) -> None:
+    payer = _payer(run, decision.fee_payer)
     if decision.decision is not Decision.EXPIRED and payer.dry_at is None:
         payer.dry_at = height
-    if len(outlook.removals) < ENTRIES_MAX:
-        outlook.removals.append(FutureRemoval(height, decision))
+    if len(run.removals) < ENTRIES_MAX:
+        run.removals.append(FutureRemoval(height, decision))
 
 
-def _payer(outlook: Outlook, address: Address) -> PayerOutlook:
+def _payer(run: DryRun, address: Address) -> DryRunPayer:
     """The account's entry; those beyond the bound are counted in the sums alone."""
-    if address not in outlook.payers and len(outlook.payers) >= ENTRIES_MAX:
-        return PayerOutlook()
-    return outlook.payers.setdefault(address, PayerOutlook())
+    if address not in run.payers and len(run.payers) >= ENTRIES_MAX:
+        return DryRunPayer()
+    return run.payers.setdefault(address, DryRunPayer())
