@@ -17,8 +17,8 @@ from node.chain.block import Price
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
 from node.chain.timers.gba import fill_bid
+from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.ruleset import Turn
-from node.chain.timers.standing import Place
 from node.chain.timers.timer import Timer
 from node.chain.transition import State, begin_block, examined_at
 from node.primitives.types import Address, Amount, Height
@@ -72,7 +72,7 @@ class Forecast(Struct, frozen=True):
     """What its payer has now."""
     before: Before
     expires_at: Height
-    place: Place | None = None
+    place: LanePosition | None = None
     """Under `auction`."""
 
     @property
@@ -153,7 +153,7 @@ class Lineups:
         line = self._rules.line_up(self._block, height)
         return takewhile(lambda other: other.place < turn.place, line)
 
-    def place(self, timer: Timer) -> Place | None:
+    def place(self, timer: Timer) -> LanePosition | None:
         """Where a live timer stands; None under rules that know no price."""
         turn = self.turn(timer)
         if turn.standing is None:
@@ -162,11 +162,11 @@ class Lineups:
         waits = bool(turn.standing.waits_for) or height > timer.expires_at
         places = None if waits else self._places_at(height)
         if places is None:
-            return Place(height, turn.standing, None, None)
+            return LanePosition(height, turn.standing, None, None)
         rank = bisect_left(places, turn.place) + 1
         # One that wakes at a later height is not in the line of its due height.
         count = max(rank, len(places))
-        return Place(height, turn.standing, rank, count)
+        return LanePosition(height, turn.standing, rank, count)
 
     def _places_at(self, height: int) -> list[tuple[int | bytes, ...]] | None:
         if height not in self._places:

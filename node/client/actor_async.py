@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Receipt, ReceiptKind
-from node.chain.timers.standing import Place
+from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
 from node.client.values import (
@@ -119,7 +119,7 @@ class AsyncChain(Protocol):
         """What the next blocks would bring, nothing is kept; printing it tells it."""
         ...
 
-    async def standing(self, timer_id: bytes) -> Place | None:
+    async def standing(self, timer_id: bytes) -> LanePosition | None:
         """Where a live timer stands under `auction`: effective priority, rank."""
         ...
 

@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from typing_extensions import override
 
 from node.chain.block import Event, Header, Receipt, ReceiptKind
-from node.chain.timers.standing import Place
+from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
 from node.client.api import Api
 from node.client.checks import check_chain
@@ -186,7 +186,7 @@ class Reader:
             raise told_as_refusal(error) from None
         return answer.outlook.text
 
-    def standing(self, timer_id: bytes) -> Place | None:
+    def standing(self, timer_id: bytes) -> LanePosition | None:
         """Where a live timer stands under `auction`: effective priority, rank.
 
         None under other rules, and when it ended.

@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 from typing_extensions import override
 
 from node.chain.block import Event, Header, Receipt, ReceiptKind
-from node.chain.timers.standing import Place
+from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
 from node.client.api_async import AsyncApi
 from node.client.checks import check_chain
@@ -185,7 +185,7 @@ class AsyncReader:
             raise told_as_refusal(error) from None
         return answer.outlook.text
 
-    async def standing(self, timer_id: bytes) -> Place | None:
+    async def standing(self, timer_id: bytes) -> LanePosition | None:
         """Where a live timer stands under `auction`: effective priority, rank.
 
         None under other rules, and when it ended.

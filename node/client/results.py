@@ -11,7 +11,7 @@ from types import MappingProxyType
 from node.chain.advance import AdvanceFault, AdvanceRefused, AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction, TransactionFault
-from node.chain.timers.standing import Place, Standing
+from node.chain.timers.lane_position import LanePosition, Standing
 from node.chain.timers.timer import Timer
 from node.client.errors import NodeError
 from node.client.failures import (
@@ -158,7 +158,7 @@ def read_timer(message: timers_pb2.Timer) -> Timer:
     )
 
 
-def read_place(message: timers_pb2.TimerStanding) -> Place:
+def read_place(message: timers_pb2.TimerStanding) -> LanePosition:
     """Where a live timer stands under `auction`."""
     standing = Standing(
         _amount(message.basefee_lane),
@@ -168,7 +168,7 @@ def read_place(message: timers_pb2.TimerStanding) -> Place:
         message.weight_ppm,
         message.waits_for,
     )
-    return Place(
+    return LanePosition(
         Height(message.height),
         standing,
         message.rank if message.HasField("rank") else None,

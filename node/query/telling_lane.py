@@ -10,7 +10,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from node.chain.timers.fairness import PPM
-from node.chain.timers.standing import Place
+from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import TimerDecision
 from node.query.explaining import Contest
 from node.query.places import PastPlace
@@ -110,7 +110,7 @@ _WAITS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def tell_place(place: Place) -> str:
+def tell_place(place: LanePosition) -> str:
     """Where a timer stands, as things are."""
     standing = place.standing
     if standing.waits_for:

@@ -8,7 +8,7 @@ from node.chain.block import Receipt
 from node.chain.forecast import Lineups
 from node.chain.params import ADDRESS_BYTES
 from node.chain.timers.calendar import load_timer
-from node.chain.timers.standing import Place
+from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.tiers import Tier, bucket_of, tier_of
 from node.chain.timers.timer import Decision, Timer, TimerDecision, decode_timer
 from node.chain.transition import State
@@ -28,7 +28,7 @@ class LiveTimer(Struct, frozen=True):
     tier: Tier
     bucket: int | None
     """Slot of the ring, number of the epoch, none in the overflow set."""
-    place: Place | None = None
+    place: LanePosition | None = None
     """Under `auction`: its effective priority and rank, as things stand."""
 
 

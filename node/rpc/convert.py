@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
-from node.chain.timers.standing import Place
+from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.tiers import Tier
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.chain.transaction import (
@@ -381,7 +381,7 @@ def _show_live(view: LiveTimer) -> timers_pb2.Timer:
     return shown
 
 
-def _show_place(place: Place) -> timers_pb2.TimerStanding:
+def _show_place(place: LanePosition) -> timers_pb2.TimerStanding:
     standing = place.standing
     return timers_pb2.TimerStanding(
         height=place.height,

@@ -17,7 +17,7 @@ from node.chain.genesis import Genesis
 from node.chain.params import ADDRESS_BYTES, U64_MAX, ChainParams
 from node.chain.simulation import call_read_only
 from node.chain.timers import calendar
-from node.chain.timers.standing import Place
+from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transition import BlockResult, State
 from node.client.failures import (
@@ -220,7 +220,7 @@ class DevnetReader:
         """What the block at a height decided about timers, in the order of looking."""
         return block_story(height, self.result_at(height))
 
-    def standing(self, timer_id: bytes) -> Place | None:
+    def standing(self, timer_id: bytes) -> LanePosition | None:
         """Where a live timer stands under `auction`: effective priority, rank.
 
         None under other rules, and when it ended.

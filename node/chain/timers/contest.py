@@ -36,8 +36,8 @@ from node.chain.timers.lane import (
     record,
     remove_unfunded,
 )
+from node.chain.timers.lane_position import Standing
 from node.chain.timers.ruleset import Turn
-from node.chain.timers.standing import Standing
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives.types import NOTHING, Address, Amount, TimerId
 

@@ -13,7 +13,7 @@ from node.chain.block import Price
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
 from node.chain.reading import Reader
-from node.chain.timers.standing import Standing
+from node.chain.timers.lane_position import Standing
 from node.primitives.types import Address, Amount, Height
 
 if TYPE_CHECKING:

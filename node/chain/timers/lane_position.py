@@ -28,7 +28,7 @@ class Standing(Struct, frozen=True):
         return self.priority * self.weight_ppm
 
 
-class Place(Struct, frozen=True):
+class LanePosition(Struct, frozen=True):
     """Where a live timer stands under `auction`, as things are."""
 
     height: Height
