@@ -113,10 +113,10 @@ def begin_dry_run(state: State, blocks: int) -> DryRun:
     return DryRun(state.head, stop, dry)
 
 
-def advance_dry_run(run: DryRun, candidates: Sequence[Transaction] = ()) -> None:
+def advance_dry_run(dry_run: DryRun, candidates: Sequence[Transaction] = ()) -> None:
     """Look at the next header: a block, or a run in which nothing happens."""
-    state = run.state
-    result = build_next(state, candidates, run.stop - state.head.height)
+    state = dry_run.state
+    result = build_next(state, candidates, dry_run.stop - state.head.height)
     overlay = state.snapshot
     assert isinstance(overlay, Journal), "a dry run stands on an overlay of its own"
     checkpoint = overlay.checkpoint()
@@ -126,45 +126,45 @@ def advance_dry_run(run: DryRun, candidates: Sequence[Transaction] = ()) -> None
         else:
             overlay.put(key, value)
     overlay.commit(checkpoint)
-    run.state = next_state(state, result, overlay)
-    _note(run, result)
+    dry_run.state = next_state(state, result, overlay)
+    _note(dry_run, result)
 
 
-def _note(run: DryRun, result: BlockResult) -> None:
-    run.headers += 1
-    run.cycles += result.header.cycles_used
-    run.writes += len(result.writes.changes)
-    run.summary.note(result)
+def _note(dry_run: DryRun, result: BlockResult) -> None:
+    dry_run.headers += 1
+    dry_run.cycles += result.header.cycles_used
+    dry_run.writes += len(result.writes.changes)
+    dry_run.summary.note(result)
     height = result.header.height
     for receipt in result.receipts:
         if receipt.kind is ReceiptKind.FIRE:
-            _note_fire(run, height, receipt)
+            _note_fire(dry_run, height, receipt)
     for decision in result.trace:
         if decision.decision in _REMOVALS:
-            _note_removal(run, height, decision)
+            _note_removal(dry_run, height, decision)
 
 
 _REMOVALS = (Decision.EXPIRED, Decision.REMOVED_INSUFFICIENT_FUNDS)
 
 
-def _note_fire(run: DryRun, height: Height, receipt: Receipt) -> None:
-    payer = _payer(run, receipt.payer)
+def _note_fire(dry_run: DryRun, height: Height, receipt: Receipt) -> None:
+    payer = _payer(dry_run, receipt.payer)
     payer.fires += 1
     payer.fees = Amount(payer.fees + receipt.fee)
-    if len(run.fires) < ENTRIES_MAX:
-        run.fires.append(FutureFire(height, receipt))
+    if len(dry_run.fires) < ENTRIES_MAX:
+        dry_run.fires.append(FutureFire(height, receipt))
 
 
-def _note_removal(run: DryRun, height: Height, decision: TimerDecision) -> None:
-    payer = _payer(run, decision.fee_payer)
+def _note_removal(dry_run: DryRun, height: Height, decision: TimerDecision) -> None:
+    payer = _payer(dry_run, decision.fee_payer)
     if decision.decision is not Decision.EXPIRED and payer.dry_at is None:
         payer.dry_at = height
-    if len(run.removals) < ENTRIES_MAX:
-        run.removals.append(FutureRemoval(height, decision))
+    if len(dry_run.removals) < ENTRIES_MAX:
+        dry_run.removals.append(FutureRemoval(height, decision))
 
 
-def _payer(run: DryRun, address: Address) -> DryRunPayer:
+def _payer(dry_run: DryRun, address: Address) -> DryRunPayer:
     """The account's entry; those beyond the bound are counted in the sums alone."""
-    if address not in run.payers and len(run.payers) >= ENTRIES_MAX:
+    if address not in dry_run.payers and len(dry_run.payers) >= ENTRIES_MAX:
         return DryRunPayer()
-    return run.payers.setdefault(address, DryRunPayer())
+    return dry_run.payers.setdefault(address, DryRunPayer())
