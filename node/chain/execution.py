@@ -14,7 +14,7 @@ from node.chain.context import BlockContext, Execution
 from node.chain.fees import settle, transaction_price
 from node.chain.messages import Call, exhausted, process_message
 from node.chain.system import InstructionRefused, perform_dev, perform_system
-from node.chain.timers.hints import unfunded
+from node.chain.timers.funding_hint import funding_hint
 from node.chain.transaction import (
     DEV_INSTRUCTIONS,
     DeployActor,
@@ -248,7 +248,7 @@ def add_receipt(
         value=outcome.value,
         failure=outcome.failure,
         scheduled=tuple([timer.timer_id for timer in effects.scheduled]),
-        hint=outcome.hint or unfunded(block, effects.scheduled),
+        hint=outcome.hint or funding_hint(block, effects.scheduled),
     )
     block.cells += cells_used
     block.writes += len(execution.written)

@@ -52,9 +52,9 @@ from node.chain.globals import (
 from node.chain.mailbox import decode_message, is_any_pending
 from node.chain.params import BasefeeConfig, ChainParams
 from node.chain.timers.calendar import DueQueue
+from node.chain.timers.empty_runs import next_work_height
 from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.ruleset import Prospect, RuleSet
-from node.chain.timers.runs import next_work_height
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.validation import (

@@ -20,8 +20,8 @@ from node.chain.fees import LANE_BASEFEE_MIN
 from node.chain.globals import Globals
 from node.chain.params import U128_MAX
 from node.chain.reading import Reader
-from node.chain.timers import contest, fairness
-from node.chain.timers.contest import fire_price
+from node.chain.timers import auction_lane, fairness
+from node.chain.timers.auction_lane import fire_price
 from node.chain.timers.gba import Bid
 from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.rules.auction import Auction
@@ -197,7 +197,7 @@ def _patches(name: str) -> list[tuple[object, str, object]]:
         "fifo": [],
         "first-price": [
             (transition, "RULE_SETS", {**RULE_SETS, "auction": FirstPrice()}),
-            (contest, "default_bid", _first_price_bid),
+            (auction_lane, "default_bid", _first_price_bid),
             (fairness, "Weights", _NoWeights),
         ],
         "per-deployer": [
@@ -211,7 +211,7 @@ def _patches(name: str) -> list[tuple[object, str, object]]:
         "subsidy-lane": [*lane_only],
         "subsidy-all": [
             *lane_only,
-            (contest, "fire_price", _subsidised_price),
+            (auction_lane, "fire_price", _subsidised_price),
         ],
     }
     return table[family]

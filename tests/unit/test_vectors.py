@@ -18,7 +18,7 @@ from node.chain.fees import idle_lane_basefee, next_basefee, next_lane_basefee
 from node.chain.genesis import build_genesis, parse_genesis
 from node.chain.globals import derive_beacon, load_globals
 from node.chain.params import BasefeeConfig, TieBreak
-from node.chain.timers.contest import Contender, ranked
+from node.chain.timers.auction_lane import Contender, ranked
 from node.chain.timers.due_index import DueTimer
 from node.chain.timers.fairness import weigh
 from node.chain.timers.rules.auction import median_priority

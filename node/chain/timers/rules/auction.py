@@ -20,7 +20,7 @@ from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basef
 from node.chain.globals import Globals
 from node.chain.params import TIERS, TimerConfig
 from node.chain.timers import calendar, due_index, fairness
-from node.chain.timers.contest import Judge, fire_price, hold_contest, note_turn
+from node.chain.timers.auction_lane import Judge, fire_price, note_turn, run_auction
 from node.chain.timers.due_index import Decline, DueTimer, LaneView
 from node.chain.timers.gba import HEADROOM, last_bid
 from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
@@ -197,7 +197,7 @@ class Auction:
         for one in due:
             if one.was_asleep:
                 _note_turn(block, view, one.timer, Decision.WOKE)
-        fires = hold_contest(block, view, due)
+        fires = run_auction(block, view, due)
         _index_left(block, [one for one in fresh if one.timer.timer_id not in fires])
         fairness.note(block.journal, block.height, Counter(fires.values()))
         self._note_sleepers(block, due)

@@ -3,7 +3,7 @@
 import pytest
 
 from node.chain.timers import lane
-from node.chain.timers.contest import Contender
+from node.chain.timers.auction_lane import Contender
 from node.chain.timers.timer import Decision
 from node.query import telling_lane
 from node.testing import Devnet

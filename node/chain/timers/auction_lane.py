@@ -1,4 +1,4 @@
-"""The contest for the lane: who takes part, in which order, and how far the lane goes.
+"""The auction for the lane: who takes part, in which order, and how far the lane goes.
 
 Each due timer that is awake is judged once, then those that may fire take their turns,
 the highest effective priority first (CIP-1 §3 steps 4 to 9, D28). Each decision leaves
@@ -83,7 +83,7 @@ def fire_price(globals_: Globals, tip: Amount) -> Price:
     )
 
 
-def hold_contest(
+def run_auction(
     block: BlockContext, view: LaneView, due: list[DueTimer]
 ) -> dict[TimerId, Address]:
     """Judge the timers that a block looks at, then let them take their turns.
@@ -346,7 +346,7 @@ __all__ = [
     "Judge",
     "Offer",
     "fire_price",
-    "hold_contest",
+    "run_auction",
     "note_turn",
     "ranked",
 ]

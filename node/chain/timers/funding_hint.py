@@ -10,7 +10,7 @@ from node.chain.context import BlockContext
 from node.chain.timers.timer import Timer
 
 
-def unfunded(block: BlockContext, scheduled: Sequence[Timer]) -> str:
+def funding_hint(block: BlockContext, scheduled: Sequence[Timer]) -> str:
     """What a timer's payer lacks for one fire at present prices; "" if nothing.
 
     The timer will be destroyed when it is due unless that changes (CIP-5 §5.4 path 2).
