@@ -5,7 +5,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from node.chain.reading import Reader
+from node.chain.reader import Reader
 from node.primitives import codec
 from node.primitives.types import NOTHING, Address, Amount
 from node.state import keys

@@ -1,9 +1,9 @@
-"""BlockContext and Execution: what a block gathers while it is made.
+"""BlockContext and ExecutionScope: what a block gathers while it is made.
 
 A `BlockContext` lives for one block: the journal, what is in force, what was used,
-what was burned. An `Execution` is one transaction, fire or message with all the calls
-it makes: they share its origin, payer, price, events, effects and counts. Both are
-plain working memory of the core; what leaves a block is a frozen `BlockResult`.
+what was burned. An `ExecutionScope` is one transaction, fire or message with all the
+calls it makes: they share its origin, payer, price, events, effects and counts. Both
+are plain working memory of the core; what leaves a block is a frozen `BlockResult`.
 """
 
 from collections.abc import Callable
@@ -206,7 +206,7 @@ class Mark(Struct):
     randomness_calls: int
 
 
-class Execution(Struct):
+class ExecutionScope(Struct):
     """One transaction, fire or message with all the calls it makes."""
 
     block: BlockContext

@@ -1,7 +1,7 @@
 """Delivery of deferred messages at the end of a block (CIP-5 §5.1, D14)."""
 
 from node.chain.block import ReceiptKind
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, ExecutionScope
 from node.chain.execution import add_receipt
 from node.chain.fees import settle
 from node.chain.mailbox import PendingMessage, dequeue, due_messages
@@ -18,7 +18,7 @@ def run_part(block: BlockContext, kind: ReceiptKind) -> None:
 def deliver(block: BlockContext, message: PendingMessage) -> None:
     """Run one message on its prepaid budget; the unused part goes to its payer."""
     dequeue(block.journal, message)
-    execution = Execution(
+    execution = ExecutionScope(
         block=block,
         kind=message.kind,
         origin=message.origin,

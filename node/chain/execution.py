@@ -10,7 +10,7 @@ from msgspec.structs import replace
 import pvm
 from node.chain.accounts import Account, load_account, save_account, transfer
 from node.chain.block import Price, Receipt, ReceiptKind
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import settle, transaction_price
 from node.chain.messages import Call, exhausted, process_message
 from node.chain.system import InstructionRefused, perform_dev, perform_system
@@ -57,7 +57,7 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
     price = transaction_price(
         body, block.before.basefee_cycle, block.before.basefee_cell
     )
-    execution = Execution(
+    execution = ExecutionScope(
         block=block,
         kind=ReceiptKind.TRANSACTION,
         origin=transaction.id,
@@ -98,7 +98,7 @@ def _pre_charge(
 
 
 def _act(
-    execution: Execution, transaction: Transaction, meter: Meter
+    execution: ExecutionScope, transaction: Transaction, meter: Meter
 ) -> tuple[Address, str, Outcome]:
     """Carry out the instruction; (target, handler, outcome)."""
     mark = execution.mark()
@@ -134,7 +134,7 @@ def _act(
 
 
 def _deploy(
-    execution: Execution,
+    execution: ExecutionScope,
     transaction: Transaction,
     instruction: DeployActor,
     meter: Meter,
@@ -175,7 +175,7 @@ def _deploy(
 
 
 def _call(
-    execution: Execution,
+    execution: ExecutionScope,
     transaction: Transaction,
     instruction: ExecuteActor,
     meter: Meter,
@@ -204,7 +204,7 @@ def _execute_dev(
         block.journal, transaction.sender, replace(sender, nonce=sender.nonce + 1)
     )
     target = perform_dev(block, instruction)
-    execution = Execution(
+    execution = ExecutionScope(
         block=block,
         kind=ReceiptKind.TRANSACTION,
         origin=transaction.id,
@@ -223,7 +223,7 @@ def _execute_dev(
 
 
 def add_receipt(
-    execution: Execution, meter: Meter, outcome: Outcome, *, id_: bytes, call: Call
+    execution: ExecutionScope, meter: Meter, outcome: Outcome, *, id_: bytes, call: Call
 ) -> Receipt:
     """Close an execution: its receipt, events, decisions and use enter the block."""
     block = execution.block

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
-from node.chain.reading import Reader
+from node.chain.reader import Reader
 from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.primitives.types import Amount, Hash32, Height

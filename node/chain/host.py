@@ -14,7 +14,9 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from node.chain.accounts import InsufficientBalance, load_account, transfer
-from node.chain.arguments import (
+from node.chain.block import Event, ReceiptKind
+from node.chain.context import ExecutionScope
+from node.chain.host_arguments import (
     expect_address,
     expect_amount,
     expect_bytes,
@@ -23,8 +25,6 @@ from node.chain.arguments import (
     expect_text,
     refuse,
 )
-from node.chain.block import Event, ReceiptKind
-from node.chain.context import Execution
 from node.chain.mailbox import PendingMessage, enqueue, validate_send
 from node.chain.params import (
     CALL_DEPTH_MAX,
@@ -97,7 +97,7 @@ class ActorHost:
 
     def __init__(
         self,
-        execution: Execution,
+        execution: ExecutionScope,
         actor: Address,
         meter: Meter,
         call: CallActor,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from node.chain.accounts import credit
 from node.chain.block import Price, ReceiptKind
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, ExecutionScope
 from node.chain.params import (
     MESSAGE_AGE_BLOCKS_MAX,
     PAYER_WAITING_LANES_MAX,
@@ -21,7 +21,7 @@ from node.chain.params import (
     TOTAL_WAITING_LANES_MAX,
     WRITES_BEFORE_DEFERRED_STOP,
 )
-from node.chain.reading import Reader, load_count
+from node.chain.reader import Reader, load_count
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Hash32
 from node.state import keys
@@ -129,7 +129,7 @@ def pending_count(reader: Reader, target: Address) -> int:
 
 
 def validate_send(
-    execution: Execution, target: Address, sender: Address, cycles: int
+    execution: ExecutionScope, target: Address, sender: Address, cycles: int
 ) -> None:
     """Refuse what would crowd the queues; counts are before adding this message.
 
@@ -164,7 +164,7 @@ def validate_send(
     assert cycles > 0
 
 
-def enqueue(execution: Execution, message: PendingMessage) -> None:
+def enqueue(execution: ExecutionScope, message: PendingMessage) -> None:
     """Queue an accepted message; undone with the sending execution."""
     journal = execution.block.journal
     journal.put(message.key, message.encode())

@@ -12,7 +12,7 @@ from msgspec import Struct
 import pvm
 from node.chain.accounts import Account, load_account, load_code
 from node.chain.block import ReceiptKind
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, ExecutionScope
 from node.chain.host import ActorHost
 from node.primitives.types import Address
 from pvm import (
@@ -47,7 +47,7 @@ class MemoryExhausted(HostMemoryExhausted):
         """As of its receipt, had there been one."""
 
 
-def exhausted(execution: Execution, actor: Address) -> MemoryExhausted:
+def exhausted(execution: ExecutionScope, actor: Address) -> MemoryExhausted:
     """Of a top-level execution, once its frames are forgotten: this takes some, too."""
     height = execution.block.height
     return MemoryExhausted(height, execution.kind, actor, execution.id())
@@ -84,7 +84,7 @@ def load_actor(block: BlockContext, account: Account) -> "ActorCode":
 
 
 def process_message(
-    execution: Execution, call: Call, meter: Meter, depth: int = 0
+    execution: ExecutionScope, call: Call, meter: Meter, depth: int = 0
 ) -> Outcome:
     """Execute a handler; a failure leaves nothing behind but what the meter counted.
 
@@ -165,7 +165,7 @@ def call_actor(
 
 
 def process_entered(
-    execution: Execution, call: Call, meter: Meter, entry_cycles: int
+    execution: ExecutionScope, call: Call, meter: Meter, entry_cycles: int
 ) -> Outcome:
     """A fire or a message: the entry charge, inside the budget, comes first (D16)."""
     try:

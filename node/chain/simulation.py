@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from node.chain.accounts import Account, load_account, save_account
 from node.chain.block import Event, Price, Receipt, ReceiptKind
-from node.chain.context import Execution
+from node.chain.context import ExecutionScope
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.execution import execute_transaction
 from node.chain.globals import derive_beacon
@@ -148,7 +148,7 @@ def call_read_only(
         beacon=partial(derive_beacon, state.params.chain_id, head.height),
     )
     zero = Amount(0)
-    execution = Execution(
+    execution = ExecutionScope(
         block=block,
         kind=ReceiptKind.AGENT,
         origin=ZERO_HASH,

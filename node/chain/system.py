@@ -8,7 +8,7 @@ a failed transaction (D6).
 from msgspec.structs import replace
 
 from node.chain.accounts import load_account, save_account
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, ExecutionScope
 from node.chain.globals import (
     encode_config,
     save_activation,
@@ -42,7 +42,7 @@ class InstructionRefused(Exception):  # noqa: N818 - a refusal, not a defect
 
 
 def perform_system(
-    execution: Execution, sender: Address, instruction: SystemInstruction
+    execution: ExecutionScope, sender: Address, instruction: SystemInstruction
 ) -> None:
     """Carry out a system instruction.
 
@@ -70,7 +70,7 @@ def perform_system(
             _schedule_activation(execution, height, rules)
 
 
-def _cancel_timer(execution: Execution, timer_id: bytes) -> None:
+def _cancel_timer(execution: ExecutionScope, timer_id: bytes) -> None:
     """Idempotent: a timer that is gone already is a no-op (CIP-5 §5.4 path 4)."""
     timer = calendar.load_timer(execution.block.journal, timer_id)
     if timer is not None:
@@ -78,7 +78,9 @@ def _cancel_timer(execution: Execution, timer_id: bytes) -> None:
         execution.emit_system("timer.cancelled_by_governance", timer_id=timer_id)
 
 
-def _extend_timer(execution: Execution, timer_id: bytes, new_expires_at: int) -> None:
+def _extend_timer(
+    execution: ExecutionScope, timer_id: bytes, new_expires_at: int
+) -> None:
     timer = calendar.load_timer(execution.block.journal, timer_id)
     if timer is None:
         raise InstructionRefused("TimerNotFound", "no live timer has this id")
@@ -103,12 +105,12 @@ def _refuse_violations(config: TimerConfig | BasefeeConfig) -> None:
 
 
 def _emit_config(
-    execution: Execution, topic: str, config: TimerConfig | BasefeeConfig
+    execution: ExecutionScope, topic: str, config: TimerConfig | BasefeeConfig
 ) -> None:
     execution.emit_system(topic, config=encode_config(config))
 
 
-def _schedule_activation(execution: Execution, height: int, rules: str) -> None:
+def _schedule_activation(execution: ExecutionScope, height: int, rules: str) -> None:
     block = execution.block
     if height <= block.height:
         raise InstructionRefused(

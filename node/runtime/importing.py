@@ -23,7 +23,7 @@ from node.chain.fees import idle_lane_basefee
 from node.chain.genesis import build_genesis
 from node.chain.globals import load_globals, load_governed
 from node.chain.mailbox import count_changes, decode_message
-from node.chain.reading import load_count
+from node.chain.reader import load_count
 from node.chain.timers import calendar, due_index, fairness
 from node.chain.timers.due_index import LaneView
 from node.chain.timers.rules.auction import Auction

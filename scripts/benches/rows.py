@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from benches import operands, operands_methods, operands_modules
 from node.chain.accounts import Account, save_account
 from node.chain.block import Price, ReceiptKind
-from node.chain.context import Execution
+from node.chain.context import ExecutionScope
 from node.chain.messages import Call, process_message
 from node.chain.transition import begin_block
 from node.primitives.types import ZERO_HASH, Address, Amount
@@ -207,7 +207,7 @@ def _run(chain: Devnet, written: bytes, cycles: int) -> float:
     save_account(block.journal, ADDRESS, account)
     block.code_cache.get(digest, written)
     nothing = Amount(0)
-    execution = Execution(
+    execution = ExecutionScope(
         block=block,
         kind=ReceiptKind.TRANSACTION,
         origin=ZERO_HASH,

@@ -9,7 +9,7 @@ from pathlib import Path
 from benches import searching_sources
 from node.chain.accounts import Account, save_account
 from node.chain.block import Price, ReceiptKind
-from node.chain.context import Execution
+from node.chain.context import ExecutionScope
 from node.chain.messages import Call, process_message
 from node.chain.transition import begin_block
 from node.primitives.types import ZERO_HASH, Address, Amount
@@ -193,7 +193,7 @@ def _message(chain: Devnet, source: str) -> float:
     return _least(batch, ROUNDS) / MESSAGES * 1e6
 
 
-def _execution(chain: Devnet, source: bytes) -> Execution:
+def _execution(chain: Devnet, source: bytes) -> ExecutionScope:
     """A message's surroundings in a block of a real chain, with the actor in it."""
     block = begin_block(chain.state)
     digest = keccak256(source)
@@ -202,7 +202,7 @@ def _execution(chain: Devnet, source: bytes) -> Execution:
     save_account(block.journal, _ADDRESS, account)
     block.code_cache.get(digest, source)
     nothing = Amount(0)
-    return Execution(
+    return ExecutionScope(
         block=block,
         kind=ReceiptKind.TRANSACTION,
         origin=ZERO_HASH,

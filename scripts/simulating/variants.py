@@ -15,11 +15,11 @@ from typing_extensions import override
 from node.chain import transition
 from node.chain.accounts import load_account
 from node.chain.block import Price, ReceiptKind
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import LANE_BASEFEE_MIN
 from node.chain.globals import Globals
 from node.chain.params import U128_MAX
-from node.chain.reading import Reader
+from node.chain.reader import Reader
 from node.chain.timers import auction_lane, fairness
 from node.chain.timers.auction_lane import fire_price
 from node.chain.timers.gba import Bid
@@ -125,7 +125,7 @@ class ClampedLate(Auction):
     """A stated tip is recorded as it was stated; each block clamps it for itself."""
 
     @override
-    def validate_terms(self, execution: Execution, terms: FeeTerms) -> FeeTerms:
+    def validate_terms(self, execution: ExecutionScope, terms: FeeTerms) -> FeeTerms:
         found = super().validate_terms(execution, terms)
         if found.clamped_from is None:
             return found

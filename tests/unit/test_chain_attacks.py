@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from node.chain.arguments import expect_text
+from node.chain.host_arguments import expect_text
 from node.chain.timers import host_calls, timer
 from node.state.journal import Journal
 from node.state.memory import MemoryStore

@@ -346,7 +346,7 @@ __all__ = [
     "Judge",
     "Offer",
     "fire_price",
-    "run_auction",
     "note_turn",
     "ranked",
+    "run_auction",
 ]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from node.chain.params import U64_MAX
-from node.chain.reading import Reader, load_count
+from node.chain.reader import Reader, load_count
 from node.chain.timers.timer import Timer, decode_timer
 from node.primitives.types import Address, Height, TimerId
 from node.state import keys

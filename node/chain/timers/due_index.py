@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from node.chain.fees import idle_lane_basefee
 from node.chain.params import U64_MAX, U128_MAX
-from node.chain.reading import Reader
+from node.chain.reader import Reader
 from node.chain.timers.calendar import timers_between
 from node.chain.timers.timer import Timer, decode_timer
 from node.primitives.types import Amount

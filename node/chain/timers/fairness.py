@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from node.chain.reading import Reader, load_count
+from node.chain.reader import Reader, load_count
 from node.primitives.types import Address
 from node.state import keys
 from node.state.journal import Journal

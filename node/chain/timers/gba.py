@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from node.chain.accounts import debit, load_account
 from node.chain.block import Price, ReceiptKind
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, ExecutionScope
 from node.chain.execution import add_receipt
 from node.chain.messages import Call, process_entered
 from node.chain.params import AGENT_CYCLES, U128_MAX
@@ -83,7 +83,7 @@ def _ask(block: BlockContext, timer: Timer, agent: Address) -> Bid | None:
     if available < price.cost(AGENT_CYCLES, 0):
         _emit_failed(block, timer, "InsufficientBalance")
         return None
-    execution = Execution(
+    execution = ExecutionScope(
         block=block,
         kind=ReceiptKind.AGENT,
         origin=ZERO_HASH,
@@ -107,7 +107,7 @@ def _ask(block: BlockContext, timer: Timer, agent: Address) -> Bid | None:
     return answer
 
 
-def _run(execution: Execution, call: Call) -> tuple[Outcome, Meter]:
+def _run(execution: ExecutionScope, call: Call) -> tuple[Outcome, Meter]:
     """What came of the question, and the cycles of it: its cells are free."""
     block = execution.block
     meter = Meter(AGENT_CYCLES, block.params.block_cells, read_only=True)

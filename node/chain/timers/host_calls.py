@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from node.chain.accounts import credit, load_account, save_account
-from node.chain.arguments import (
+from node.chain.context import ExecutionScope
+from node.chain.host_arguments import (
     expect_address,
     expect_bytes,
     expect_height,
@@ -20,7 +21,6 @@ from node.chain.arguments import (
     expect_text,
     refuse,
 )
-from node.chain.context import Execution
 from node.chain.params import (
     HANDLER_BYTES_MAX,
     PAYLOAD_BYTES_MAX,
@@ -110,7 +110,7 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
     return timer_id
 
 
-def _validate_terms(execution: Execution, request: ScheduleRequest) -> FeeTerms:
+def _validate_terms(execution: ExecutionScope, request: ScheduleRequest) -> FeeTerms:
     """Types of the fee arguments, then what the rules in force say of them."""
     rules = execution.block.rule_set
     rules.validate_bid(is_stated=request.bid is not None)
@@ -176,7 +176,7 @@ def _validate_timer(
     )
 
 
-def _validate_handler(execution: Execution, payload: bytes) -> str:
+def _validate_handler(execution: ExecutionScope, payload: bytes) -> str:
     """The handler that a payload names, "" for the default one (D12).
 
     A refused payload is not paid for (D16); making it was, by the byte. So each is
@@ -247,7 +247,7 @@ def extend_timer(host: "ActorHost", timer_id: object, new_expires_at: object) ->
     host.note_write(keys.timer_by_id(timer.timer_id))
 
 
-def extend(execution: Execution, timer: Timer, expires_at: int) -> Timer:
+def extend(execution: ExecutionScope, timer: Timer, expires_at: int) -> Timer:
     """Clamp and set the expiry: both extension paths alike (CIP-5 §5.4)."""
     block = execution.block
     latest = block.height + block.timer_config.max_ttl_blocks
@@ -279,7 +279,7 @@ def cancel_timer(host: "ActorHost", timer_id: object) -> None:
     host.note_write(keys.timer_by_id(timer.timer_id))
 
 
-def cancel(execution: Execution, timer: Timer, by: str) -> None:
+def cancel(execution: ExecutionScope, timer: Timer, by: str) -> None:
     """Take a live timer out of the calendar (CIP-5 §5.4 path 4)."""
     calendar.remove(execution.block.journal, timer)
     execution.block.rule_set.forget(execution.block, timer)
@@ -287,7 +287,7 @@ def cancel(execution: Execution, timer: Timer, by: str) -> None:
     _record(execution, timer, Decision.CANCELLED, by)
 
 
-def _cancel_queued(execution: Execution, timer: Timer) -> None:
+def _cancel_queued(execution: ExecutionScope, timer: Timer) -> None:
     """Refund at once; the reservation of the lane is not given back (D21)."""
     block = execution.block
     queued = block.queue[timer.timer_id]
@@ -359,7 +359,11 @@ def _unauthorized() -> HostError:
 
 
 def _record(
-    execution: Execution, timer: Timer, decision: Decision, reason: str, **numbers: int
+    execution: ExecutionScope,
+    timer: Timer,
+    decision: Decision,
+    reason: str,
+    **numbers: int,
 ) -> None:
     execution.decisions.append(
         TimerDecision(

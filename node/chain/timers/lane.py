@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from node.chain.accounts import Account, credit, load_account, save_account
 from node.chain.block import ReceiptKind
-from node.chain.context import BlockContext, Execution, QueuedFire
+from node.chain.context import BlockContext, ExecutionScope, QueuedFire
 from node.chain.execution import add_receipt
 from node.chain.fees import settle
 from node.chain.messages import Call, process_entered
@@ -184,7 +184,7 @@ def fire(
     parent; effects are kept on success and discarded on failure, charged either way.
     """
     timer = queued.timer
-    execution = Execution(
+    execution = ExecutionScope(
         block=block,
         kind=ReceiptKind.FIRE,
         origin=ZERO_HASH,  # no parent transaction (CIP-5 §5.2)

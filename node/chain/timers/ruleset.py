@@ -12,14 +12,14 @@ from msgspec import Struct
 from node.chain.block import Price
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
-from node.chain.reading import Reader
+from node.chain.reader import Reader
 from node.chain.timers.lane_position import Standing
 from node.primitives.types import Address, Amount, Height
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from node.chain.context import BlockContext, Execution
+    from node.chain.context import BlockContext, ExecutionScope
     from node.chain.timers.timer import Timer
 
 
@@ -90,12 +90,12 @@ class RuleSet(Protocol):
         """The withdrawn `bid`, before all else, or `HostError` (D35)."""
         ...
 
-    def validate_terms(self, execution: "Execution", terms: FeeTerms) -> FeeTerms:
+    def validate_terms(self, execution: "ExecutionScope", terms: FeeTerms) -> FeeTerms:
         """The terms as they are recorded, or `HostError` (D31, D35)."""
         ...
 
     def announce_terms(
-        self, execution: "Execution", timer: "Timer", terms: FeeTerms
+        self, execution: "ExecutionScope", timer: "Timer", terms: FeeTerms
     ) -> None:
         """Events about the terms, once the timer is accepted."""
         ...

@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from node.chain.params import CalendarSizes
-from node.chain.reading import Reader
+from node.chain.reader import Reader
 from node.chain.timers.calendar import timers_between
 from node.chain.timers.timer import Timer
 

@@ -15,7 +15,7 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from node.chain.block import Price, ReceiptKind
-from node.chain.context import BlockContext, Execution
+from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basefee
 from node.chain.globals import Globals
 from node.chain.params import TIERS, TimerConfig
@@ -72,7 +72,7 @@ class Auction:
                 "what can be stated",
             )
 
-    def validate_terms(self, execution: Execution, terms: FeeTerms) -> FeeTerms:
+    def validate_terms(self, execution: ExecutionScope, terms: FeeTerms) -> FeeTerms:
         """Refuse a fee below the lane basefee; expand the hint; clamp (D31, D34)."""
         block = execution.block
         lane, fee = block.before.basefee_lane, terms.max_fee_per_cycle
@@ -93,7 +93,7 @@ class Auction:
         )
 
     def announce_terms(
-        self, execution: Execution, timer: Timer, terms: FeeTerms
+        self, execution: ExecutionScope, timer: Timer, terms: FeeTerms
     ) -> None:
         """Say that a priority was lowered (CIP-1 §6)."""
         if terms.clamped_from is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from node.chain.accounts import Account, load_account
 from node.chain.block import Price
-from node.chain.context import BlockContext, Execution, QueuedFire
+from node.chain.context import BlockContext, ExecutionScope, QueuedFire
 from node.chain.globals import Globals
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
@@ -54,13 +54,13 @@ class Fifo:
     def validate_bid(self, *, is_stated: bool) -> None:
         """It is accepted and ignored (D35)."""
 
-    def validate_terms(self, execution: Execution, terms: FeeTerms) -> FeeTerms:
+    def validate_terms(self, execution: ExecutionScope, terms: FeeTerms) -> FeeTerms:
         """Fee arguments are recorded as they are; nothing is asked of them (D31)."""
         del execution
         return terms
 
     def announce_terms(
-        self, execution: Execution, timer: Timer, terms: FeeTerms
+        self, execution: ExecutionScope, timer: Timer, terms: FeeTerms
     ) -> None:
         """`bid` is accepted, ignored, and its deprecation said (D35)."""
         if terms.is_bid_stated:
