@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.chain import outlook
+from node.chain import dry_run
 from node.chain.advance_stop import AdvanceRefused
 from node.chain.block import ReceiptKind
 from node.chain.dry_run import advance_dry_run, begin_dry_run
@@ -101,7 +101,7 @@ def test_its_work_is_bounded_and_it_says_how_far_it_came(
 ):
     actor = chain.deploy(BEAT, value="2 CBY")
     actor.call("start")
-    monkeypatch.setattr(outlook, bound, value)
+    monkeypatch.setattr(dry_run, bound, value)
     seen = chain.simulate(1_000)
     assert seen.is_over
     assert not seen.is_complete
@@ -110,7 +110,7 @@ def test_its_work_is_bounded_and_it_says_how_far_it_came(
 
 
 def test_entries_are_bounded_and_sums_are_not(chain, monkeypatch):
-    monkeypatch.setattr(outlook, "ENTRIES_MAX", 1)
+    monkeypatch.setattr(dry_run, "ENTRIES_MAX", 1)
     poor = chain.deploy(SCHEDULER, value="1.2 CBY")
     rich = chain.deploy(BEAT, value="20 CBY")
     schedule_all(poor, (20, b"", {}), (20, b"", {}), (20, b"", {}))
