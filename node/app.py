@@ -28,14 +28,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import pvm
+from node.archive.opening import (
+    DamagedChain,
+    ForeignGenesis,
+    Opened,
+    open_chain,
+    require_chain,
+)
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
+from node.http.metrics import Metrics
+from node.http.server import HttpPort, Probes
 from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer
-from node.runtime.choices import Confinement, MiningMode
 from node.runtime.clock import Clock, SystemClock
-from node.runtime.confine import (
+from node.runtime.confinement.tripwire import stand_watch
+from node.runtime.confinement.walls import (
     CannotConfine,
     Needs,
     Walls,
@@ -44,26 +53,17 @@ from node.runtime.confine import (
 )
 from node.runtime.cores import Cores
 from node.runtime.engine import Engine, EngineParts, EngineSettings
-from node.runtime.exhaustion import (
+from node.runtime.log import NodeLog
+from node.runtime.memory_exhaustion import (
     EXIT_MEMORY,
     Exhausted,
     end_process,
     find_note,
     leave_note,
 )
-from node.runtime.figures import Figures
-from node.runtime.http import HttpPort, Probes
-from node.runtime.log import NodeLog
-from node.runtime.metrics import Metrics
 from node.runtime.reads import on_worker
-from node.runtime.startup import (
-    DamagedChain,
-    ForeignGenesis,
-    Opened,
-    open_chain,
-    require_chain,
-)
-from node.runtime.tripwire import stand_watch
+from node.runtime.settings import Confinement, MiningMode
+from node.runtime.stats import Figures
 from node.runtime.types import CannotListen, NodeStatus
 from node.state.errors import (
     StoreError,
@@ -332,7 +332,7 @@ def _end_exhausted(config: NodeConfig, log: NodeLog, found: Exhausted) -> NoRetu
 
 
 async def _verify(state: State, worker: Worker, clock: Clock, log: NodeLog) -> None:
-    from node.runtime.verification import verify  # noqa: PLC0415 - few ask for it
+    from node.archive.verification import verify  # noqa: PLC0415 - few ask for it
 
     began = clock.monotonic()
     found = await on_worker(worker, partial(verify, state))
@@ -358,7 +358,7 @@ def _forget(ready_file: Path | None) -> None:
 
 def _open_store(config: NodeConfig, walls: Walls) -> Store:
     if config.data_dir is None:
-        from node.runtime.shared import SharedStore  # noqa: PLC0415 - one of the two
+        from node.runtime.shared_store import SharedStore  # noqa: PLC0415 - one of the two
 
         refuse_links(walls)
         return SharedStore()

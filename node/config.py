@@ -26,7 +26,7 @@ from node.primitives import amounts
 from node.primitives.types import Amount
 from node.rpc.access import Access, AccessError, read_certificate, read_token
 from node.rpc.limits import RpcLimits
-from node.runtime.choices import Confinement, FeedLimits, HttpLimits, MiningMode
+from node.runtime.settings import Confinement, FeedLimits, HttpLimits, MiningMode
 
 __all__ = [
     "DEFAULT_GENESIS",

@@ -1,8 +1,8 @@
 """Which thread executes an actor at this moment, for whoever keeps watch over it.
 
-A node hears of what Python does in its process (`node.runtime.tripwire`) and wants to
-know whether an actor does it. While one executes, the virtual machine now and then
-imports, compiles or unpacks for its own sake: then the alarm is suspended.
+A node hears of what Python does in its process (`node.runtime.confinement.tripwire`)
+and wants to know whether an actor does it. While one executes, the virtual machine now
+and then imports, compiles or unpacks for its own sake: then the alarm is suspended.
 
 Rules: nothing here is part of a result. An execution that a tool watches, by a trace
 or a profile of its own, is none for the alarm.

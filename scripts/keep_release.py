@@ -11,6 +11,10 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from node.archive.bundle import new_bundle, pack_chain
+from node.archive.chain_store import ChainStore
+from node.archive.opening import open_chain
+from node.archive.state_file import write_state_file
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.genesis import dev_account, parse_genesis
 from node.chain.transaction import (
@@ -26,10 +30,6 @@ from node.chain.transaction import (
 from node.chain.transition import State, build_block, build_run, next_state
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Amount
-from node.runtime.bundle import new_bundle, pack_chain
-from node.runtime.chainstore import ChainStore
-from node.runtime.startup import open_chain
-from node.runtime.statefile import write_state_file
 from node.state.leveldb import FORMAT_VERSION, LevelStore
 from pvm import Worker
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from node.primitives.crypto import blake2b256
 from node.primitives.merkle import BUCKET_LEAVES_MAX, EMPTY_ROOT, Tree
-from node.primitives.pages import Leaf
+from node.primitives.tree_pages import Leaf
 from node.state import keys
 
 Json = object

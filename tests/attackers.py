@@ -23,9 +23,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-from node.runtime.choices import Confinement
-from node.runtime.confine import Needs, confine, refuse_links
-from node.runtime.seccomp import MACHINES
+from node.runtime.confinement.seccomp import MACHINES
+from node.runtime.confinement.walls import Needs, confine, refuse_links
+from node.runtime.settings import Confinement
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 MSG_FASTOPEN = 0x20000000

@@ -19,9 +19,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 
-from tests import hostile, laws
+from tests import hostile, vm_invariants
+from tests.compile_verdict import OtherInterpreter
 from tests.interpreters import others
-from tests.verdicts import OtherInterpreter
 
 APART = 10**9
 """Between the seeds of two processes."""
@@ -141,14 +141,16 @@ def _hostile_round(seed, interpreters):
 def _round(seed, interpreters):
     """Each law once, with what the seed chooses."""
     random = Random(seed)
-    wildness = random.choice(laws.WILDNESS)
-    laws.gives_what_plain_python_gives(seed)
-    laws.has_an_exact_budget(seed, wildness, random.randrange)
-    laws.costs_the_same_without_inlining(seed, wildness)
-    laws.is_the_same_everywhere(interpreters, seed, wildness, random.randrange(3))
+    wildness = random.choice(vm_invariants.WILDNESS)
+    vm_invariants.gives_what_plain_python_gives(seed)
+    vm_invariants.has_an_exact_budget(seed, wildness, random.randrange)
+    vm_invariants.costs_the_same_without_inlining(seed, wildness)
+    vm_invariants.is_the_same_everywhere(
+        interpreters, seed, wildness, random.randrange(3)
+    )
     noise = random.randbytes(random.randrange(9))
-    laws.is_compiled_or_refused(laws.broken(seed, noise))
-    laws.is_compiled_or_refused(random.randbytes(random.randrange(300)))
+    vm_invariants.is_compiled_or_refused(vm_invariants.broken(seed, noise))
+    vm_invariants.is_compiled_or_refused(random.randbytes(random.randrange(300)))
 
 
 if __name__ == "__main__":

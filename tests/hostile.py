@@ -19,9 +19,9 @@ from random import Random
 from node.chain.params import DEPLOY_CYCLES, DEPLOY_CYCLES_PER_CODE_BYTE
 from pvm import CompileError, compile_actor, costs
 from pvm.testing import World
-from tests import laws, reach
+from tests import reach, vm_invariants
 from tests.actors import deep
-from tests.verdicts import verdict
+from tests.compile_verdict import verdict
 
 CYCLES = 3_000_000
 
@@ -512,7 +512,7 @@ def is_withstood(source, interpreters, choose):
             actor = world.add(code)
             stands_for_its_account(world, actor)
             runs_for_its_price(world, actor)
-            laws.keeps_an_exact_budget(world, actor, choose)
+            vm_invariants.keeps_an_exact_budget(world, actor, choose)
         if not choose(3):  # it takes longer than all others together
             shows_what_is_given_away(source)
     is_the_same_everywhere(source, interpreters)

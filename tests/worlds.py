@@ -7,6 +7,7 @@ fixed sequence, decides what happens; all else is the chain's.
 from msgspec.structs import replace
 
 from node import history
+from node.archive.chain_store import ChainStore
 from node.chain.accounts import decode_account, load_account
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
@@ -37,7 +38,6 @@ from node.primitives.crypto import (
     keccak256,
     sign,
 )
-from node.runtime.chainstore import ChainStore
 from node.state import keys
 from node.state.commitment import TreeCaches
 

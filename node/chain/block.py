@@ -19,8 +19,8 @@ from node.chain.params import ADDRESS_BYTES
 from node.chain.transaction import Transaction
 from node.primitives import codec
 from node.primitives.crypto import blake2b256
+from node.primitives.hex_repr import show_struct
 from node.primitives.merkle import commit_ascending
-from node.primitives.shown import show_struct
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 from pvm import Failure
 

@@ -24,7 +24,7 @@ from node.chain.params import (
 )
 from node.primitives import codec
 from node.primitives.crypto import BadSignature, keccak256, recover
-from node.primitives.shown import show_struct
+from node.primitives.hex_repr import show_struct
 from node.primitives.types import Address, Amount, Hash32, Height
 
 SIGNATURE_BYTES = 65

@@ -14,7 +14,7 @@ from node.config import ConfigError, parse_amount, parse_duration_ms
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.primitives.types import Address
 from node.rpc.limits import RpcLimits
-from node.runtime.choices import Confinement
+from node.runtime.settings import Confinement
 
 __all__ = [
     "COUNT",

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import click
 
+from node.archive.bundle import new_bundle, open_bundle, open_parts
 from node.chain.bundle_errors import BundleRefused
 from node.cli import Group
 from node.cli.arguments import confine_option, memory_max_option
 from node.cli.connection import Connection, client_command
-from node.cli.describing import header_fields
+from node.cli.formatting import header_fields
 from node.cli.output import Output
 from node.client.messages import BUNDLE_SECONDS
 from node.rpc.v1 import dev_pb2 as messages
 from node.rpc.v1.dev_pb2_grpc import DevServiceStub
-from node.runtime.bundle import new_bundle, open_bundle, open_parts
 
 __all__ = ["bundle"]
 

@@ -1,6 +1,7 @@
 """Commands on files: `replay`, `bundle check`, state files; they need no node.
 
-What executes somebody else's chain is confined first (`node.runtime.confine`).
+What executes somebody else's chain is confined first
+(`node.runtime.confinement`).
 
 Rules: exit code 0 when all is as it should be, 1 when the chain is not, 2 when the
 command cannot be carried out as it was given.
@@ -17,28 +18,10 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from node.chain.bundle_errors import BundleFault, BundleRefused
-from node.chain.consensus import OtherConsensus, require_own_consensus
-from node.chain.messages import forget_frames
-from node.cli.arguments import confine_option, memory_max_option
-from node.cli.connection import EXIT_REFUSED
-from node.cli.output import Output
-from node.config import ConfigError, parse_memory_max
-from node.history import load_consensus, load_header
-from node.runtime.bundle import Bundle, open_bundle, replay_of
-from node.runtime.choices import Confinement
-from node.runtime.clock import SystemClock
-from node.runtime.confine import (
-    CannotConfine,
-    Needs,
-    Walls,
-    confine,
-    memory_max_default,
-    refuse_links,
-)
-from node.runtime.folder import Folder, NoChain, open_folder, state_at
-from node.runtime.importing import import_folder, load_state
-from node.runtime.replay import (
+from node.archive.bundle import Bundle, open_bundle, replay_of
+from node.archive.folder import Folder, NoChain, open_folder, state_at
+from node.archive.opening import DamagedChain
+from node.archive.replay import (
     Differs,
     NotReplayable,
     Replay,
@@ -48,13 +31,31 @@ from node.runtime.replay import (
     into,
     require_replayable,
 )
-from node.runtime.startup import DamagedChain
-from node.runtime.statefile import (
+from node.archive.state_file import (
     StateFile,
     StateFileRefused,
     check_state_file,
     write_state_file,
 )
+from node.archive.state_import import import_folder, load_state
+from node.chain.bundle_errors import BundleFault, BundleRefused
+from node.chain.consensus import OtherConsensus, require_own_consensus
+from node.chain.messages import forget_frames
+from node.cli.arguments import confine_option, memory_max_option
+from node.cli.connection import EXIT_REFUSED
+from node.cli.output import Output
+from node.config import ConfigError, parse_memory_max
+from node.history import load_consensus, load_header
+from node.runtime.clock import SystemClock
+from node.runtime.confinement.walls import (
+    CannotConfine,
+    Needs,
+    Walls,
+    confine,
+    memory_max_default,
+    refuse_links,
+)
+from node.runtime.settings import Confinement
 from node.state.errors import StoreCorrupt, StoreError
 from node.state.leveldb import LevelStore
 from pvm import HostMemoryExhausted, Worker

@@ -1,7 +1,7 @@
 """How the outcome of a transaction is told, and turned into an exit code."""
 
 from node.cli.connection import Connection
-from node.cli.describing import (
+from node.cli.formatting import (
     EVENT_COLUMNS,
     event_row,
     failure_text,

@@ -19,7 +19,7 @@ from google.protobuf.message import Message
 
 from node.primitives import codec
 from node.primitives.amounts import format_amount
-from node.primitives.shown import foreign
+from node.primitives.hex_repr import foreign
 
 __all__ = [
     "Output",

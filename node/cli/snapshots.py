@@ -9,7 +9,7 @@ import click
 
 from node.cli import Group
 from node.cli.connection import Connection, client_command
-from node.cli.describing import header_fields
+from node.cli.formatting import header_fields
 from node.cli.output import hexadecimal
 from node.rpc.v1 import dev_pb2 as messages
 from node.rpc.v1.dev_pb2_grpc import DevServiceStub

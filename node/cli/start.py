@@ -220,8 +220,8 @@ def _config(flags: _Flags) -> "NodeConfig":
         parse_listen,
         parse_memory_max,
     )
-    from node.runtime.choices import Confinement  # noqa: PLC0415
-    from node.runtime.confine import memory_max_default  # noqa: PLC0415
+    from node.runtime.confinement.walls import memory_max_default  # noqa: PLC0415
+    from node.runtime.settings import Confinement  # noqa: PLC0415
     from node.runtime.types import MiningMode  # noqa: PLC0415
 
     balance, block_time = flags["account_balance"], flags["block_time"]

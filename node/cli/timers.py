@@ -9,11 +9,11 @@ from node.chain.params import U64_MAX
 from node.chain.timers.timer import decode_timer
 from node.cli import Group, arguments
 from node.cli.connection import Connection, client_command
-from node.cli.describing import receipt_fields
+from node.cli.formatting import receipt_fields
 from node.cli.output import amount, bytes_text, hexadecimal
-from node.cli.proving import Prover, prove_option
+from node.cli.proofs import Prover, prove_option
 from node.client.proofs import DueProof, TimerProof
-from node.query.telling_lane import ppm_text
+from node.query.explain.lane_text import ppm_text
 from node.rpc.convert import show_record
 from node.rpc.v1 import streams_pb2, transactions_pb2
 from node.rpc.v1 import timers_pb2 as messages

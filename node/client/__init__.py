@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from node.client.api_async import AsyncApi
     from node.client.asynchronous import AsyncClient
     from node.client.client import Client
-    from node.client.errors import (
-        NodeError,
-        NodeUnreachable,
-        OutcomeUnknown,
-        TransactionDropped,
-    )
-    from node.client.failures import (
+    from node.client.exceptions import (
         BundleRefused,
         ChainClosed,
         InvalidArgument,
@@ -30,6 +24,13 @@ if TYPE_CHECKING:
         TransactionRefused,
         UnknownId,
     )
+    from node.client.grpc_errors import (
+        NodeError,
+        NodeUnreachable,
+        OutcomeUnknown,
+        TransactionDropped,
+    )
+    from node.client.inputs import DevAccount
     from node.client.messages import EventFilter, TimerFilter, TimerQuery, draft
     from node.client.profiles import Profile
     from node.client.proofs import (
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
         TransactionProof,
         check_proof,
     )
-    from node.client.values import DevAccount
     from node.client.wallet import Wallet, build_body
 
 __all__ = [
@@ -98,32 +98,32 @@ _HOMES = {
     "AsyncClient": ".asynchronous",
     "AsyncSnapshot": ".actor_async",
     "BadProof": ".proofs",
-    "BundleRefused": ".failures",
+    "BundleRefused": ".exceptions",
     "Chain": ".actor",
-    "ChainClosed": ".failures",
+    "ChainClosed": ".exceptions",
     "Client": ".client",
-    "DevAccount": ".values",
+    "DevAccount": ".inputs",
     "DueProof": ".proofs",
     "EventFilter": ".messages",
-    "FireFailed": ".failures",
-    "InvalidArgument": ".failures",
-    "NodeError": ".errors",
-    "NodeUnreachable": ".errors",
-    "OutcomeUnknown": ".errors",
+    "FireFailed": ".exceptions",
+    "InvalidArgument": ".exceptions",
+    "NodeError": ".grpc_errors",
+    "NodeUnreachable": ".grpc_errors",
+    "OutcomeUnknown": ".grpc_errors",
     "Profile": ".profiles",
     "Proven": ".proofs",
-    "ReadFailed": ".failures",
+    "ReadFailed": ".exceptions",
     "ReceiptProof": ".proofs",
     "Snapshot": ".actor",
     "StorageProof": ".proofs",
     "TimerFilter": ".messages",
     "TimerProof": ".proofs",
     "TimerQuery": ".messages",
-    "TransactionDropped": ".errors",
-    "TransactionFailed": ".failures",
+    "TransactionDropped": ".grpc_errors",
+    "TransactionFailed": ".exceptions",
     "TransactionProof": ".proofs",
-    "TransactionRefused": ".failures",
-    "UnknownId": ".failures",
+    "TransactionRefused": ".exceptions",
+    "UnknownId": ".exceptions",
     "Wallet": ".wallet",
     "build_body": ".wallet",
     "check_proof": ".proofs",

@@ -17,7 +17,7 @@ from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
-from node.client.values import (
+from node.client.inputs import (
     BlockContent,
     DevAccount,
     Sender,

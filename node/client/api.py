@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from node.chain.transaction import Instruction
 from node.client.api_reading import ApiReader
 from node.client.checks import check_api
-from node.client.errors import errors_told, require_open
+from node.client.grpc_errors import errors_told, require_open
 from node.client.messages import (
     BUNDLE_SECONDS,
     advance_request,

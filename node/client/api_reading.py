@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.client.channels import Endpoint, open_channel
 from node.client.checks import check_api, check_connection
-from node.client.errors import errors_told, require_open
+from node.client.grpc_errors import errors_told, require_open
 from node.client.messages import (
     CALL_SECONDS,
     EventFilter,

@@ -37,33 +37,26 @@ from node.chain.transaction import (
 from node.client.actor_async import AsyncActor
 from node.client.api_async import AsyncApi
 from node.client.checks import check_chain
-from node.client.errors import (
-    NodeError,
-    NodeUnreachable,
-    OutcomeUnknown,
-    require_open,
-)
-from node.client.failures import (
-    FireFailed,
-    TransactionFailed,
-    check_fires,
-    failed_fire,
-)
-from node.client.messages import (
-    CALL_SECONDS,
-    checked_body,
-    committed_of,
-    draft,
-)
-from node.client.reading_async import AsyncReader
-from node.client.results import (
+from node.client.decoding import (
     add_progress,
     read_header,
     read_receipt,
     told_as_refusal,
     unknown_told,
 )
-from node.client.values import (
+from node.client.exceptions import (
+    FireFailed,
+    TransactionFailed,
+    check_fires,
+    failed_fire,
+)
+from node.client.grpc_errors import (
+    NodeError,
+    NodeUnreachable,
+    OutcomeUnknown,
+    require_open,
+)
+from node.client.inputs import (
     DevAccount,
     Mined,
     Sender,
@@ -80,6 +73,13 @@ from node.client.values import (
     dev_account,
     given,
 )
+from node.client.messages import (
+    CALL_SECONDS,
+    checked_body,
+    committed_of,
+    draft,
+)
+from node.client.reading_async import AsyncReader
 from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
 from node.primitives.types import Hash32
@@ -451,7 +451,7 @@ class AsyncClient(AsyncReader):
             BundleRefused: there is a file already, or it cannot be written.
             NodeError: HISTORY_NOT_KEPT, blocks were pruned.
         """
-        from node.runtime.bundle import new_bundle  # noqa: PLC0415 - few want one
+        from node.archive.bundle import new_bundle  # noqa: PLC0415 - few want one
 
         path = check_path("file", file)
         require_open(self.api)
@@ -468,7 +468,7 @@ class AsyncClient(AsyncReader):
                 than time passed there: nothing happened. Or executing it gives
                 something else: the chain stands at genesis.
         """
-        from node.runtime.bundle import open_parts  # noqa: PLC0415
+        from node.archive.bundle import open_parts  # noqa: PLC0415
 
         path = check_path("file", file)
         require_open(self.api)

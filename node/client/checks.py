@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Final, get_args
 
 from node.chain.transaction import Instruction
-from node.client.failures import InvalidArgument
-from node.client.values import (
+from node.client.exceptions import InvalidArgument
+from node.client.inputs import (
     address_of,
     amount_of,
     check_bytes,

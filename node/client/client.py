@@ -38,33 +38,26 @@ from node.chain.transaction import (
 from node.client.actor import Actor
 from node.client.api import Api
 from node.client.checks import check_chain
-from node.client.errors import (
-    NodeError,
-    NodeUnreachable,
-    OutcomeUnknown,
-    require_open,
-)
-from node.client.failures import (
-    FireFailed,
-    TransactionFailed,
-    check_fires,
-    failed_fire,
-)
-from node.client.messages import (
-    CALL_SECONDS,
-    checked_body,
-    committed_of,
-    draft,
-)
-from node.client.reading import Reader
-from node.client.results import (
+from node.client.decoding import (
     add_progress,
     read_header,
     read_receipt,
     told_as_refusal,
     unknown_told,
 )
-from node.client.values import (
+from node.client.exceptions import (
+    FireFailed,
+    TransactionFailed,
+    check_fires,
+    failed_fire,
+)
+from node.client.grpc_errors import (
+    NodeError,
+    NodeUnreachable,
+    OutcomeUnknown,
+    require_open,
+)
+from node.client.inputs import (
     DevAccount,
     Mined,
     Sender,
@@ -81,6 +74,13 @@ from node.client.values import (
     dev_account,
     given,
 )
+from node.client.messages import (
+    CALL_SECONDS,
+    checked_body,
+    committed_of,
+    draft,
+)
+from node.client.reading import Reader
 from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
 from node.primitives.types import Hash32
@@ -452,7 +452,7 @@ class Client(Reader):
             BundleRefused: there is a file already, or it cannot be written.
             NodeError: HISTORY_NOT_KEPT, blocks were pruned.
         """
-        from node.runtime.bundle import new_bundle  # noqa: PLC0415 - few want one
+        from node.archive.bundle import new_bundle  # noqa: PLC0415 - few want one
 
         path = check_path("file", file)
         require_open(self.api)
@@ -469,7 +469,7 @@ class Client(Reader):
                 than time passed there: nothing happened. Or executing it gives
                 something else: the chain stands at genesis.
         """
-        from node.runtime.bundle import open_parts  # noqa: PLC0415
+        from node.archive.bundle import open_parts  # noqa: PLC0415
 
         path = check_path("file", file)
         require_open(self.api)

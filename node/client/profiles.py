@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from node.client.failures import InvalidArgument
+from node.client.exceptions import InvalidArgument
 from node.primitives.types import Address, Height
+from node.query.profile_text import speedscope, tell_profile
 from node.query.profiles import Profile as Costs
 from node.query.profiles import Profiled
-from node.query.telling_profiles import speedscope, tell_profile
 from pvm import Cost, Place, Stack
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def read_profile(message: "types_pb2.ExecutionProfile") -> Profile:
 
 
 def _read_execution(message: "types_pb2.ProfiledExecution") -> Profiled:
-    from node.client.results import read_receipt  # noqa: PLC0415 - a Devnet has none
+    from node.client.decoding import read_receipt  # noqa: PLC0415 - a Devnet has none
 
     costs = {_read_stack(one): Cost(one.cycles, one.cells) for one in message.costs}
     return Profiled(

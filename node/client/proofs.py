@@ -16,8 +16,8 @@ from node.chain.block import Header, ReceiptKind, parse_header
 from node.chain.params import U64_MAX
 from node.primitives import codec
 from node.primitives.crypto import blake2b256
-from node.primitives.pages import Leaf
 from node.primitives.proof import BadProof, combine_state_root, verify
+from node.primitives.tree_pages import Leaf
 from node.primitives.types import Address, Hash32
 from node.rpc.v1 import queries_pb2 as pb
 from node.state import keys

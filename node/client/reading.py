@@ -16,18 +16,7 @@ from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
 from node.client.api import Api
 from node.client.checks import check_chain
-from node.client.errors import NodeError, NodeUnreachable, require_open
-from node.client.failures import ReadFailed, Sources
-from node.client.messages import (
-    EventFilter,
-    TimerFilter,
-    TimerQuery,
-    Trail,
-    is_broken,
-    place_of_block,
-    quote_request,
-)
-from node.client.results import (
+from node.client.decoding import (
     read_block,
     read_failure,
     read_header,
@@ -36,7 +25,9 @@ from node.client.results import (
     told_as_refusal,
     unknown_told,
 )
-from node.client.values import (
+from node.client.exceptions import ReadFailed, Sources
+from node.client.grpc_errors import NodeError, NodeUnreachable, require_open
+from node.client.inputs import (
     Mined,
     Sender,
     address_of,
@@ -45,6 +36,15 @@ from node.client.values import (
     check_id,
     check_kind,
     check_text,
+)
+from node.client.messages import (
+    EventFilter,
+    TimerFilter,
+    TimerQuery,
+    Trail,
+    is_broken,
+    place_of_block,
+    quote_request,
 )
 from node.primitives import codec
 from node.primitives.types import Address, Amount

@@ -14,7 +14,7 @@ equally long; each carries a leaf of 32 bytes, the hash of what stands under the
 
 So what is committed is a binary radix tree with buckets for leaves: a function of
 the set alone, whatever the order of insertions and removals. What is stored are
-pages of 16 slots (`pages.py`), a function of the set too.
+pages of 16 slots (`tree_pages.py`), a function of the set too.
 
 Rules: a tree is updated once a block, on the net changes, so that each page is
 touched once, and what came and went within the block costs nothing.
@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from node.primitives.pages import (
+from node.primitives.tree_pages import (
     BITS_PER_NIBBLE,
     BUCKET_TAG,
     FORKS,

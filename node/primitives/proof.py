@@ -16,7 +16,13 @@ from node.primitives.merkle import (
     OPAQUE_TAG,
     position_of,
 )
-from node.primitives.pages import BUCKET_TAG, FORK_TAG, LEAF_BYTES, Leaf, hash_bytes
+from node.primitives.tree_pages import (
+    BUCKET_TAG,
+    FORK_TAG,
+    LEAF_BYTES,
+    Leaf,
+    hash_bytes,
+)
 from node.primitives.types import Hash32
 
 __all__ = ["BadProof", "combine_state_root", "verify"]

@@ -55,7 +55,16 @@ if TYPE_CHECKING:
         NotFound,
         SupplyTooLarge,
     )
-    from node.query.explaining import (
+    from node.query.explain.lane_history import PastPlace
+    from node.query.explain.quote import InvalidQuote, Quote, Wanted, quote_timer
+    from node.query.explain.text import (
+        tell_block,
+        tell_decision,
+        tell_outlook,
+        tell_quote,
+        tell_timer,
+    )
+    from node.query.explain.timer import (
         BlockExplanation,
         Contest,
         Step,
@@ -66,8 +75,7 @@ if TYPE_CHECKING:
         explain_trace,
         is_of_lane,
     )
-    from node.query.pages import Page
-    from node.query.places import PastPlace
+    from node.query.pagination import Page
     from node.query.proofs import (
         Proof,
         prove_account,
@@ -76,14 +84,6 @@ if TYPE_CHECKING:
         prove_storage,
         prove_timer,
         prove_transaction,
-    )
-    from node.query.quoting import InvalidQuote, Quote, Wanted, quote_timer
-    from node.query.telling import (
-        tell_block,
-        tell_decision,
-        tell_outlook,
-        tell_quote,
-        tell_timer,
     )
     from node.query.timers import (
         EndedTimer,
@@ -168,31 +168,31 @@ __all__ = [
 
 _HOMES = {
     "ActorView": ".chain",
-    "BlockExplanation": ".explaining",
+    "BlockExplanation": ".explain.timer",
     "BlockView": ".blocks",
     "ChainStatus": ".chain",
     "Committed": ".blocks",
-    "Contest": ".explaining",
+    "Contest": ".explain.timer",
     "EndedTimer": ".timers",
     "HeightNotReached": ".errors",
     "HistoryNotKept": ".errors",
-    "InvalidQuote": ".quoting",
+    "InvalidQuote": ".explain.quote",
     "LiveTimer": ".timers",
     "Missing": ".errors",
     "NextFees": ".chain",
     "NotFound": ".errors",
-    "Page": ".pages",
-    "PastPlace": ".places",
+    "Page": ".pagination",
+    "PastPlace": ".explain.lane_history",
     "Proof": ".proofs",
-    "Quote": ".quoting",
+    "Quote": ".explain.quote",
     "Run": ".blocks",
-    "Step": ".explaining",
+    "Step": ".explain.timer",
     "Supply": ".chain",
     "SupplyTooLarge": ".errors",
-    "TimerExplanation": ".explaining",
+    "TimerExplanation": ".explain.timer",
     "TimerFilter": ".timers",
     "TimerView": ".timers",
-    "Wanted": ".quoting",
+    "Wanted": ".explain.quote",
     "Warnings": ".blocks",
     "account": ".chain",
     "actor": ".chain",
@@ -205,16 +205,16 @@ _HOMES = {
     "content_bytes": ".blocks",
     "count_supply": ".chain",
     "ended_timers_page": ".timers",
-    "explain": ".explaining",
-    "explain_block": ".explaining",
-    "explain_timer": ".explaining",
-    "explain_trace": ".explaining",
+    "explain": ".explain.timer",
+    "explain_block": ".explain.timer",
+    "explain_timer": ".explain.timer",
+    "explain_trace": ".explain.timer",
     "find_block": ".blocks",
     "find_transaction": ".blocks",
     "governed": ".chain",
     "height_of": ".blocks",
     "is_in_chain": ".blocks",
-    "is_of_lane": ".explaining",
+    "is_of_lane": ".explain.timer",
     "live_timers_page": ".timers",
     "next_fees": ".chain",
     "next_height": ".blocks",
@@ -224,15 +224,15 @@ _HOMES = {
     "prove_storage": ".proofs",
     "prove_timer": ".proofs",
     "prove_transaction": ".proofs",
-    "quote_timer": ".quoting",
+    "quote_timer": ".explain.quote",
     "require_actor": ".chain",
     "storage_page": ".chain",
     "storage_value": ".chain",
-    "tell_block": ".telling",
-    "tell_decision": ".telling",
-    "tell_outlook": ".telling",
-    "tell_quote": ".telling",
-    "tell_timer": ".telling",
+    "tell_block": ".explain.text",
+    "tell_decision": ".explain.text",
+    "tell_outlook": ".explain.text",
+    "tell_quote": ".explain.text",
+    "tell_timer": ".explain.text",
     "timer": ".timers",
     "warnings_of": ".blocks",
 }

@@ -26,9 +26,9 @@ from node.history import (
 from node.primitives import codec
 from node.primitives.types import Hash32, Height
 from node.query.errors import HeightNotReached, HistoryNotKept, Missing, NotFound
-from node.query.pages import Budget
+from node.query.pagination import Budget
 from node.state import keys
-from node.state.oldest import load_oldest
+from node.state.retention import load_oldest
 from node.state.store import Snapshot
 
 _PUT_OFF_COST = 60

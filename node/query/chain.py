@@ -19,7 +19,7 @@ from node.chain.transition import State, begin_block, head_governed
 from node.history import load_header
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query.errors import Missing, NotFound, SupplyTooLarge
-from node.query.pages import Budget, Page
+from node.query.pagination import Budget, Page
 from node.state import keys
 
 SUPPLY_RECORDS_MAX = 100_000

@@ -25,7 +25,7 @@ from node.primitives.merkle import ProofTooLarge, Tree
 from node.primitives.types import Address, Hash32
 from node.query.blocks import require_contents
 from node.query.errors import HeightNotReached, Missing, NotFound
-from node.query.pages import PAGE_BYTES_MAX
+from node.query.pagination import PAGE_BYTES_MAX
 from node.state import keys
 from node.state.commitment import CALENDAR, STATE, open_tree, root_parts, tree_key
 

@@ -16,7 +16,7 @@ from node.history import entries_between, load_timer_decisions
 from node.primitives.types import Address, Height
 from node.query.blocks import receipt_at
 from node.query.errors import Missing, NotFound
-from node.query.pages import Budget, Page
+from node.query.pagination import Budget, Page
 from node.state import keys
 from node.state.store import Snapshot
 

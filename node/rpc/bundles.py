@@ -15,13 +15,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from node.archive.bundle import check_bundle, pack_chain
 from node.chain.block import Header
 from node.chain.bundle_errors import BundleFault, BundleRefused, refuse_bundle
 from node.rpc.answers import Answers
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import InvalidRequest
 from node.rpc.v1 import dev_pb2 as pb
-from node.runtime.bundle import check_bundle, pack_chain
 from node.runtime.types import Backend, TooManyReads
 
 __all__ = ["PART_BYTES_MAX", "Bundles"]

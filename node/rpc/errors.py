@@ -30,7 +30,7 @@ from node.query import (
 from node.rpc.access import Unauthenticated
 from node.rpc.requests import InvalidRequest, MalformedRequest
 from node.rpc.room import NoRoom
-from node.runtime.exhaustion import NO_MEMORY, NoMemory
+from node.runtime.memory_exhaustion import NO_MEMORY, NoMemory
 from node.runtime.types import (
     NodeStopping,
     ReaderTooSlow,

@@ -25,7 +25,7 @@ from node.rpc.requests import MalformedRequest
 from node.rpc.room import NoRoom, Room
 from node.rpc.service import Context, refuse
 from node.runtime.clock import Clock, SystemClock
-from node.runtime.figures import Figures
+from node.runtime.stats import Figures
 
 __all__ = ["CallWatch", "Guard"]
 

@@ -9,9 +9,9 @@ from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.history import load_consensus
 from node.query import BlockView, Missing, NotFound
+from node.query.profile_text import speedscope, tell_profile
 from node.query.profiles import Profile
 from node.query.profiling import profile_block, profile_transaction
-from node.query.telling_profiles import speedscope, tell_profile
 from node.rpc.profiles import show_profile
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import state_at

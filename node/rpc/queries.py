@@ -22,7 +22,7 @@ from node.rpc.v1 import types_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
 from node.runtime.types import Backend, Dropped, Pending, UnknownTransaction
 from node.state import keys
-from node.state.oldest import load_oldest
+from node.state.retention import load_oldest
 from pvm.storage import STORAGE_PREFIX
 
 __all__ = ["BLOCKS_MAX", "ENTRIES_MAX", "Queries"]

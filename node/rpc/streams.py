@@ -1,8 +1,8 @@
 """StreamService: what happens, without gaps or repeats, also across a reconnect.
 
-`following` walks the chain; here a block becomes messages: itself, its events, or the
-decisions about timers in it, those that pass the caller's filters, each with the cursor
-that resumes after it.
+`block_follower` walks the chain; here a block becomes messages: itself, its
+events, or the decisions about timers in it, those that pass the caller's filters, each
+with the cursor that resumes after it.
 
 Rules: messages are made block by block, as the caller takes them, and those of the
 latest blocks once for all who follow; those of a large block beside the event loop, and
@@ -29,7 +29,7 @@ from node.primitives.types import Hash32, Height
 from node.query import BlockView, is_in_chain
 from node.rpc import convert, requests
 from node.rpc.answers import SMALL_BYTES, Answers, as_answer, delimited
-from node.rpc.following import Coming, Place, Start, follow
+from node.rpc.block_follower import Coming, Place, Start, follow
 from node.rpc.requests import InvalidRequest
 from node.rpc.room import NoRoom
 from node.rpc.service import Context, streams

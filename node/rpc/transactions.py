@@ -17,12 +17,12 @@ from node.chain.validation import max_cost
 from node.query import committed_height, warnings_of
 from node.rpc import convert, explanations, instructions, requests
 from node.rpc.answers import Answers
-from node.rpc.drafts import MARGIN_PERMILLE, complete_draft
+from node.rpc.draft_completion import MARGIN_PERMILLE, complete_draft
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, at_height, state_at, tells
 from node.rpc.v1 import transactions_pb2 as pb
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceServicer
-from node.runtime.outlook import look_ahead
+from node.runtime.dry_run import look_ahead
 from node.runtime.types import Backend, Committed, Dropped, Pending, Reverted
 
 __all__ = ["Transactions"]

@@ -24,8 +24,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from node.runtime.choices import MiningMode
 from node.runtime.clock import Clock
+from node.runtime.settings import MiningMode
 
 __all__ = ["Cores"]
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from node import history
+from node.archive.chain_store import ChainStore
 from node.chain.block import Header
 from node.chain.consensus import CONSENSUS_NUMBER, require_own_consensus
 from node.chain.errors import InvalidTransaction
@@ -45,15 +46,7 @@ from node.mempool import Dropped as PoolDropped
 from node.mempool import Pool
 from node.primitives.types import Address, Amount, Hash32
 from node.query import find_transaction
-from node.runtime.chainstore import ChainStore
-from node.runtime.exhaustion import for_a_block, for_a_read
-from node.runtime.feed import Feed, FeedSubscription
-from node.runtime.ledger import Ledger
-from node.runtime.orders import MineOrder, Order, Orders, StoreOrder
-from node.runtime.pacing import Pacer
-from node.runtime.passing import Passing
-from node.runtime.past import Past
-from node.runtime.production import (
+from node.runtime.block_builder import (
     EngineLog,
     EngineParts,
     EngineSettings,
@@ -65,8 +58,15 @@ from node.runtime.production import (
     note_block,
     refuse_dev,
 )
+from node.runtime.block_timer import Pacer
+from node.runtime.commands import MineOrder, Order, Orders, StoreOrder
+from node.runtime.feed import Feed, FeedSubscription
+from node.runtime.memory_exhaustion import for_a_block, for_a_read
 from node.runtime.reads import Reads, on_worker
+from node.runtime.recent_states import Past
 from node.runtime.rewinding import Rewound, reset, revert
+from node.runtime.time_control import Passing
+from node.runtime.transaction_outcomes import Ledger
 from node.runtime.types import (
     Committed,
     Dropped,
@@ -83,7 +83,7 @@ from node.state.snapshots import NamedSnapshot
 from node.state.store import WriteSet
 
 if TYPE_CHECKING:
-    from node.runtime.bundle import Bundle
+    from node.archive.bundle import Bundle
 
 __all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
 
@@ -298,7 +298,7 @@ class Engine:
         return await self._between_blocks(lambda: self._fill(bundle))
 
     async def _fill(self, bundle: "Bundle") -> Header:
-        from node.runtime.filling import Filling  # noqa: PLC0415 - few want one
+        from node.runtime.bundle_import import Filling  # noqa: PLC0415 - few want one
 
         keep, waiting = self._chain.keep_blocks, len(self._pool)
         filling = Filling(self._parts.store, self._genesis, bundle, keep)

@@ -19,7 +19,7 @@ from typing import Self
 from msgspec import Struct
 
 from node.primitives.types import Hash32, Height
-from node.runtime.choices import FeedLimits
+from node.runtime.settings import FeedLimits
 from node.runtime.types import (
     BlockNotice,
     NodeStopping,

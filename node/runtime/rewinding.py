@@ -6,15 +6,15 @@ Rules: on the worker. When a function here returns, what it did is on disk.
 from msgspec import Struct
 
 from node import history
+from node.archive.chain_store import ChainStore
+from node.archive.opening import reset_chain, resume_state
 from node.chain.block import Header
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import Genesis
 from node.chain.transaction import Transaction, decode_transaction
 from node.chain.transition import State
 from node.primitives.types import Hash32
-from node.runtime import ledger
-from node.runtime.chainstore import ChainStore
-from node.runtime.startup import reset_chain, resume_state
+from node.runtime import transaction_outcomes
 from node.state.store import Store
 
 __all__ = ["Rewound", "reset", "revert"]
@@ -37,7 +37,7 @@ def reset(
     store: Store, genesis: Genesis, before: State, keep_blocks: int | None
 ) -> Rewound:
     """Back to genesis; nothing else is left."""
-    undone = tuple(ledger.list_committed(before.snapshot))
+    undone = tuple(transaction_outcomes.list_committed(before.snapshot))
     state = reset_chain(store, genesis)
     return Rewound(state, ChainStore(store, keep_blocks), undone)
 

@@ -22,11 +22,11 @@ from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query import Committed
-from node.runtime.choices import MiningMode
+from node.runtime.settings import MiningMode
 from node.state.snapshots import NamedSnapshot
 
 if TYPE_CHECKING:
-    from node.runtime.bundle import Bundle
+    from node.archive.bundle import Bundle
 
 __all__ = [
     "READS_WAITING_MAX",
@@ -119,7 +119,7 @@ class NodeStatus(Struct, frozen=True):
     time_holds: int = 0
     """Callers for whom time stands still."""
     walls: tuple[str, ...] = ()
-    """Which stand around the process, by the words of `confine.WALLS`."""
+    """Which stand around the process, by the words of `walls.WALLS`."""
 
 
 class CannotListen(Exception):  # noqa: N818 - a refusal, named like the others

@@ -28,8 +28,8 @@ from node.primitives.merkle import (
     TreeUpdate,
     commit,
 )
-from node.primitives.pages import BrokenTree, Leaf, is_inner_page
 from node.primitives.proof import combine_state_root
+from node.primitives.tree_pages import BrokenTree, Leaf, is_inner_page
 from node.primitives.types import Hash32
 from node.state import keys
 from node.state.journal import Journal

@@ -12,7 +12,7 @@ remembered. Bounded. One thread at a time.
 from collections.abc import Mapping
 
 from node.primitives.merkle import EMPTY_ROOT
-from node.primitives.pages import is_inner_page
+from node.primitives.tree_pages import is_inner_page
 from node.primitives.types import Hash32
 
 __all__ = ["PAGES_CACHED_MAX", "PageCache", "TreeCaches"]

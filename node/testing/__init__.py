@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from node.client.actor import Actor
-    from node.client.failures import (
+    from node.client.exceptions import (
         BundleRefused,
         InvalidArgument,
         ReadFailed,
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
         TransactionRefused,
         UnknownId,
     )
+    from node.client.inputs import DevAccount
     from node.client.profiles import Profile
-    from node.client.values import DevAccount
     from node.query.chain import Supply
     from node.testing.assertions import assert_event, assert_fires_at
     from node.testing.devnet import Devnet
-    from node.testing.failures import DevnetClosed, SnapshotGone
+    from node.testing.exceptions import DevnetClosed, SnapshotGone
     from node.testing.process import NodeNotStarted, NodeProcess, RunningNode
     from node.testing.snapshots import ChainSnapshot
 
@@ -49,23 +49,23 @@ __all__ = [
 
 _HOMES = {
     "Actor": "node.client.actor",
-    "BundleRefused": "node.client.failures",
+    "BundleRefused": "node.client.exceptions",
     "ChainSnapshot": "node.testing.snapshots",
-    "DevAccount": "node.client.values",
+    "DevAccount": "node.client.inputs",
     "Devnet": "node.testing.devnet",
     "Supply": "node.query.chain",
-    "DevnetClosed": "node.testing.failures",
-    "FireFailed": "node.client.failures",
-    "InvalidArgument": "node.client.failures",
+    "DevnetClosed": "node.testing.exceptions",
+    "FireFailed": "node.client.exceptions",
+    "InvalidArgument": "node.client.exceptions",
     "NodeNotStarted": "node.testing.process",
     "NodeProcess": "node.testing.process",
     "Profile": "node.client.profiles",
-    "ReadFailed": "node.client.failures",
+    "ReadFailed": "node.client.exceptions",
     "RunningNode": "node.testing.process",
-    "SnapshotGone": "node.testing.failures",
-    "TransactionFailed": "node.client.failures",
-    "TransactionRefused": "node.client.failures",
-    "UnknownId": "node.client.failures",
+    "SnapshotGone": "node.testing.exceptions",
+    "TransactionFailed": "node.client.exceptions",
+    "TransactionRefused": "node.client.exceptions",
+    "UnknownId": "node.client.exceptions",
     "assert_event": "node.testing.assertions",
     "assert_fires_at": "node.testing.assertions",
 }

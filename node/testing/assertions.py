@@ -3,8 +3,8 @@
 from node.chain.block import Event, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.client.actor import Actor, Chain
-from node.client.failures import FireFailed, InvalidArgument
-from node.client.values import Sender, address_of, check_count, check_id, check_text
+from node.client.exceptions import FireFailed, InvalidArgument
+from node.client.inputs import Sender, address_of, check_count, check_id, check_text
 
 __all__ = ["assert_event", "assert_fires_at"]
 

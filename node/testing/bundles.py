@@ -4,10 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from node.chain.genesis import Genesis
-from node.chain.transaction import DeployActor
-from node.chain.transition import BlockResult, State
-from node.runtime.bundle import (
+from node.archive.bundle import (
     Bundle,
     chain_not_empty,
     first_difference,
@@ -18,7 +15,10 @@ from node.runtime.bundle import (
     require_executable,
     require_same_genesis,
 )
-from node.runtime.replay import Differs
+from node.archive.replay import Differs
+from node.chain.genesis import Genesis
+from node.chain.transaction import DeployActor
+from node.chain.transition import BlockResult, State
 from node.state.store import Snapshot
 
 __all__ = ["execute", "export", "open_bundle", "opened", "sources_of"]

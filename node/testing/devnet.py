@@ -6,7 +6,7 @@ when the test says so. Everything executes where there is room for the deepest a
 results do not depend on the caller's stack: on the main thread, else on one of its own.
 
 Failures are exceptions that show the actor's line. What can be asked of it is in
-`reading`; going back, profiles, bundles and closing are in `keeping`.
+`reading`; going back, profiles, bundles and closing are in `lifecycle`.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ from node.chain.transition import (
 )
 from node.client.actor import Actor
 from node.client.checks import check_chain
-from node.client.failures import (
+from node.client.exceptions import (
     FireFailed,
     InvalidArgument,
     Sources,
@@ -48,7 +48,7 @@ from node.client.failures import (
     check_fires,
     failed_fire,
 )
-from node.client.values import (
+from node.client.inputs import (
     Sender,
     address_of,
     amount_of,
@@ -60,8 +60,8 @@ from node.client.values import (
     given,
 )
 from node.primitives.types import NOTHING, Address, Amount, Hash32
-from node.testing.keeping import DevnetKeeper
-from node.testing.stories import OutlookStory, outlook_story
+from node.testing.explanations import OutlookStory, outlook_story
+from node.testing.lifecycle import DevnetKeeper
 
 if TYPE_CHECKING:
     from node.client.actor import Chain

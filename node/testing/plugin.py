@@ -233,7 +233,7 @@ def pytest_runtest_makereport(
     report = yield
     if report.when == "call" and report.failed and isinstance(item, pytest.Function):
         for name, chain in _chains_of(item).items():
-            from node.testing.telling import tell_chain  # noqa: PLC0415
+            from node.testing.failure_report import tell_chain  # noqa: PLC0415
 
             report.sections.append((f"{_SECTION}: {name}", tell_chain(chain)))
             folder = item.config.getoption("--devnet-bundle")

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from node.chain.genesis import Genesis, parse_genesis
-from node.client.failures import InvalidArgument
-from node.client.values import check_text
+from node.client.exceptions import InvalidArgument
+from node.client.inputs import check_text
 from node.config import genesis_folder
 
 __all__ = ["preset"]

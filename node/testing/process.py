@@ -16,7 +16,7 @@ from typing import Self
 from typing_extensions import override
 
 from node.client.client import Client
-from node.client.values import check_text
+from node.client.inputs import check_text
 
 __all__ = ["NodeNotStarted", "NodeProcess", "RunningNode"]
 

@@ -20,14 +20,14 @@ from node.chain.timers import calendar
 from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transition import BlockResult, State
-from node.client.failures import (
+from node.client.exceptions import (
     ReadFailed,
     Sources,
     unknown_actor,
     unknown_height,
     unknown_timer,
 )
-from node.client.values import (
+from node.client.inputs import (
     Sender,
     address_of,
     check_bytes,
@@ -41,11 +41,11 @@ from node.client.values import (
 from node.primitives import codec
 from node.primitives.types import Address, Amount
 from node.query.chain import Supply, count_supply
-from node.query.quoting import Wanted
+from node.query.explain.quote import Wanted
 from node.state import keys
 from node.state.store import Snapshot
-from node.testing.failures import DevnetClosed
-from node.testing.stories import (
+from node.testing.exceptions import DevnetClosed
+from node.testing.explanations import (
     BlockStory,
     QuoteStory,
     TimerStory,

@@ -18,7 +18,7 @@ from typing_extensions import override
 from node.chain.block import Header
 from node.chain.transition import BlockResult, Known, State, open_state
 from node.state.store import Snapshot, WriteSet
-from node.testing.failures import DevnetClosed, SnapshotGone
+from node.testing.exceptions import DevnetClosed, SnapshotGone
 
 __all__ = ["ChainSnapshot", "Mark", "undo_since"]
 

@@ -29,6 +29,8 @@ from benches.filling import (
 from benches.report import Row, Section, median, progress
 from benches.starting import memory_mib
 from node import query
+from node.archive.chain_store import ChainStore
+from node.archive.opening import open_chain
 from node.chain.block import ReceiptKind
 from node.chain.timers import calendar
 from node.chain.transaction import ExecuteActor, Transaction, decode_transaction
@@ -36,10 +38,8 @@ from node.chain.transition import BlockResult, State, build_next, next_state
 from node.client import Wallet, build_body
 from node.primitives import codec
 from node.primitives.types import Amount
-from node.runtime.chainstore import ChainStore
+from node.runtime.block_builder import Wanted, make_blocks
 from node.runtime.clock import SystemClock
-from node.runtime.production import Wanted, make_blocks
-from node.runtime.startup import open_chain
 from node.state.leveldb import LevelStore
 from node.state.store import WriteSet
 from pvm import Worker

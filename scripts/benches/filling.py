@@ -20,6 +20,7 @@ from typing import BinaryIO, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
+from node.archive.opening import open_chain
 from node.chain.accounts import Account, save_account
 from node.chain.block import Header
 from node.chain.genesis import Genesis, override
@@ -31,7 +32,6 @@ from node.config import load_genesis
 from node.primitives.crypto import blake2b256
 from node.primitives.merkle import EMPTY_ROOT, Tree
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
-from node.runtime.startup import open_chain
 from node.state import keys
 from node.state.commitment import CALENDAR, TreeCaches, compare, seal, tree_key
 from node.state.journal import Journal

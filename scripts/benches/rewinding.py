@@ -5,6 +5,10 @@ import time
 from pathlib import Path
 
 from benches.report import Row, Section, interleave, median
+from node.archive.chain_store import ChainStore
+from node.archive.opening import open_chain
+from node.archive.replay import Replay, begin_at_genesis, into
+from node.archive.verification import verify
 from node.chain.genesis import Genesis, parse_genesis
 from node.chain.transaction import (
     SIGNATURE_BYTES,
@@ -19,11 +23,7 @@ from node.chain.transition import State, build_block, next_state
 from node.client import Wallet, build_body
 from node.primitives.crypto import recover
 from node.primitives.types import Address, Amount
-from node.runtime.chainstore import ChainStore
-from node.runtime.replay import Replay, begin_at_genesis, into
 from node.runtime.rewinding import revert
-from node.runtime.startup import open_chain
-from node.runtime.verification import verify
 from node.state.leveldb import LevelStore
 from node.state.store import Snapshot, WriteSet
 from node.testing import Devnet

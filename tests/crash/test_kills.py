@@ -15,15 +15,15 @@ from random import Random
 
 import pytest
 
+from node.archive.opening import open_chain
 from node.chain.genesis import parse_genesis
 from node.client import AsyncApi, NodeError, NodeUnreachable
 from node.query import find_transaction, is_in_chain
 from node.rpc import convert
-from node.runtime.startup import open_chain
 from node.state.leveldb import LevelStore
 from pvm import Worker
 from tests.crash.processes import Process, running
-from tests.replica import Replica
+from tests.replaying_chain import Replica
 from tests.worlds import GENESIS, Crowd
 
 SEED = 4

@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 
+from node.archive.opening import open_chain
+from node.archive.state_file import check_state_file
+from node.archive.verification import verify
 from node.cli import main
 from node.client import Api
-from node.runtime.startup import open_chain
-from node.runtime.statefile import check_state_file
-from node.runtime.verification import verify
 from node.state import keys
 from node.state.leveldb import LevelStore
-from node.state.oldest import load_oldest
+from node.state.retention import load_oldest
 from node.state.store import WriteSet
 from pvm import Worker
 from tests.crash.processes import DEADLINE_SECONDS, ROOT, Process
@@ -24,8 +24,8 @@ from tests.worlds import KeptWorld, fixed_pick
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from node.runtime import importing, recordfile, statefile
-from node.runtime.folder import open_folder
+from node.archive import record_file, state_file, state_import
+from node.archive.folder import open_folder
 
 what, source, target, left = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), [9]
 
@@ -35,11 +35,11 @@ def die():
         os.kill(os.getpid(), signal.SIGKILL)
 
 if what == "import":
-    importing.BATCH_RECORDS, left[0] = 3, 3
-    file = statefile.check_state_file(source)
-    importing.import_folder(file, target, lambda done: die())
+    state_import.BATCH_RECORDS, left[0] = 3, 3
+    file = state_file.check_state_file(source)
+    state_import.import_folder(file, target, lambda done: die())
 else:
-    recordfile.PART_BYTES = 1
+    record_file.PART_BYTES = 1
     with open_folder(source) as folder:
         class Dying:
             get = folder.snapshot.get
@@ -47,7 +47,7 @@ else:
                 for pair in folder.snapshot.range(start, stop):
                     die()
                     yield pair
-        statefile.write_state_file(target, folder.genesis, folder.head, Dying())
+        state_file.write_state_file(target, folder.genesis, folder.head, Dying())
 """
 """Does what the command does, and kills itself in the middle."""
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from node.runtime.bundle import new_bundle, pack_chain
+from node.archive.bundle import new_bundle, pack_chain
 from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet

@@ -16,7 +16,7 @@ from node.rpc.v1 import queries_pb2, timers_pb2
 from node.testing import Devnet
 from node.testing.presets import preset
 from node.testing.process import NodeProcess
-from tests.spec.puppets import ALL, AUCTION, WORKER
+from tests.spec.driven_actors import ALL, AUCTION, WORKER
 
 PRIORITIES = range(10, 21)
 EIGHT_LATER = 8

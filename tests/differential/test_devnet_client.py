@@ -26,7 +26,7 @@ from node.client import (
     UnknownId,
     Wallet,
 )
-from node.client.failures import BundleFault
+from node.client.exceptions import BundleFault
 from node.testing import Devnet, FireFailed, assert_fires_at
 
 ROOT = Path(__file__).resolve().parents[2]

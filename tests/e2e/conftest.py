@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.consoles import blocks
+from tests.console_blocks import blocks
 from tests.e2e.project import ROOT, Devnet, free_ports
 
 ENGINE_TOOL = ROOT.parent / "shared" / "tools" / "docker-engine"

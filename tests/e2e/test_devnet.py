@@ -20,7 +20,7 @@ from node.chain.transaction import Transfer
 from node.client import Api, NodeError, NodeUnreachable, TransactionDropped, Wallet
 from node.primitives.types import Amount
 from node.rpc.v1 import types_pb2
-from tests.consoles import blocks, is_what_came, sessions
+from tests.console_blocks import blocks, is_what_came, sessions
 from tests.e2e.project import (
     DEADLINE_SECONDS,
     ROOT,

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.doc_runner import commands, files, page, save, type_in
 from tests.e2e.project import ROOT, free_ports, wait_until
-from tests.pages import commands, files, page, save, type_in
 
 pytestmark = pytest.mark.e2e
 

@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
+from node.archive.opening import open_chain
+from node.runtime.block_builder import EngineParts
 from node.runtime.clock import SystemClock
 from node.runtime.engine import Engine, EngineSettings
-from node.runtime.production import EngineParts
-from node.runtime.shared import SharedStore
-from node.runtime.startup import open_chain
+from node.runtime.shared_store import SharedStore
 from node.runtime.types import Committed, MiningMode, NodeStopping
 from node.state.errors import StoreUnwritable
 from pvm.worker import Worker

@@ -15,12 +15,12 @@ import pytest
 
 from node.chain.transaction import ExecuteActor
 from node.client import Client
-from node.runtime.confine import WALLS
-from node.runtime.exhaustion import EXIT_MEMORY
-from node.runtime.tripwire import EXIT_TRIPPED
+from node.runtime.confinement.tripwire import EXIT_TRIPPED
+from node.runtime.confinement.walls import WALLS
+from node.runtime.memory_exhaustion import EXIT_MEMORY
 from tests.attackers import attacks
 from tests.escape import LOUD, QUIET
-from tests.unit.test_confine import (
+from tests.unit.test_confinement import (
     DEADLINE_SECONDS,
     ROOT,
     a_place,

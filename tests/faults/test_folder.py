@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from node.chain.genesis import dev_account, parse_genesis
-from node.chain.transaction import Body, Transfer, decode_transaction, impersonate
-from node.chain.transition import build_block, next_state
-from node.primitives.types import Amount
-from node.runtime.chainstore import ChainStore
-from node.runtime.startup import (
+from node.archive.chain_store import ChainStore
+from node.archive.opening import (
     DamagedChain,
     ForeignGenesis,
     open_chain,
     require_chain,
 )
+from node.chain.genesis import dev_account, parse_genesis
+from node.chain.transaction import Body, Transfer, decode_transaction, impersonate
+from node.chain.transition import build_block, next_state
+from node.primitives.types import Amount
 from node.state import keys
 from node.state.errors import StoreCorrupt, StoreError, StoreForeign
 from node.state.leveldb import LevelStore

@@ -7,14 +7,14 @@ import pytest
 from click.testing import CliRunner
 
 from node import history
+from node.archive.bundle import new_bundle, pack_chain
+from node.archive.folder import open_folder
+from node.archive.state_file import check_state_file
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.genesis import dev_account
 from node.cli import main
 from node.client import Api, NodeError
-from node.runtime.bundle import new_bundle, pack_chain
-from node.runtime.folder import open_folder
-from node.runtime.statefile import check_state_file
 from node.state import keys
 from node.state.leveldb import LevelStore
 from node.testing import Devnet

@@ -29,7 +29,7 @@ from node.state.journal import Journal
 from node.state.memory import MemoryStore
 from pvm import Worker
 from tests.property.test_runs import Fork
-from tests.replica import require_budgets, require_sound_state
+from tests.replaying_chain import require_budgets, require_sound_state
 from tests.worlds import AuctionWorld
 
 WORLDS = settings(

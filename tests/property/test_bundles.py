@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from node import history
+from node.archive.bundle import check_bundle, pack_chain, replay_of
+from node.archive.chain_store import ChainStore
 from node.chain.genesis import build_genesis
 from node.chain.timers.timer import Decision
 from node.chain.transition import open_state
-from node.runtime.bundle import check_bundle, pack_chain, replay_of
-from node.runtime.chainstore import ChainStore
 from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet

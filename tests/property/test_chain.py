@@ -14,7 +14,7 @@ from node.chain.transition import apply_block, build_block, next_state, open_sta
 from node.state.leveldb import LevelStore
 from node.state.memory import MemoryStore
 from pvm import Worker
-from tests.replica import require_budgets, require_sound_state
+from tests.replaying_chain import require_budgets, require_sound_state
 from tests.worlds import World, decodes
 
 BLOCKS = 8

@@ -1,4 +1,4 @@
-"""The laws of `tests/laws.py`: a seed that fails is printed, the whole example."""
+"""The laws of `tests/vm_invariants.py`; a failing seed is printed with its example."""
 
 from contextlib import ExitStack, closing
 
@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import fuzz, laws
+from tests import fuzz, vm_invariants
+from tests.compile_verdict import OtherInterpreter
 from tests.interpreters import others
-from tests.verdicts import OtherInterpreter
 
 SEEDS = st.integers(0, 2**32)
-WILDNESS = st.sampled_from(laws.WILDNESS)
+WILDNESS = st.sampled_from(vm_invariants.WILDNESS)
 SHARE = 10
 """Of the examples of a profile: these take longer than others."""
 EXAMPLES = max(4, settings().max_examples // SHARE)
@@ -33,13 +33,13 @@ def interpreters():
 @few
 @given(SEEDS)
 def test_a_program_of_the_language_gives_what_plain_python_gives(seed):
-    laws.gives_what_plain_python_gives(seed)
+    vm_invariants.gives_what_plain_python_gives(seed)
 
 
 @few
 @given(SEEDS, WILDNESS, st.data())
 def test_a_budget_is_exact_and_no_smaller_one_is_enough(seed, wildness, data):
-    laws.has_an_exact_budget(
+    vm_invariants.has_an_exact_budget(
         seed, wildness, lambda used: data.draw(st.integers(0, used - 1))
     )
 
@@ -49,28 +49,30 @@ def test_a_budget_is_exact_and_no_smaller_one_is_enough(seed, wildness, data):
 def test_programs_inside_and_just_outside_are_the_same_everywhere(
     interpreters, seed, wildness, mutations
 ):
-    laws.is_the_same_everywhere(interpreters, seed, wildness, mutations)
+    vm_invariants.is_the_same_everywhere(interpreters, seed, wildness, mutations)
 
 
 @few
 @given(SEEDS, WILDNESS)
 def test_what_is_left_to_helpers_costs_the_same(seed, wildness):
-    laws.costs_the_same_without_inlining(seed, wildness)
+    vm_invariants.costs_the_same_without_inlining(seed, wildness)
 
 
 @given(st.binary(max_size=300) | TEXTS)
 def test_any_bytes_are_compiled_or_refused(source):
-    laws.is_compiled_or_refused(source)
+    vm_invariants.is_compiled_or_refused(source)
 
 
 @few
 @given(SEEDS, st.binary(max_size=8))
 def test_a_broken_program_is_compiled_or_refused(seed, noise):
-    laws.is_compiled_or_refused(laws.broken(seed, noise))
+    vm_invariants.is_compiled_or_refused(vm_invariants.broken(seed, noise))
 
 
 def test_the_fuzzer_names_the_seed_and_the_law_that_fails(monkeypatch, capsys):
-    monkeypatch.setattr(laws, "is_compiled_or_refused", lambda source: source.nothing)
+    monkeypatch.setattr(
+        vm_invariants, "is_compiled_or_refused", lambda source: source.nothing
+    )
     failed = fuzz.run(7, 1, interpreters=())
     assert failed == 1
     assert "SEED=7" in capsys.readouterr().err

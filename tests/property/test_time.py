@@ -15,7 +15,7 @@ from node.rpc.v1 import queries_pb2, types_pb2
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from node.testing import Devnet
-from tests.spec.puppets import SCHEDULER
+from tests.spec.driven_actors import SCHEDULER
 from tests.unit.served.conftest import run_node
 
 __all__ = ["run_node"]

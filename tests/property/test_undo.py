@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from node.runtime import chainstore
+from node.archive import chain_store
 from node.state import keys, undo
 from node.state.commitment import recompute, state_root_of_pages
 from node.state.leveldb import LevelStore
@@ -48,7 +48,7 @@ def test_rewinding_gives_back_what_was_and_the_chain_goes_on(worker, crowd, is_o
     with ExitStack() as stack:
         stack.enter_context(patch.object(undo, "BLOCKS_KEPT", BLOCKS_KEPT))
         batch = crowd.choice([1, 4_000, 1 << 20])
-        stack.enter_context(patch.object(chainstore.rewind, "__defaults__", (batch,)))
+        stack.enter_context(patch.object(chain_store.rewind, "__defaults__", (batch,)))
         store = MemoryStore()
         if is_on_disk:
             folder = stack.enter_context(tempfile.TemporaryDirectory())

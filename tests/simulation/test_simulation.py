@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from node.runtime.startup import DamagedChain
+from node.archive.opening import DamagedChain
 from node.state.errors import StoreCorrupt
 from node.state.store import WriteSet
 from pvm import CodeCache, Worker

@@ -15,6 +15,7 @@ from random import Random
 import grpc
 
 from node import history
+from node.archive.opening import open_chain
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import parse_genesis
 from node.mempool import Pool, PoolLimits
@@ -22,10 +23,9 @@ from node.query import find_transaction
 from node.rpc.answers import Answers, Made
 from node.rpc.streams import Streams
 from node.rpc.v1 import streams_pb2, types_pb2
-from node.runtime.choices import FeedLimits
 from node.runtime.engine import Engine, EngineParts, EngineSettings
 from node.runtime.feed import Feed
-from node.runtime.startup import open_chain
+from node.runtime.settings import FeedLimits
 from node.runtime.types import (
     BlockNotice,
     Committed,
@@ -37,7 +37,7 @@ from node.state import snapshots
 from node.state.commitment import recompute
 from node.state.snapshots import SnapshotRefused, UnknownSnapshot
 from pvm import CodeCache
-from tests.replica import Replica
+from tests.replaying_chain import Replica
 from tests.simulation.machine import Death, Disk, Machine
 from tests.worlds import GENESIS, Crowd
 

@@ -3,7 +3,7 @@
 import pytest
 
 from node.testing import Devnet
-from tests.spec.puppets import SCHEDULER
+from tests.spec.driven_actors import SCHEDULER
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from node.chain.timers.rules import RULE_SETS
 from node.chain.transition import head_globals
 from node.primitives import codec
 from node.testing import TransactionFailed
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     ALL,
     AUCTION,
     WORKER,

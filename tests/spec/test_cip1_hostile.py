@@ -5,7 +5,7 @@ import pytest
 from node.chain.globals import load_globals
 from node.chain.timers import fairness
 from node.primitives import codec
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     ALL,
     AUCTION,
     WORKER,

@@ -8,7 +8,7 @@ from node.chain.globals import load_globals
 from node.chain.params import TimerConfig
 from node.chain.timers import due_index, fairness
 from node.primitives import codec
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     ALL,
     AUCTION,
     WORKER,

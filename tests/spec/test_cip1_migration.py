@@ -7,7 +7,7 @@ from node.chain.globals import load_globals, load_governed
 from node.chain.timers import due_index, fairness
 from node.chain.transaction import ScheduleActivation, UpdateTimerConfig
 from node.chain.transition import head_governed, work_height
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     ALL,
     AUCTION,
     WORKER,

@@ -8,7 +8,7 @@ from node.chain.timers import due_index
 from node.chain.transaction import UpdateTimerConfig
 from node.chain.transition import work_height
 from node.primitives import codec
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     ALL,
     AUCTION,
     WORKER,

@@ -5,7 +5,7 @@ import pytest
 from node.chain.block import ReceiptKind
 from node.chain.transaction import CancelTimer, ExtendTimer, SetBalance
 from node.primitives import codec
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     SCHEDULER,
     STEADY,
     decisions,

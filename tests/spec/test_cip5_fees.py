@@ -7,7 +7,7 @@ from node.chain.globals import load_globals
 from node.chain.params import TimerConfig
 from node.chain.transaction import UpdateBasefeeConfig, UpdateTimerConfig
 from node.primitives import codec
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     SCHEDULER,
     STEADY,
     fired_payloads,

@@ -8,7 +8,7 @@ from node.chain.transition import Caches, apply_block, build_block, open_state
 from node.primitives import codec
 from node.primitives.crypto import keccak256
 from pvm import Worker
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     SCHEDULER,
     STEADY,
     decisions,

@@ -11,7 +11,7 @@ from node.state import keys
 from node.state.commitment import recompute
 from node.state.journal import Journal
 from node.testing import TransactionFailed
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     SCHEDULER,
     decisions,
     fired_payloads,

@@ -9,7 +9,7 @@ from node.chain.transaction import ExecuteActor
 from node.chain.transition import Caches, build_block, open_state
 from node.primitives import codec
 from pvm import Worker
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     SCHEDULER,
     STEADY,
     decisions,

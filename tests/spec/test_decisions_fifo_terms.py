@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     SCHEDULER,
     fires,
     refusal,

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from node.chain.transaction import UpdateTimerConfig
 from node.primitives import codec
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     SCHEDULER,
     fires,
     refusal,

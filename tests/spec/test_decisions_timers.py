@@ -12,7 +12,7 @@ from node.chain.params import TimerConfig
 from node.chain.timers.timer import derive_timer_id
 from node.chain.transaction import ExtendTimer, UpdateTimerConfig
 from node.primitives import codec
-from tests.spec.puppets import (
+from tests.spec.driven_actors import (
     SCHEDULER,
     STEADY,
     decisions,

@@ -5,7 +5,7 @@ import pytest
 from node.chain.fees import next_basefee
 from node.chain.params import BasefeeConfig, CalendarSizes
 from node.chain.timers.tiers import Tier, TieredCalendar, bucket_of, tier_of
-from tests.spec.puppets import SCHEDULER, STEADY, fires, schedule, schedule_all
+from tests.spec.driven_actors import SCHEDULER, STEADY, fires, schedule, schedule_all
 
 OVW = CalendarSizes(ring_size=256, epoch_length=360, epochs=24)
 CALENDAR = {"ring_size": 256, "epoch_length": 360, "epochs": 24}

@@ -7,7 +7,7 @@ from node.chain.block import Block
 from node.chain.errors import InvalidBlock
 from node.chain.globals import load_globals
 from node.chain.transition import apply_block, build_block, build_run, work_height
-from tests.spec.puppets import SCHEDULER, schedule, schedule_all
+from tests.spec.driven_actors import SCHEDULER, schedule, schedule_all
 
 COUNTER = """
 class Counter:

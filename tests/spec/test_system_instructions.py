@@ -21,7 +21,7 @@ from node.chain.transaction import (
 )
 from node.primitives import codec
 from node.testing import TransactionFailed
-from tests.spec.puppets import SCHEDULER
+from tests.spec.driven_actors import SCHEDULER
 
 THERE = b"\x77" * 20
 CONFIG = TimerConfig()

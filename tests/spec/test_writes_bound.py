@@ -7,7 +7,7 @@ from node.chain.errors import TransactionFault
 from node.chain.transaction import ExecuteActor, Fund, Transfer
 from node.primitives import codec
 from node.testing import Devnet
-from tests.spec.puppets import AUCTION, WORKER, put_off, route, schedule_all
+from tests.spec.driven_actors import AUCTION, WORKER, put_off, route, schedule_all
 
 CBY = 10**9
 THERE = b"\x77" * 20

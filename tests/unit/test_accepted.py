@@ -15,7 +15,7 @@ import pytest
 from pvm import cbor, language
 from pvm.modules import EXPORTS
 from pvm.testing import World
-from tests.laws import keeps_an_exact_budget, plain
+from tests.vm_invariants import keeps_an_exact_budget, plain
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = (ROOT / "tests" / "actors" / "accepted.py").read_text().split("\n---\n")

@@ -4,7 +4,7 @@ import pytest
 
 from node.chain.advance import AdvanceFault, AdvanceRefused
 from node.testing import Devnet
-from tests.spec.puppets import SCHEDULER, schedule, schedule_all
+from tests.spec.driven_actors import SCHEDULER, schedule, schedule_all
 
 COUNTER = """
 class Counter:

@@ -303,9 +303,9 @@ def test_a_defect_ends_the_process_with_one_line_and_exit_code_1(
 ) -> None:
     """Neither InvalidTransaction nor InvalidBlock is a bug."""
     program = (
-        "import node.runtime.production as production\n"
+        "import node.runtime.block_builder as block_builder\n"
         "def build_next(*_arguments): raise AssertionError('supply')\n"
-        "production.build_next = build_next\n"
+        "block_builder.build_next = build_next\n"
         "from node.cli import main\n"
         "main()"
     )
@@ -384,8 +384,8 @@ import sys
 import node.app, node.cli, node.cli.ready, node.cli.start, node.state.leveldb
 import node.rpc.queries  # answers the first call
 from node.config import GenesisChoice
-from node.runtime.shared import SharedStore
-from node.runtime.startup import open_chain
+from node.runtime.shared_store import SharedStore
+from node.archive.opening import open_chain
 opened = open_chain(SharedStore(), GenesisChoice().wanted)
 assert opened.is_fresh
 print(*sys.modules)
@@ -491,9 +491,9 @@ def test_start_imports_nothing_before_somebody_asks_for_it() -> None:
         *("grpc_reflection.v1alpha", "RestrictedPython", "prometheus_client", "cffi"),
         *("pvm.compiler", "pvm.interpreter", "pvm.libraries", "pvm.modules"),
         *("node.rpc.transactions", "node.rpc.timers", "node.rpc.streams"),
-        *("node.rpc.dev", "node.rpc.explanations", "node.query.explaining"),
-        *("node.query.telling", "node.query.quoting", "node.chain.dry_run"),
-        *("node.runtime.verification", "node.runtime.replay", "node.client"),
+        *("node.rpc.dev", "node.rpc.explanations", "node.query.explain.timer"),
+        *("node.query.explain.text", "node.query.explain.quote", "node.chain.dry_run"),
+        *("node.archive.verification", "node.archive.replay", "node.client"),
     }
     assert loaded.isdisjoint(late), sorted(loaded & late)
     own = {name for name in loaded if name.split(".")[0] in {"node", "pvm"}}

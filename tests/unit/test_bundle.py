@@ -8,14 +8,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from node import history
-from node.chain.bundle_errors import ADVICE, BundleFault
-from node.chain.consensus import CONSENSUS_NUMBER
-from node.chain.transaction import Transfer
-from node.cli import main
-from node.config import genesis_folder
-from node.primitives import codec
-from node.query import HistoryNotKept
-from node.runtime.bundle import (
+from node.archive.bundle import (
     KIND,
     check_bundle,
     first_difference,
@@ -24,11 +17,18 @@ from node.runtime.bundle import (
     pack_chain,
     replay_of,
 )
-from node.runtime.recordfile import FileFault, Packing
-from node.runtime.replay import Differs, begin, into
+from node.archive.record_file import FileFault, Packing
+from node.archive.replay import Differs, begin, into
+from node.chain.bundle_errors import ADVICE, BundleFault
+from node.chain.consensus import CONSENSUS_NUMBER
+from node.chain.transaction import Transfer
+from node.cli import main
+from node.config import genesis_folder
+from node.primitives import codec
+from node.query import HistoryNotKept
 from node.state import keys
 from node.state.memory import MemoryStore
-from node.state.oldest import Oldest
+from node.state.retention import Oldest
 from node.state.store import WriteSet
 from node.testing import BundleRefused, Devnet, SnapshotGone, TransactionFailed
 from pvm import HostMemoryExhausted, Worker

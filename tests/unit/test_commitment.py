@@ -6,8 +6,8 @@ from hashlib import blake2b
 import pytest
 
 from node.primitives.merkle import commit
-from node.primitives.pages import is_inner_page
 from node.primitives.proof import verify
+from node.primitives.tree_pages import is_inner_page
 from node.primitives.types import Address
 from node.state import keys
 from node.state.commitment import (

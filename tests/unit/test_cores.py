@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from node.runtime.choices import MiningMode
 from node.runtime.clock import SystemClock
 from node.runtime.cores import Cores
+from node.runtime.settings import MiningMode
 
 OTHERS = (MiningMode.INTERVAL, MiningMode.MANUAL)
 

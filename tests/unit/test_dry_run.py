@@ -8,7 +8,7 @@ from node.chain.block import ReceiptKind
 from node.chain.dry_run import advance_dry_run, begin_dry_run
 from node.chain.transaction import Transfer
 from node.testing import Devnet, InvalidArgument
-from tests.spec.puppets import SCHEDULER, schedule, schedule_all
+from tests.spec.driven_actors import SCHEDULER, schedule, schedule_all
 
 BEAT = """
 class Beat:

@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from node import history
+from node.archive.opening import (
+    DamagedChain,
+    ForeignGenesis,
+    open_chain,
+    reset_chain,
+)
 from node.chain.advance import UntilIdle
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.genesis import dev_account, parse_genesis
@@ -20,19 +26,13 @@ from node.chain.transaction import (
     impersonate,
 )
 from node.primitives.types import Amount, Height
-from node.runtime import production
+from node.runtime import block_builder
 from node.runtime.advance import advance
+from node.runtime.block_builder import EngineParts
+from node.runtime.block_timer import Pacer
 from node.runtime.clock import SystemClock
 from node.runtime.engine import Engine, EngineSettings
-from node.runtime.pacing import Pacer
-from node.runtime.production import EngineParts
-from node.runtime.shared import SharedStore
-from node.runtime.startup import (
-    DamagedChain,
-    ForeignGenesis,
-    open_chain,
-    reset_chain,
-)
+from node.runtime.shared_store import SharedStore
 from node.runtime.types import (
     BlockNotice,
     Committed,
@@ -193,8 +193,8 @@ def test_headers_in_which_time_passes_are_synced_together_before_any_is_seen(
     monkeypatch, at_once: int, syncs: int
 ) -> None:
     """One sync a call, or a part of it: durable, then visible, then announced."""
-    monkeypatch.setattr(production, "HEADERS_AT_ONCE", at_once)
-    monkeypatch.setattr(production, "SECONDS_AT_ONCE", 3_600)
+    monkeypatch.setattr(block_builder, "HEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr(block_builder, "SECONDS_AT_ONCE", 3_600)
 
     async def scene() -> None:
         async with running(MiningMode.MANUAL) as (engine, parts):
@@ -219,7 +219,7 @@ def test_headers_in_which_time_passes_are_synced_together_before_any_is_seen(
 
 
 def test_what_was_not_synced_is_never_seen(monkeypatch) -> None:
-    monkeypatch.setattr(production, "SECONDS_AT_ONCE", 3_600)
+    monkeypatch.setattr(block_builder, "SECONDS_AT_ONCE", 3_600)
 
     async def scene() -> None:
         async with running(MiningMode.MANUAL) as (engine, parts):
@@ -244,7 +244,7 @@ def test_what_was_not_synced_is_never_seen(monkeypatch) -> None:
 
 
 def test_headers_end_where_the_target_is_reached(monkeypatch) -> None:
-    monkeypatch.setattr(production, "SECONDS_AT_ONCE", 3_600)
+    monkeypatch.setattr(block_builder, "SECONDS_AT_ONCE", 3_600)
 
     async def scene() -> None:
         async with running(MiningMode.MANUAL) as (engine, _parts):
@@ -270,7 +270,7 @@ def test_an_exception_while_building_ends_the_task(monkeypatch) -> None:
     async def scene() -> None:
         async with running(MiningMode.MANUAL) as (engine, parts):
             parts.store.synced.clear()
-            monkeypatch.setattr(production, "build_next", fail)
+            monkeypatch.setattr(block_builder, "build_next", fail)
             with pytest.raises(NodeStopping):
                 await engine.mine(1)
             assert parts.store.synced == []

@@ -16,7 +16,7 @@ from node.chain.simulation import (
 from node.chain.transaction import Fund, decode_transaction
 from node.chain.transition import apply_block, build_next
 from node.primitives.types import Amount
-from node.runtime.production import dev_transaction
+from node.runtime.block_builder import dev_transaction
 from node.testing import Devnet
 from pvm import (
     CodeCache,

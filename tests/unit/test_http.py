@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from node.runtime.choices import HttpLimits
-from node.runtime.http import HttpPort, Probes
+from node.http.server import HttpPort, Probes
+from node.runtime.settings import HttpLimits
 from node.runtime.types import CannotListen
 
 DEADLINE_SECONDS = 20

@@ -12,7 +12,7 @@ from node.primitives.merkle import (
     commit,
     position_of,
 )
-from node.primitives.pages import BrokenTree, decode_bucket, decode_inner
+from node.primitives.tree_pages import BrokenTree, decode_bucket, decode_inner
 
 KEY_BYTES = 16
 

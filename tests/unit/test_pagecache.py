@@ -1,7 +1,7 @@
 """A page cache offers pages of the root it is asked for, and of no other."""
 
 from node.primitives.merkle import EMPTY_ROOT
-from node.primitives.pages import InnerPage, encode_bucket
+from node.primitives.tree_pages import InnerPage, encode_bucket
 from node.primitives.types import Hash32
 from node.state.pagecache import PageCache, TreeCaches
 

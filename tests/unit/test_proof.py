@@ -6,8 +6,8 @@ from hashlib import blake2b
 import pytest
 
 from node.primitives.merkle import EMPTY_PROOF, EMPTY_ROOT, Tree
-from node.primitives.pages import BrokenTree, decode_inner
 from node.primitives.proof import BadProof, verify
+from node.primitives.tree_pages import BrokenTree, decode_inner
 
 ABOVE_ALL = b"\xff" * 17
 

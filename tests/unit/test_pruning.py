@@ -3,13 +3,13 @@
 import pytest
 
 from node import history
+from node.archive import pruning
+from node.archive.replay import NotReplayable, Replay, into, require_replayable
+from node.archive.verification import verify
 from node.query import HistoryNotKept, NotFound, block_at, find_transaction, timer
-from node.runtime import pruning
-from node.runtime.replay import NotReplayable, Replay, into, require_replayable
-from node.runtime.verification import verify
 from node.state import keys
 from node.state.memory import MemoryStore
-from node.state.oldest import load_oldest
+from node.state.retention import load_oldest
 from node.state.store import WriteSet
 from pvm import Worker
 from tests.worlds import KeptWorld, fixed_pick

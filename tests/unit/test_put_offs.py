@@ -3,16 +3,16 @@
 import pytest
 
 from node import history, query
+from node.archive.verification import verify
 from node.chain.timers.timer import Decision
 from node.primitives import codec
-from node.query.explaining import explain_trace
-from node.runtime.verification import verify
+from node.query.explain.timer import explain_trace
 from node.state import keys
 from node.state.memory import MemoryStore
-from node.state.oldest import load_oldest
+from node.state.retention import load_oldest
 from node.testing import Devnet
 from pvm import Worker
-from tests.spec.puppets import SCHEDULER, schedule_all
+from tests.spec.driven_actors import SCHEDULER, schedule_all
 from tests.worlds import Bidders, KeptWorld, fixed_pick
 
 BLOCKS = 40

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.consoles import blocks, is_what_came, sessions
+from tests.console_blocks import blocks, is_what_came, sessions
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text()

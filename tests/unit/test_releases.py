@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from node.archive.bundle import KIND, open_bundle, replay_of
+from node.archive.folder import open_folder
+from node.archive.opening import open_chain
+from node.archive.replay import begin, into
+from node.archive.state_file import MAGIC, StateFileRefused, check_state_file
+from node.archive.state_import import import_folder
+from node.archive.verification import verify
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.consensus import CONSENSUS_NUMBER
-from node.runtime.bundle import KIND, open_bundle, replay_of
-from node.runtime.folder import open_folder
-from node.runtime.importing import import_folder
-from node.runtime.replay import begin, into
-from node.runtime.startup import open_chain
-from node.runtime.statefile import MAGIC, StateFileRefused, check_state_file
-from node.runtime.verification import verify
 from node.state.errors import StoreForeign
 from node.state.leveldb import FORMAT_VERSION, LevelStore
 from node.state.memory import MemoryStore

@@ -8,11 +8,11 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from node import history
+from node.archive.replay import Differs, Replay, begin_at_genesis, into
 from node.chain.accounts import decode_account
 from node.cli import main
 from node.primitives import codec
 from node.primitives.types import Height
-from node.runtime.replay import Differs, Replay, begin_at_genesis, into
 from node.state import keys
 from node.state.leveldb import LevelStore
 from node.state.memory import MemoryStore

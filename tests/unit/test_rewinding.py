@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 
 from node import history
+from node.archive import chain_store
+from node.archive.opening import DamagedChain, open_chain, reset_chain
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.transaction import Transfer
 from node.mempool import Pool
 from node.primitives.types import Amount
-from node.runtime import chainstore
-from node.runtime.startup import DamagedChain, open_chain, reset_chain
 from node.runtime.types import (
     BlockNotice,
     Committed,
@@ -251,7 +251,7 @@ def test_a_rewind_that_was_cut_short_is_finished_at_the_next_start():
     for commits in range(20):
         store, held = grown_store(blocks)
         crashing = CrashingStore(store, commits)
-        back = partial(chainstore.rewind, crashing, blocks, target, bytes_max=1)
+        back = partial(chain_store.rewind, crashing, blocks, target, bytes_max=1)
         if not commits:
             with pytest.raises(Crash):
                 back()
@@ -271,7 +271,7 @@ def test_a_rewind_that_was_cut_short_is_finished_at_the_next_start():
 
 
 def test_a_reset_that_was_cut_short_is_finished_at_the_next_start(monkeypatch):
-    monkeypatch.setattr(chainstore.clear, "__defaults__", (10,))
+    monkeypatch.setattr(chain_store.clear, "__defaults__", (10,))
     fresh = MemoryStore()
     open_chain(fresh, lambda _stored: GENESIS)
     wanted = dict(fresh.snapshot().range(b"", b"\xff"))
@@ -296,7 +296,7 @@ def test_a_rewind_that_cannot_be_finished_is_told():
     store, _ = grown_store(6)
     crashing = CrashingStore(store, 1)
     with pytest.raises(Crash):
-        chainstore.rewind(crashing, 6, 2, bytes_max=1)
+        chain_store.rewind(crashing, 6, 2, bytes_max=1)
     store.commit(WriteSet({keys.undo(4): None}))
     with pytest.raises(DamagedChain, match="a rewind cannot be finished: no undo"):
         open_chain(store, lambda _stored: GENESIS)
@@ -306,7 +306,7 @@ def test_the_way_back_is_refused_beyond_what_is_kept(monkeypatch):
     monkeypatch.setattr("node.state.undo.BLOCKS_KEPT", 2)
     store, _ = grown_store(6)
     before = dict(store.snapshot().range(b"", b"\xff"))
-    chain = chainstore.ChainStore(store)
+    chain = chain_store.ChainStore(store)
     for target in (3, 7):
         with pytest.raises(LookupError, match="no undo record leads from height 6"):
             chain.rewind(6, target)

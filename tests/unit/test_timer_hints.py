@@ -4,7 +4,7 @@ import pytest
 
 from node.chain.block import ReceiptKind
 from node.testing import Devnet
-from tests.spec.puppets import STEADY
+from tests.spec.driven_actors import STEADY
 
 HEART = """
 class Heart:

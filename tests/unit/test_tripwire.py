@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from node.runtime.tripwire import EXIT_TRIPPED
+from node.runtime.confinement.tripwire import EXIT_TRIPPED
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_SECONDS = 60
@@ -20,7 +20,7 @@ BEGIN = """
 from contextlib import nullcontext
 from node.testing import Devnet
 import pvm, pvm.codecache, pvm.interpreter, pvm.late, pvm.libraries, pvm.profile
-from node.runtime.tripwire import stand_watch
+from node.runtime.confinement.tripwire import stand_watch
 
 CALLEE = "def add(payload):\\n    return 1\\n"
 CALLER = '''
@@ -119,7 +119,7 @@ def test_a_profile_is_an_execution_of_a_tools_own():
 def test_others_threads_do_what_they_like():
     begin = (
         "import threading, os\n"
-        "from node.runtime.tripwire import stand_watch\n"
+        "from node.runtime.confinement.tripwire import stand_watch\n"
         "from pvm.alarm import NOW\n"
         "go, done = threading.Event(), threading.Event()\n"
         "def other():\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.consoles import is_what_came
-from tests.pages import ROOT, commands, files, page, save, type_in
+from tests.console_blocks import is_what_came
+from tests.doc_runner import ROOT, commands, files, page, save, type_in
 
 HERE = {
     "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from node.archive.opening import DamagedChain
+from node.archive.verification import verify
 from node.chain.globals import load_globals, save_globals
-from node.primitives.pages import is_inner_page
-from node.runtime.startup import DamagedChain
-from node.runtime.verification import verify
+from node.primitives.tree_pages import is_inner_page
 from node.state import keys
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
@@ -143,7 +143,7 @@ def test_money_from_nowhere_is_told(world, monkeypatch):
     journal = Journal(world.state.snapshot)
     globals_ = load_globals(journal)
     assert globals_.minted
-    monkeypatch.setattr("node.runtime.verification.compare", lambda _: root)
+    monkeypatch.setattr("node.archive.verification.compare", lambda _: root)
     root = world.state.head.state_root
     save_globals(journal, type(globals_)(**{**fields(globals_), "minted": 1}))
     sentence = damage_of(world, dict(journal.write_set().changes))

@@ -17,7 +17,7 @@ from msgspec import Struct
 from node.chain.params import HANDLER_BYTES_MAX
 from node.primitives import codec
 from node.primitives.crypto import keccak256
-from node.primitives.shown import show_struct
+from node.primitives.hex_repr import show_struct
 from node.primitives.types import ZERO_HASH, Address, Amount, Hash32, Height, TimerId
 
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from node import history
+from node.archive.opening import open_chain
 from node.chain.genesis import build_genesis, override
 from node.chain.transaction import (
     Body,
@@ -25,8 +26,7 @@ from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer
 from node.runtime.clock import SystemClock
 from node.runtime.engine import Engine, EngineParts, EngineSettings
-from node.runtime.shared import SharedStore
-from node.runtime.startup import open_chain
+from node.runtime.shared_store import SharedStore
 from node.runtime.types import MiningMode
 from node.state.memory import MemoryStore
 from pvm import Worker, keccak256

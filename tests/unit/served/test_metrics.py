@@ -8,9 +8,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from node.chain.transaction import DeployActor, ExecuteActor
 from node.client import AsyncApi, NodeError, Wallet
+from node.http.metrics import Metrics
 from node.runtime.clock import SystemClock
-from node.runtime.figures import Histogram
-from node.runtime.metrics import Metrics
+from node.runtime.stats import Histogram
 
 ALICE = Wallet.dev(0)
 OPENMETRICS = "application/openmetrics-text"

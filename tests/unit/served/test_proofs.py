@@ -13,7 +13,7 @@ from node.chain.accounts import decode_account
 from node.chain.params import U64_MAX
 from node.chain.timers.calendar import due_bounds
 from node.chain.transaction import DeployActor, ExecuteActor
-from node.cli import proving
+from node.cli import proofs
 from node.client import (
     AccountProof,
     AsyncApi,
@@ -147,7 +147,7 @@ def test_a_receipt_shown_is_the_one_committed_to(world):
         height = result.block.header.height
         for receipt in result.receipts:
             shown = convert.show_receipt(receipt, height)
-            assert proving.receipt_record(shown) == receipt.encode()
+            assert proofs.receipt_record(shown) == receipt.encode()
 
 
 # --- nothing else passes --------------------------------------------------------------
@@ -408,8 +408,8 @@ def test_a_command_ends_when_the_node_proves_something_else(world, monkeypatch):
     connection = SimpleNamespace(channel=None, timeout=1, output=output, refuse=refuse)
     answer = ask(world, AccountProof(ABSENT))
     service = SimpleNamespace(GetProof=lambda _request, timeout: answer)  # noqa: ARG005
-    monkeypatch.setattr(proving, "QueryServiceStub", lambda _channel: service)
-    prover = proving.Prover(connection)
+    monkeypatch.setattr(proofs, "QueryServiceStub", lambda _channel: service)
+    prover = proofs.Prover(connection)
     prover.prove(AccountProof(ABSENT))
     prover.tell("it")
     name = world.state.head.hash().hex()

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from node import query
+from node.archive.opening import resume_state
 from node.chain.timers.tiers import Tier
 from node.chain.timers.timer import Decision
 from node.chain.transaction import (
@@ -22,9 +23,8 @@ from node.query import (
     SupplyTooLarge,
     TimerFilter,
     Warnings,
-    pages,
+    pagination,
 )
-from node.runtime.startup import resume_state
 
 ALICE, BOB = Wallet.dev(0), Wallet.dev(1)
 ABSENT = b"\x99" * 20
@@ -130,7 +130,7 @@ def test_storage_pages_follow_one_another_without_gap_or_repeat(chain, source):
 
 
 def test_a_page_ends_when_its_entries_are_large(chain, source, monkeypatch):
-    monkeypatch.setattr(pages, "PAGE_BYTES_MAX", 5)
+    monkeypatch.setattr(pagination, "PAGE_BYTES_MAX", 5)
     actor = chain.deploy(source)
     chain.call(actor, "say", b"hello")
     chain.call(actor, "count")
@@ -356,7 +356,7 @@ def test_live_timers_come_in_due_order_by_filter(chain, source, count):
 def test_a_filtered_list_examines_a_bounded_number_of_timers(
     chain, source, monkeypatch
 ):
-    monkeypatch.setattr(pages, "EXAMINED_MAX", 1)
+    monkeypatch.setattr(pagination, "EXAMINED_MAX", 1)
     actor = chain.deploy(source)
     schedule(chain, actor, 50)
     schedule(chain, actor, 60)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from node.archive.bundle import KIND
 from node.chain.transaction import DeployActor, Transfer
 from node.client import AsyncApi, AsyncClient, BundleRefused, Client, NodeError, Wallet
 from node.client.messages import draft
@@ -11,7 +12,6 @@ from node.rpc.access import Access
 from node.rpc.bundles import PART_BYTES_MAX, Bundles
 from node.rpc.limits import RpcLimits
 from node.rpc.v1 import dev_pb2
-from node.runtime.bundle import KIND
 from node.runtime.types import MiningMode, TooManyReads
 from pvm import HostMemoryExhausted
 

@@ -9,7 +9,7 @@ from node.chain.errors import InvalidTransaction, TransactionFault
 from node.query import HeightNotReached, HistoryNotKept, Missing, NotFound
 from node.rpc.errors import DOMAIN, STATUS_KEY, refusal_of, table
 from node.rpc.requests import InvalidRequest
-from node.runtime.exhaustion import NoMemory
+from node.runtime.memory_exhaustion import NoMemory
 from node.runtime.types import (
     NodeStopping,
     ReaderTooSlow,

@@ -8,7 +8,7 @@ import pytest
 
 from node.chain.transaction import DeployActor, ExecuteActor
 from node.client import AsyncApi, EventFilter, NodeError, TimerFilter, Wallet
-from node.rpc import following
+from node.rpc import block_follower
 from node.rpc.streams import SHARED_BLOCKS, Streams
 from node.rpc.v1 import streams_pb2, types_pb2
 from node.runtime.feed import FeedLimits
@@ -213,8 +213,8 @@ def test_a_reset_while_the_history_is_read_is_noticed(run_node):
         async with run_node() as node:
             for _ in range(3):
                 await node.engine.mine(1)
-            genesis = following._genesis(node.engine)
-            steps = following.follow(node.engine, following.Start(genesis))
+            genesis = block_follower._genesis(node.engine)
+            steps = block_follower.follow(node.engine, block_follower.Start(genesis))
             assert (await anext(steps)).place.height == 1
             await node.engine.reset()
             assert await anext(steps) == genesis
@@ -227,7 +227,7 @@ def test_a_reader_that_does_not_keep_up_is_told_where_to_resume(run_node):
     async def scenario():
         run = run_node(feed=FeedLimits(buffered_max=2))
         async with run as node:
-            steps = following.follow(node.engine, following.Start())
+            steps = block_follower.follow(node.engine, block_follower.Start())
             first = asyncio.create_task(anext(steps))
             await node.until_readers(1)
             for _ in range(9):

@@ -1,0 +1,7 @@
+"""A chain as it is kept: in a store, block by block, and whole, in one file.
+
+`opening`, `chain_store` and `pruning` make the store of a node, `verification`
+recomputes it, and a command reaches it through `folder`. `bundle` and `state_file` are
+the two kinds of file; `replay` executes again what a store or a bundle holds. Nothing
+here knows of a running node.
+"""

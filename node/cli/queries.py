@@ -1,0 +1,363 @@
+"""Commands that ask the chain something and change nothing."""
+
+from collections.abc import Iterator
+
+import click
+
+from node.chain.accounts import EMPTY_ACCOUNT, decode_account
+from node.cli import arguments
+from node.cli.connection import Connection, client_command
+from node.cli.formatting import (
+    EVENT_COLUMNS,
+    RECEIPT_COLUMNS,
+    dropped_text,
+    event_row,
+    failure_text,
+    header_fields,
+    receipt_row,
+)
+from node.cli.outcome import tell_committed
+from node.cli.output import amount, bytes_text, cbor_text, hexadecimal, returned_text
+from node.cli.proofs import Prover, prove_option, receipt_record
+from node.client.proofs import AccountProof, StorageProof, TransactionProof
+from node.primitives.crypto import dev_private_key, public_key_address
+from node.rpc.v1 import queries_pb2 as messages
+from node.rpc.v1 import timers_pb2, types_pb2
+from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
+from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
+
+__all__ = ["accounts", "actor", "block", "read", "status", "storage", "tx"]
+
+_PAGE_ENTRIES = 1_000
+
+
+@click.command()
+@client_command
+def status(connection: Connection) -> None:
+    """Show the chain's head, fees, supply and pool."""
+    answer = QueryServiceStub(connection.channel).GetStatus(
+        messages.GetStatusRequest(include_supply=True), timeout=connection.timeout
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+        return
+    supply = answer.supply
+    connection.output.fields(
+        "",
+        {
+            "chain": f"{answer.chain_name}, id {answer.chain_id}",
+            "node": answer.node_version,
+            "height": str(answer.head.height),
+            "head": hexadecimal(answer.head.hash),
+            "mining": _mining(answer),
+            "pool": f"{answer.pool_transactions}, {answer.pool_queued} of them queued",
+            "walls": ", ".join(answer.walls) or "none",
+            "rules": answer.rules,
+            "next basefee per cycle": amount(answer.next_basefee_cycle),
+            "next basefee per cell": amount(answer.next_basefee_cell),
+            "minted": amount(supply.minted),
+            "= balances": amount(supply.balances),
+            "+ burned": amount(supply.burned),
+            "+ held": amount(supply.held),
+        },
+    )
+
+
+def _mining(answer: messages.GetStatusResponse) -> str:
+    mode = messages.MiningMode.Name(answer.mining_mode).removeprefix("MINING_MODE_")
+    text = f"{mode.lower()}, pace {answer.pace_ms} ms"
+    if answer.auto_timers:
+        text += ", then to the next timer"
+    if answer.time_holds:
+        text += f"; time is held by {answer.time_holds}"
+    return text
+
+
+@click.command()
+@click.option("--count", type=click.IntRange(1, 1_000), default=10)
+@click.option("--keys", "are_keys_shown", is_flag=True, help="Show private keys, too.")
+@arguments.at_option
+@prove_option
+@client_command
+def accounts(
+    connection: Connection,
+    count: int,
+    are_keys_shown: bool,  # noqa: FBT001 - a flag
+    is_proven: bool,  # noqa: FBT001 - a flag
+    at_height: int | None,
+) -> None:
+    """List the development accounts; everybody has their keys."""
+    prover = Prover(connection, at_height)
+    rows = []
+    for index in range(count):
+        key = dev_private_key(index)
+        address = public_key_address(key)
+        if is_proven:
+            record = prover.prove(AccountProof(address)).record
+            account = EMPTY_ACCOUNT if record is None else decode_account(record)
+            balance, nonce = str(account.balance), account.nonce
+        else:
+            balance, nonce = _balance_and_nonce(connection, address, at_height)
+        row = [str(index), hexadecimal(address), amount(balance), str(nonce)]
+        rows.append([*row, hexadecimal(key)] if are_keys_shown else row)
+    if not connection.output.is_json:
+        columns = ["number", "address", "balance", "nonce"]
+        connection.output.table(
+            "", [*columns, "key (UNSAFE)"] if are_keys_shown else columns, rows
+        )
+    prover.tell("balances and nonces")
+
+
+def _balance_and_nonce(
+    connection: Connection, address: bytes, at_height: int | None
+) -> tuple[str, int]:
+    answer = QueryServiceStub(connection.channel).GetAccount(
+        messages.GetAccountRequest(address=address, at_height=at_height),
+        timeout=connection.timeout,
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    return answer.balance, answer.nonce
+
+
+@click.command()
+@click.argument("actor", type=arguments.address)
+@click.argument("handler")
+@click.argument("payload", type=arguments.payload, default="")
+@click.option("--as", "sender", type=arguments.address, help="Whom get_sender() names.")
+@arguments.at_option
+@client_command
+def read(
+    connection: Connection,
+    actor: bytes,
+    handler: str,
+    payload: bytes,
+    sender: bytes | None,
+    at_height: int | None,
+) -> None:
+    """Call HANDLER of ACTOR with PAYLOAD, and keep nothing of it."""
+    answer = QueryServiceStub(connection.channel).CallReadOnly(
+        messages.CallReadOnlyRequest(
+            actor=actor,
+            handler=handler,
+            payload=payload,
+            sender=sender or b"",
+            at_height=at_height,
+        ),
+        timeout=connection.timeout,
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
+        connection.refuse(failure_text(answer.error))
+    if not connection.output.is_json:
+        connection.output.line(returned_text(answer.value))
+
+
+@click.command()
+@click.argument("address", type=arguments.address)
+@click.option("--source", "is_source", is_flag=True, help="Print the source alone.")
+@arguments.at_option
+@client_command
+def actor(
+    connection: Connection,
+    address: bytes,
+    is_source: bool,  # noqa: FBT001 - a flag
+    at_height: int | None,
+) -> None:
+    """Show what the actor at ADDRESS is and has."""
+    answer = QueryServiceStub(connection.channel).GetActor(
+        messages.GetActorRequest(address=address, at_height=at_height),
+        timeout=connection.timeout,
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    elif is_source:
+        connection.output.source(answer.source.decode().rstrip("\n"))
+    else:
+        connection.output.fields(
+            "",
+            {
+                "address": hexadecimal(answer.address),
+                "balance": amount(answer.balance),
+                "deployer": hexadecimal(answer.deployer),
+                "code hash": hexadecimal(answer.code_hash),
+                "source": f"{len(answer.source):,} bytes",
+                "handlers": ", ".join(answer.handlers),
+                "live timers": str(answer.live_timers),
+                "mailbox": str(answer.mailbox_length),
+            },
+        )
+
+
+@click.command()
+@click.argument("actor", type=arguments.address)
+@click.argument("key", type=arguments.payload, required=False)
+@click.option(
+    "--prefix", type=arguments.payload, default="", help="Of the raw keys to list."
+)
+@arguments.at_option
+@prove_option
+@client_command
+def storage(
+    connection: Connection,
+    actor: bytes,
+    key: bytes | None,
+    prefix: bytes,
+    is_proven: bool,  # noqa: FBT001 - a flag
+    at_height: int | None,
+) -> None:
+    """Show what ACTOR has stored: all of it, or what is under the raw KEY.
+
+    With --prove each entry is proven, but not that there are no others.
+    """
+    service = QueryServiceStub(connection.channel)
+    prover = Prover(connection, at_height)
+    if key is None:
+        request = messages.ListStorageRequest(
+            actor=actor, prefix=prefix, page_size=_PAGE_ENTRIES, at_height=at_height
+        )
+        entries = _stored(connection, request)
+    elif is_proven:
+        entries = iter([messages.StorageEntry(key=key)])
+    else:
+        answer = service.GetStorage(
+            messages.GetStorageRequest(actor=actor, raw=key, at_height=at_height),
+            timeout=connection.timeout,
+        )
+        entries = iter([answer.entry])
+    if is_proven:
+        entries = _proven_entries(prover, actor, list(entries))
+    if connection.output.is_json:
+        for entry in entries:
+            if not is_proven:
+                connection.output.message(entry)
+        return
+    rows = [
+        (entry.name, cbor_text(entry.value))
+        if entry.HasField("name")
+        else (bytes_text(entry.key), bytes_text(entry.value))
+        for entry in entries
+    ]
+    connection.output.table("", ("key", "value"), rows)
+    prover.tell("what is stored under " + (", ".join(name for name, _ in rows) or "it"))
+
+
+def _proven_entries(
+    prover: Prover, actor: bytes, entries: list[messages.StorageEntry]
+) -> Iterator[messages.StorageEntry]:
+    """The entries as they are proven; what is proven to be absent is left out."""
+    for entry in entries:
+        record = prover.prove(StorageProof(actor, entry.key)).record
+        if record is not None:
+            entry.value = record
+            yield entry
+
+
+def _stored(
+    connection: Connection, request: messages.ListStorageRequest
+) -> Iterator[messages.StorageEntry]:
+    service = QueryServiceStub(connection.channel)
+    while True:
+        page = service.ListStorage(request, timeout=connection.timeout)
+        yield from page.entries
+        request.page_token = page.next_page_token
+        if not request.page_token:
+            return
+
+
+@click.command()
+@click.argument("which", default="latest", metavar="[HEIGHT|HASH|latest]")
+@click.option("--timers", "are_timers_told", is_flag=True, help="Why each timer went.")
+@client_command
+def block(
+    connection: Connection,
+    which: str,
+    are_timers_told: bool,  # noqa: FBT001 - a flag
+) -> None:
+    """Show a block and what came of it."""
+    request = messages.GetBlockRequest(view=types_pb2.BLOCK_VIEW_FULL)
+    if which == "latest":
+        request.latest = True
+    elif which.isascii() and which.isdecimal():
+        request.height = arguments.HEIGHT(which)
+    else:
+        request.hash = arguments.hash32(which)
+    answer = QueryServiceStub(connection.channel).GetBlock(
+        request, timeout=connection.timeout
+    )
+    output = connection.output
+    if are_timers_told:
+        _tell_timers(connection, answer.block.header.height)
+        return
+    if output.is_json:
+        output.message(answer)
+        return
+    output.fields("", header_fields(answer.block.header))
+    if answer.block.receipts:
+        rows = [receipt_row(receipt) for receipt in answer.block.receipts]
+        output.table("\nreceipts", RECEIPT_COLUMNS, rows)
+    if answer.block.events:
+        rows = [event_row(event) for event in answer.block.events]
+        output.table("\nevents", EVENT_COLUMNS, rows)
+
+
+def _tell_timers(connection: Connection, height: int) -> None:
+    """Every timer that a block looked at, in that order, then what was changed."""
+    request = timers_pb2.ExplainBlockRequest(height=height, page_size=_PAGE_ENTRIES)
+    service = TimerServiceStub(connection.channel)
+    while True:
+        page = service.ExplainBlock(request, timeout=connection.timeout)
+        if connection.output.is_json:
+            connection.output.message(page)
+        else:
+            connection.output.line(page.text)
+        request.page_token = page.next_page_token
+        if not request.page_token:
+            return
+
+
+@click.command()
+@click.argument("transaction_id", type=arguments.hash32, metavar="ID")
+@prove_option
+@client_command
+def tx(
+    connection: Connection,
+    transaction_id: bytes,
+    is_proven: bool,  # noqa: FBT001 - a flag
+) -> None:
+    """Show what became of the transaction ID; exit code 1 unless it succeeded.
+
+    With --prove the receipt is proven, but for texts of failures, and not the events.
+    """
+    answer = QueryServiceStub(connection.channel).GetTransaction(
+        messages.GetTransactionRequest(id=transaction_id), timeout=connection.timeout
+    )
+    output = connection.output
+    if output.is_json:
+        output.message(answer)
+    match answer.WhichOneof("outcome"):
+        case "committed":
+            if is_proven:
+                _prove_receipt(connection, answer.committed.receipt)
+            body = answer.committed.transaction.body
+            tell_committed(
+                connection,
+                answer.committed,
+                is_deployment=body.instruction.HasField("deploy_actor"),
+            )
+        case "pending":
+            if not output.is_json:
+                output.line("it waits in the pool")
+        case "dropped":
+            connection.refuse(dropped_text(answer.dropped))
+        case _:
+            connection.refuse("the chain was rewound before the block it was in")
+
+
+def _prove_receipt(connection: Connection, receipt: types_pb2.Receipt) -> None:
+    prover = Prover(connection)
+    proven = prover.prove(TransactionProof(receipt.id))
+    if proven.record != receipt_record(receipt):
+        connection.refuse("the receipt that the node shows is not the proven one")
+    prover.tell("this receipt")

@@ -1,0 +1,329 @@
+"""Accounts, senders and amounts as callers name them, and what arguments may be.
+
+Both chains, the one in this process and the one behind a connection, check with the
+same functions what they are given, before anything happens: a refusal names the
+argument and says what is wanted.
+"""
+
+import re
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+from msgspec import Struct, field
+from typing_extensions import override
+
+from node.chain.advance import Target, target_of
+from node.chain.block import Event, Header, Receipt, ReceiptKind, show_block
+from node.chain.params import ADDRESS_BYTES, U64_MAX, U128_MAX
+from node.chain.transaction import SALT_BYTES
+from node.client.exceptions import InvalidArgument
+from node.primitives.amounts import parse_amount
+from node.primitives.crypto import dev_private_key, public_key_address
+from node.primitives.types import Address, Amount
+
+__all__ = [
+    "Addressed",
+    "BlockContent",
+    "DevAccount",
+    "Mined",
+    "Sender",
+    "Terms",
+    "address_of",
+    "amount_of",
+    "check_bytes",
+    "check_count",
+    "check_id",
+    "check_kind",
+    "check_path",
+    "check_salt",
+    "check_target",
+    "check_text",
+    "code_of",
+    "dev_account",
+    "given",
+]
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+ID_BYTES_MAX = 64
+"""Longer than any id of a timer or a transaction."""
+
+
+class DevAccount(Struct, frozen=True):
+    """A deterministic account with funds from genesis (D42). Not a secret."""
+
+    index: int
+    address: Address
+    private_key: bytes
+
+    @override
+    def __repr__(self) -> str:
+        return f"<account {self.index} 0x{self.address.hex()}>"
+
+
+def dev_account(index: int) -> DevAccount:
+    """The development account with a number, from 0."""
+    key = dev_private_key(index)
+    return DevAccount(index, public_key_address(key), key)
+
+
+class Addressed(Protocol):
+    """An account, an actor or a wallet: whatever has an address."""
+
+    @property
+    def address(self) -> Address:
+        """Its 20 bytes."""
+        ...
+
+
+Sender = Addressed | bytes
+"""Whom a caller names: something with an address, or the 20 bytes."""
+
+
+class BlockContent(Protocol):
+    """What every chain tells of a block."""
+
+    @property
+    def header(self) -> Header:
+        """Its header."""
+        ...
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """Of all that was executed, in order."""
+        ...
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """In order of execution."""
+        ...
+
+
+class Mined(Struct, frozen=True):
+    """A block as a node tells it."""
+
+    header: Header
+    receipts: tuple[Receipt, ...]
+    events: tuple[Event, ...]
+
+    @override
+    def __repr__(self) -> str:
+        return show_block(self.header, self.receipts, self.events)
+
+
+class Terms(Struct, frozen=True):
+    """Who sends a transaction, and what it may use; None is filled in."""
+
+    sender: Sender
+    cycles_limit: int | None = None
+    cells_limit: int | None = None
+    fees: Mapping[str, int] = field(default_factory=dict)
+    """Base units a unit, by the names of `FEES`."""
+
+    def check(self) -> None:
+        """Look at every field.
+
+        Raises:
+            InvalidArgument: one that no transaction can have.
+        """
+        address_of(self.sender, "sender")
+        for name in ("cycles_limit", "cells_limit"):
+            value: int | None = getattr(self, name)
+            if value is not None:
+                check_count(name, value, 0)
+        for name, price in self.fees.items():
+            if name not in FEES:
+                raise InvalidArgument(name, f"one of {', '.join(FEES)} is known", price)
+            check_count(name, price, 0, U128_MAX)
+
+
+FEES = (
+    "max_fee_per_cycle",
+    "max_priority_fee_per_cycle",
+    "max_fee_per_cell",
+    "max_priority_fee_per_cell",
+)
+
+
+def address_of(who: Sender, argument: str = "address") -> Address:
+    """The address of whoever a caller names.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    address: object = who if isinstance(who, bytes) else getattr(who, "address", None)
+    if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
+        wanted = "an account, an actor, a wallet or an address of 20 bytes is wanted"
+        if isinstance(who, str):
+            wanted += " (of a text in hex: bytes.fromhex)"
+        raise InvalidArgument(argument, wanted, who)
+    return Address(address)
+
+
+def amount_of(value: int | str, argument: str = "amount") -> Amount:
+    """Base units, also of an amount such as "5 CBY".
+
+    Raises:
+        InvalidArgument: it is neither, or below 0 or above u128.
+    """
+    wanted = 'base units, or a text such as "5 CBY", from 0 to 2^128 - 1 base units'
+    if isinstance(value, str):
+        try:
+            return parse_amount(value)
+        except ValueError:
+            raise InvalidArgument(argument, wanted, value) from None
+    if type(value) is not int or not 0 <= value <= U128_MAX:
+        raise InvalidArgument(argument, wanted, value)
+    return Amount(value)
+
+
+QUOTE_TERMS: Mapping[str, int] = MappingProxyType(
+    {
+        "height": U64_MAX,
+        "gas_limit": U64_MAX,
+        "expires_at": U64_MAX,
+        "payload_bytes": 2**32 - 1,
+        "max_fee_per_cycle": U128_MAX,
+        "max_priority_fee_per_cycle": U128_MAX,
+        "blocks": 2**32 - 1,
+    }
+)
+"""What a quote can be told of a timer, as `schedule_timer` names it, and of how many of
+the last blocks it is to tell; → the most of each."""
+
+
+def check_terms(terms: Mapping[str, int]) -> dict[str, int]:
+    """The terms of a quote.
+
+    Raises:
+        InvalidArgument: one is not known, of another type, or out of bounds.
+    """
+    for name in terms:
+        if name not in QUOTE_TERMS:
+            known = ", ".join(QUOTE_TERMS)
+            raise InvalidArgument("terms", f"one of {known} is wanted", name)
+    return {
+        name: check_count(name, given, 0, QUOTE_TERMS[name])
+        for name, given in terms.items()
+    }
+
+
+def check_count(argument: str, value: int, least: int = 1, most: int = U64_MAX) -> int:
+    """A whole number within bounds.
+
+    Raises:
+        InvalidArgument: another type (bool is one), or out of bounds.
+    """
+    if type(value) is not int or not least <= value <= most:
+        bound = "2^64 - 1" if most == U64_MAX else f"{most}"
+        wanted = f"a whole number from {least} to {bound} is wanted"
+        raise InvalidArgument(argument, wanted, value)
+    return value
+
+
+def check_bytes(argument: str, value: bytes) -> bytes:
+    """Bytes, of whatever length.
+
+    Raises:
+        InvalidArgument: another type; a text is to be encoded by the caller.
+    """
+    if type(value) is not bytes:
+        wanted = 'bytes are wanted (write b"…", or encode a text)'
+        raise InvalidArgument(argument, wanted, value)
+    return value
+
+
+def check_id(argument: str, value: bytes) -> bytes:
+    """The id of a timer or a transaction.
+
+    Raises:
+        InvalidArgument: no bytes, none of them or too many.
+    """
+    if type(value) is not bytes or not 1 <= len(value) <= ID_BYTES_MAX:
+        wanted = f"an id of 1 to {ID_BYTES_MAX} bytes is wanted"
+        raise InvalidArgument(argument, wanted, value)
+    return value
+
+
+def check_salt(value: bytes) -> bytes:
+    """What makes the address of a deployed actor differ from others'.
+
+    Raises:
+        InvalidArgument: not exactly 32 bytes.
+    """
+    if type(value) is not bytes or len(value) != SALT_BYTES:
+        raise InvalidArgument("salt", f"{SALT_BYTES} bytes are wanted", value)
+    return value
+
+
+def check_kind(value: object) -> None:
+    """Which receipts a caller wants.
+
+    Raises:
+        InvalidArgument: no kind of receipt.
+    """
+    if value is not None and not isinstance(value, ReceiptKind):
+        names = ", ".join(kind.name for kind in ReceiptKind)
+        raise InvalidArgument("kind", f"ReceiptKind.{{{names}}} is wanted", value)
+
+
+def check_text(argument: str, value: object) -> str:
+    """A text that UTF-8 can hold.
+
+    Raises:
+        InvalidArgument: another type, or a lone surrogate.
+    """
+    if isinstance(value, str) and not _LONE_SURROGATE.search(value):
+        return value
+    raise InvalidArgument(argument, "a text (str) is wanted", value)
+
+
+def check_path(argument: str, value: str | PathLike[str]) -> Path:
+    """A path of the file system.
+
+    Raises:
+        InvalidArgument: neither a text nor a path, or an empty one.
+    """
+    if isinstance(value, str | PathLike):
+        text: object = fspath(value)  # of a path it may be bytes
+        if isinstance(text, str) and text and "\0" not in text:
+            return Path(check_text(argument, text))
+    raise InvalidArgument(argument, "the path of a file is wanted", value)
+
+
+def given(**named: int | None) -> dict[str, int]:
+    """Of arguments those that a caller gave."""
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def check_target(wanted: Mapping[str, int | bool], head: int = 0) -> Target:
+    """Where to advance to, from a head: one target.
+
+    Raises:
+        InvalidArgument: not exactly one, or of another type.
+    """
+    try:
+        return target_of(head, wanted)
+    except TypeError as error:
+        raise InvalidArgument("advance", str(error), dict(wanted)) from None
+
+
+def code_of(source: str | bytes) -> bytes:
+    """The bytes of an actor's source.
+
+    Raises:
+        InvalidArgument: neither text nor bytes.
+    """
+    of_file = "an actor's source is wanted (of a file: Path(…).read_text())"
+    if isinstance(source, PathLike) or (
+        isinstance(source, str) and source.endswith(".py") and "\n" not in source
+    ):
+        raise InvalidArgument("source", of_file, source)
+    if isinstance(source, str):
+        return check_text("source", source).encode()
+    if type(source) is not bytes:
+        raise InvalidArgument("source", of_file, source)
+    return source

@@ -1,0 +1,1 @@
+"""The operators' port: health, readiness, and metrics for Prometheus."""

@@ -1,0 +1,299 @@
+"""The node's figures in the form that Prometheus scrapes.
+
+Names follow its conventions: a prefix, base units, `_total` for what only grows; each
+has a help text that says the unit. The library is imported when the first scrape is
+rendered, not before the node serves.
+
+Rules: a scrape reads what was counted, and the visible state. Timers are counted by
+walking the calendar, a slice at a time so that others are served in between, at most
+once in a while, and no further than `TIMERS_COUNTED_MAX`.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from node import __version__
+from node.chain.globals import load_timer_config
+from node.chain.timers.calendar import timers_between
+from node.chain.timers.tiers import Tier, tier_of
+from node.chain.transition import State
+from node.runtime.clock import Clock
+from node.runtime.stats import Figures, Histogram
+from node.runtime.types import Backend
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+__all__ = ["Metrics"]
+
+TIMERS_COUNTED_MAX = 100_000
+"""Live timers beyond it are not counted: it takes a fifth of a second."""
+
+_COUNT_INTERVAL_SECONDS = 10
+_SLICE_TIMERS = 500
+"""Timers counted at a stretch: a millisecond."""
+
+_PREFIX = "cowboy_devnet_"
+_HEIGHT_MAX = 2**64 - 1
+
+_Labels = tuple[str, ...]
+_Values = Iterable[tuple[_Labels, float]]
+
+
+class _Family(Struct, frozen=True):
+    """A metric and its values now."""
+
+    name: str
+    unit: str
+    """The last part of the name, unless it is empty."""
+    help: str
+    labels: _Labels
+    values: _Values
+
+
+class Metrics:
+    """Renders what a node counts."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        figures: Figures,
+        clock: Clock,
+        store_bytes: Callable[[], int],
+    ) -> None:
+        self._backend = backend
+        self._figures = figures
+        self._clock = clock
+        self._store_bytes = store_bytes
+        self._timers: Counter[Tier] = Counter()
+        self._counted_at: float | None = None
+
+    async def render(self, accept: str) -> tuple[bytes, str]:
+        """The text of a scrape and its content type, for an `Accept` header."""
+        # Imported late: see the top of this module.
+        from prometheus_client import (  # noqa: PLC0415
+            CollectorRegistry,
+            ProcessCollector,
+        )
+        from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
+
+        await self._count_timers()
+        registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        registry.register(self)
+        encode, content_type = choose_encoder(accept)
+        return encode(registry), content_type
+
+    def collect(self) -> "Iterable[Metric]":
+        """What the library asks of a collector."""
+        from prometheus_client.metrics_core import (  # noqa: PLC0415 - as above
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            HistogramMetricFamily,
+        )
+
+        for make, families in (
+            (GaugeMetricFamily, self._gauges()),
+            (CounterMetricFamily, self._counters()),
+        ):
+            for family in families:
+                metric = make(
+                    _PREFIX + family.name,
+                    family.help,
+                    labels=family.labels,
+                    unit=family.unit,
+                )
+                for labels, value in family.values:
+                    metric.add_metric(labels, value)
+                yield metric
+        for name, text, label, histograms in self._histograms():
+            shown = HistogramMetricFamily(
+                _PREFIX + name, text, labels=(label,), unit="seconds"
+            )
+            for key, histogram in histograms.items():
+                shown.add_metric((key,), histogram.buckets(), histogram.seconds)
+            yield shown
+
+    # --- timers --------------------------------------------------------------------
+
+    async def _count_timers(self) -> None:
+        now = self._clock.monotonic()
+        last = self._counted_at
+        if last is not None and now - last < _COUNT_INTERVAL_SECONDS:
+            return
+        self._counted_at = now
+        self._timers = await _timers_by_tier(self._backend.state)
+
+    # --- families ------------------------------------------------------------------
+
+    def _gauges(self) -> Iterable[_Family]:
+        state, status, figures = (
+            self._backend.state,
+            self._backend.status,
+            self._figures,
+        )
+        params, head = state.params, state.head
+        yield _plain("height", "blocks", "Height of the head", head.height)
+        yield _labelled(
+            "basefee",
+            "",
+            "Basefee of the head, in base units a unit of the resource",
+            "resource",
+            {"cycle": head.basefee_cycle, "cell": head.basefee_cell},
+        )
+        yield _labelled(
+            "block_lane",
+            "cycles",
+            "Cycles that the latest block used, by lane",
+            "lane",
+            figures.last_lane_cycles,
+        )
+        yield _plain(
+            "block", "cells", "Cells that the latest block used", figures.last_cells
+        )
+        yield _labelled(
+            "lane_budget",
+            "cycles",
+            "Cycles that a block has, by lane",
+            "lane",
+            {
+                "user": params.lane_user_cycles,
+                "timer": load_timer_config(state.snapshot, params).lane_timer_cycles,
+                "deferred": params.lane_deferred_cycles,
+            },
+        )
+        yield _labelled(
+            "live",
+            "timers",
+            f"Timers that wait, by tier; counted up to {TIMERS_COUNTED_MAX}, every "
+            f"{_COUNT_INTERVAL_SECONDS} s at most",
+            "tier",
+            {tier.value: self._timers[tier] for tier in Tier},
+        )
+        yield _plain(
+            "pool",
+            "transactions",
+            "Transactions that wait for a block",
+            status.pool_transactions,
+        )
+        yield _plain(
+            "pool_queued",
+            "transactions",
+            "Of these, those that wait for a lower nonce of their sender",
+            status.pool_queued,
+        )
+        yield _plain(
+            "pool", "bytes", "Bytes of the transactions that wait", status.pool_bytes
+        )
+        yield _plain(
+            "store_size", "bytes", "Size of the files of the store", self._store_bytes()
+        )
+        yield _plain("open", "streams", "Streams that are being served", status.streams)
+        yield _labelled(
+            "build_info", "", "Always 1; the version", "version", {__version__: 1}
+        )
+
+    def _counters(self) -> Iterable[_Family]:
+        figures = self._figures
+        yield _labelled(
+            "blocks",
+            "",
+            "Blocks committed since the process began; a run of empty heights is one",
+            "kind",
+            figures.blocks,
+        )
+        yield _Family(
+            "executions",
+            "",
+            "Executions in blocks, by what was executed and how it ended",
+            ("kind", "status"),
+            figures.executions.items(),
+        )
+        yield _plain("events", "", "Events in blocks", figures.events)
+        yield _labelled(
+            "timer_decisions",
+            "",
+            "Decisions about timers: scheduled, fired, put_off, …",
+            "decision",
+            figures.decisions,
+        )
+        yield _labelled(
+            "lane", "cycles", "Cycles used, by lane", "lane", figures.lane_cycles
+        )
+        yield _plain("used", "cells", "Cells used", figures.cells)
+        yield _labelled(
+            "pool_refusals",
+            "",
+            "Transactions that were not admitted, by reason",
+            "reason",
+            figures.refused,
+        )
+        yield _labelled(
+            "pool_drops",
+            "",
+            "Transactions that left the pool without a block, by reason",
+            "reason",
+            figures.dropped,
+        )
+        yield _labelled(
+            "store_commits",
+            "",
+            "Batches written to the store, synced to disk or not",
+            "kind",
+            figures.commits,
+        )
+        yield _plain(
+            "store_written",
+            "keys",
+            "Keys of the state that blocks wrote or removed",
+            figures.written_keys,
+        )
+        yield _Family(
+            "grpc_requests",
+            "",
+            "gRPC calls that ended, by method and status",
+            ("method", "code"),
+            figures.calls.items(),
+        )
+        yield _labelled(
+            "http_requests",
+            "",
+            "Requests to this port that were answered, also what was none, by status",
+            "code",
+            {str(code): count for code, count in figures.http_answers.items()},
+        )
+
+    def _histograms(
+        self,
+    ) -> Iterable[tuple[str, str, str, Mapping[str, Histogram]]]:
+        figures = self._figures
+        text = "Seconds that a block took: to build, to commit, to publish"
+        yield "block_phase", text, "phase", figures.phases
+        text = "Seconds until a gRPC call with one answer ended"
+        yield "grpc_request", text, "method", figures.call_seconds
+
+
+async def _timers_by_tier(state: State) -> Counter[Tier]:
+    height, sizes = state.head.height, state.params.calendar
+    live = islice(timers_between(state.snapshot, 0, _HEIGHT_MAX), TIMERS_COUNTED_MAX)
+    counted: Counter[Tier] = Counter()
+    while chunk := list(islice(live, _SLICE_TIMERS)):
+        counted.update(tier_of(timer.height, height, sizes) for timer in chunk)
+        await asyncio.sleep(0)
+    return counted
+
+
+def _plain(name: str, unit: str, text: str, value: float) -> _Family:
+    return _Family(name, unit, text, (), [((), value)])
+
+
+def _labelled(
+    name: str, unit: str, text: str, label: str, values: Mapping[str, float]
+) -> _Family:
+    by_label = [((key,), value) for key, value in values.items()]
+    return _Family(name, unit, text, (label,), by_label)

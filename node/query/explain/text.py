@@ -1,0 +1,423 @@
+"""Explanations in sentences, as a person would tell them; every number is recorded.
+
+One place for them all: the node sends them, so that `timers why`, programs in other
+languages and `Devnet.explain` read alike.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
+from types import MappingProxyType
+
+from node.chain.block import Receipt, ReceiptKind
+from node.chain.dry_run import DryRun, DryRunPayer
+from node.chain.forecast import FireTerms, Forecast
+from node.chain.timers.timer import Decision, TimerDecision
+from node.primitives.amounts import cby_text
+from node.query.blocks import Warnings
+from node.query.explain.lane_text import (
+    tell_contest,
+    tell_lost,
+    tell_past,
+    tell_place,
+    tell_won,
+)
+from node.query.explain.quote import Quote
+from node.query.explain.timer import BlockExplanation, Step, TimerExplanation
+
+__all__ = ["tell_block", "tell_decision", "tell_outlook", "tell_quote", "tell_timer"]
+
+
+def tell_timer(told: TimerExplanation) -> str:
+    """A timer's life in lines: what it is, what was decided, what awaits it."""
+    is_ahead = told.forecast is not None and told.forecast.height == told.due_height
+    verb = "is" if is_ahead else "was"
+    who = (
+        f"Timer 0x{told.timer_id.hex()} of actor 0x{told.actor.hex()}, paid by "
+        f"{_payer(told)}, {verb} due at height {told.due_height:,}"
+    )
+    lines = [who + _standing(told)]
+    if told.is_cut:
+        lines.append("Of its history the beginning and the latest part:")
+    if told.put_offs_before is not None:
+        lines.append(
+            f"(How often it was put off below height {told.put_offs_before:,} was not "
+            "looked up: ask for put-offs to a lower height.)"
+        )
+    for _, group in groupby(told.steps, _kind):
+        steps = list(group)
+        lines.append(f"{_when(steps)}: {_tell_steps(steps)}.")
+    if told.forecast is not None:
+        lines.extend(_tell_forecast(told.forecast))
+    return "\n".join(lines)
+
+
+def _payer(told: TimerExplanation) -> str:
+    if told.fee_payer == told.actor:
+        return "the actor itself"
+    return f"0x{told.fee_payer.hex()}"
+
+
+_STANDING: Mapping[Decision, str] = MappingProxyType(
+    {
+        Decision.FIRED: "it fired",
+        Decision.EXPIRED: "it expired without firing",
+        Decision.CANCELLED: "it was cancelled",
+        Decision.REMOVED_INSUFFICIENT_FUNDS: (
+            "it was removed, since its payer could not pay"
+        ),
+    }
+)
+
+
+def _standing(told: TimerExplanation) -> str:
+    end = told.end
+    if end is not None:
+        return f"; {_STANDING[end.decision.decision]} at height {end.height:,}."
+    if told.live is None:
+        return "."
+    bucket = told.live.bucket
+    place = told.live.tier.value if bucket is None else f"{told.live.tier} {bucket:,}"
+    return f"; it waits ({place}, sequence {told.live.timer.sequence:,})."
+
+
+def _kind(step: Step) -> tuple[Decision, str] | int:
+    """Put-offs for one reason, one after another, are told in one sentence."""
+    if step.decision.decision is Decision.PUT_OFF:
+        return Decision.PUT_OFF, step.decision.reason
+    return id(step)
+
+
+def _when(steps: list[Step]) -> str:
+    first, last = steps[0].height, steps[-1].height
+    if first == last:
+        return f"Height {first:,}"
+    return f"Heights {first:,} to {last:,}"
+
+
+def _tell_steps(steps: list[Step]) -> str:
+    last = steps[-1]
+    text = tell_decision(last.decision, last.receipt)
+    if len(steps) == 1:
+        return text
+    return f"{text}; so {len(steps):,} times, here the last"
+
+
+def tell_decision(decision: TimerDecision, receipt: Receipt | None = None) -> str:
+    """One decision with its reason and the numbers compared."""
+    return _TELLERS[decision.decision](decision, receipt)
+
+
+def _number(decision: TimerDecision, name: str) -> str:
+    return f"{decision.numbers[name]:,}"
+
+
+def _tell_scheduled(decision: TimerDecision, receipt: Receipt | None) -> str:
+    by = _cause(decision, receipt)
+    limit = decision.numbers.get("gas_limit")
+    cycles = "" if limit is None else f" with up to {limit:,} cycles"
+    late = decision.numbers["expires_at"] < decision.due_height
+    warning = " (before it is due: it will not fire unless extended)" if late else ""
+    return (
+        f"scheduled{by} for height {decision.due_height:,}{cycles}; it expires after "
+        f"height {_number(decision, 'expires_at')}{warning}"
+    )
+
+
+def _tell_extended(decision: TimerDecision, receipt: Receipt | None) -> str:
+    by = _cause(decision, receipt)
+    return f"extended{by}: expires after height {_number(decision, 'expires_at')}"
+
+
+def _tell_put_off(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    if decision.reason == "lane" and "rank" in decision.numbers:
+        return f"put off: {tell_lost(decision)}"
+    numbers = {name: f"{number:,}" for name, number in decision.numbers.items()}
+    match decision.reason:
+        case "cap":
+            why = "it may use {limit} cycles, and {cap} are the most in force"
+        case "lane_basefee":
+            why = (
+                "its agent offered at most {max_fee} a cycle, and the lane's basefee "
+                "was {basefee_lane}"
+            )
+        case "lane":
+            why = (
+                "the timer lane had no room: {reserved} of its {lane} cycles were "
+                "reserved by timers before it, and it may use {limit}"
+            )
+        case "cells":
+            why = (
+                "the block had no room for its cells: {cells_used} of {cells_limit} "
+                "were used, and a fire may use {cells_cap}"
+            )
+        case "writes":
+            why = "the block had written {writes} keys, of {limit} that it may"
+        case "gc":
+            why = (
+                "it was to be removed, but the cleanup lane was spent: "
+                "{gc_cycles_used} of {gc_cycles_limit} cycles"
+            )
+        case reason:
+            why = f"{reason} ({_listed(decision)})"
+    return "put off: " + why.format_map(numbers)
+
+
+def _tell_fired(decision: TimerDecision, receipt: Receipt | None) -> str:
+    numbers = decision.numbers
+    text = (
+        f"fired: {tell_won(numbers)}its payer had {cby_text(numbers['available'])}, of "
+        f"which {cby_text(numbers['max_cost'])} was set aside; it used "
+        f"{numbers['cycles_used']:,} cycles and {numbers['cells_used']:,} cells"
+    )
+    if receipt is None:
+        return text
+    text += f" for {cby_text(receipt.fee)}, the rest was returned"
+    if receipt.failure is None:
+        return f"{text}; {receipt.handler} succeeded"
+    failure = receipt.failure
+    line = "" if failure.line is None else f" (line {failure.line})"
+    return (
+        f"{text}; {receipt.handler} failed with {failure.kind}{line}: {failure.message}"
+    )
+
+
+def _tell_expired(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    return (
+        f"expired: the height {_number(decision, 'current_height')} is above "
+        f"{_number(decision, 'expires_at')}, the last at which it could have fired"
+    )
+
+
+def _tell_cancelled(decision: TimerDecision, receipt: Receipt | None) -> str:
+    who = "governance" if decision.reason == "governance" else "its actor"
+    refund = decision.numbers.get("refunded")
+    back = "" if refund is None else f"; {cby_text(refund)} set aside were returned"
+    return f"cancelled by {who}{_cause(decision, receipt)}{back}"
+
+
+def _tell_removed(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    required, available = decision.numbers["required"], decision.numbers["available"]
+    return (
+        f"removed: a fire sets aside {cby_text(required)} and its payer "
+        f"0x{decision.fee_payer.hex()} had {cby_text(available)}, "
+        f"{cby_text(required - available)} too little; keep one such reserve for each "
+        "pending timer"
+    )
+
+
+def _tell_sleep(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    if decision.reason == "cap":
+        return (
+            f"sleeps: it may use {_number(decision, 'limit')} cycles, and "
+            f"{_number(decision, 'cap')} are the most in force"
+        )
+    return (
+        f"sleeps: the lane's basefee rises to {_number(decision, 'basefee_lane')}, "
+        f"above its maximum fee of {_number(decision, 'max_fee')}"
+    )
+
+
+def _tell_woken(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    reasons = {
+        "cap": "its limit fits the cap in force",
+        "expired": "its expiry passed",
+        "lane_basefee": "its maximum fee reaches the lane's basefee",
+    }
+    return f"woke: {reasons[decision.reason]}"
+
+
+_TELLERS: Mapping[Decision, Callable[[TimerDecision, Receipt | None], str]] = (
+    MappingProxyType(
+        {
+            Decision.SCHEDULED: _tell_scheduled,
+            Decision.EXTENDED: _tell_extended,
+            Decision.PUT_OFF: _tell_put_off,
+            Decision.SLEPT: _tell_sleep,
+            Decision.WOKE: _tell_woken,
+            Decision.FIRED: _tell_fired,
+            Decision.EXPIRED: _tell_expired,
+            Decision.CANCELLED: _tell_cancelled,
+            Decision.REMOVED_INSUFFICIENT_FUNDS: _tell_removed,
+        }
+    )
+)
+
+
+def _listed(decision: TimerDecision) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in sorted(decision.numbers.items()))
+
+
+def _cause(decision: TimerDecision, receipt: Receipt | None) -> str:
+    """The execution that decided, as far as it is known."""
+    if any(decision.origin):
+        return f" in transaction 0x{decision.origin.hex()}"
+    if receipt is not None and receipt.kind is ReceiptKind.FIRE:
+        return f" in the fire of timer 0x{receipt.id.hex()}"
+    return ""
+
+
+def _tell_forecast(seen: Forecast) -> Iterable[str]:
+    """What awaits it; as things stand, which is said."""
+    when = f"Height {seen.height:,}, as things stand"
+    if seen.is_expiring:
+        yield f"{when}: it will be removed, since it expires after {seen.expires_at:,}."
+        return
+    terms, before = seen.terms, seen.before
+    yield (
+        f"{when}: it is looked at; a fire sets aside {cby_text(terms.max_cost)} at the "
+        f"prices of the next block ({_tell_price(terms)})."
+    )
+    if seen.place is not None:
+        yield tell_place(seen.place)
+    yield f"Its payer has {cby_text(seen.available)}{_tell_funds(seen)}."
+    more = "" if before.is_all else "at least "
+    lane = terms.config.lane_timer_cycles
+    if not before.timers:
+        yield "No timer stands before it in the lane."
+        return
+    room = "it fits" if seen.is_room else "it will be put off"
+    most = ""
+    if seen.place is not None:
+        most = "at most "
+        room = "it fits" if seen.is_room else "it depends on what they really use"
+    yield (
+        f"Before it in the lane: {more}{_timers(before.timers)} with {most}"
+        f"{before.reserved:,} of {lane:,} cycles; it may use {terms.cycles_limit:,}, "
+        f"so {room}."
+    )
+
+
+def _tell_price(terms: FireTerms) -> str:
+    return (
+        f"{terms.cycles_limit:,} cycles at {terms.price.cycle:,} and "
+        f"{terms.cells_limit:,} cells at {terms.price.cell:,} base units"
+    )
+
+
+def _tell_funds(seen: Forecast) -> str:
+    cost, before = seen.terms.max_cost, seen.before.payer_cost
+    if seen.is_payable:
+        beside = f", beside {cby_text(before)} for others before it" if before else ""
+        return f": enough{beside}"
+    if before and seen.available >= cost:
+        return (
+            f": not enough beside {cby_text(before)} for others before it, so it may "
+            "be removed"
+        )
+    return f", {cby_text(cost - seen.available)} too little: it will be removed"
+
+
+def tell_block(told: BlockExplanation, first: int = 0, count: int | None = None) -> str:
+    """What a block decided about timers, one line each, in the order of looking.
+
+    Of a page of them: from the index `first` on, `count` of them.
+    """
+    due, changes = len(told.due), len(told.changes)
+    last = due + changes if count is None else first + count
+    lines = []
+    if not first:
+        looked_at = _timers(told.looked_at, "due ")
+        lines.append(f"Block {told.height:,} looked at {looked_at}.")
+        if told.contest is not None:
+            lines.append(tell_contest(told.contest))
+    for number, decision in enumerate(told.due[first:last], first + 1):
+        lines.append(f"{number}. {_tell_of(decision)}")
+    if changes and first <= due < last:
+        lines.append(f"Executions scheduled or changed {_timers(changes)}:")
+    later = told.changes[max(0, first - due) : max(0, last - due)]
+    lines.extend(f"- {_tell_of(decision)}" for decision in later)
+    return "\n".join(lines)
+
+
+def _timers(number: int, which: str = "") -> str:
+    return _counted(number, f"{which}timer")
+
+
+def _tell_of(decision: TimerDecision) -> str:
+    return (
+        f"0x{decision.timer_id.hex()} of 0x{decision.actor.hex()}, due "
+        f"{decision.due_height:,}: {tell_decision(decision)}."
+    )
+
+
+def tell_quote(quote: Quote) -> str:
+    """What a timer would cost, and for how many fires there is money."""
+    terms = quote.terms
+    scheduling = (
+        f"Scheduling it now takes {quote.schedule_cycles:,} cycles and "
+        f"{quote.schedule_cells:,} cells: {cby_text(quote.schedule_cost)}, beside what "
+        "the execution around it takes."
+    )
+    fire = (
+        f"A fire sets aside {cby_text(terms.max_cost)} ({_tell_price(terms)}) and "
+        "returns what it does not use."
+    )
+    funds = (
+        f"Its payer has {cby_text(quote.balance)}: at the full cost that covers "
+        f"{quote.fires_covered:,} fires, and {quote.fires_free:,} beside the reserves "
+        f"for {_timers(quote.pending, 'pending ')} ({cby_text(quote.pending_cost)})."
+    )
+    lines = [scheduling, fire, funds]
+    lines.extend(
+        _WARNINGS[warning].format(fires=terms.fires_a_block, until=quote.expires_at)
+        for warning in quote.warnings
+    )
+    lines.extend(tell_past(quote.past))
+    return "\n".join(lines)
+
+
+_WARNINGS: Mapping[Warnings, str] = MappingProxyType(
+    {
+        Warnings.EXPIRES_BEFORE_DUE: (
+            "Warning: it expires after height {until:,}, before it is due, so it will "
+            "not fire unless it is extended."
+        ),
+        Warnings.FEW_FIRES_FILL_A_BLOCK: (
+            "Warning: {fires:,} such fires fill the timer lane of a block; state a "
+            "gas_limit near what the handler uses."
+        ),
+        Warnings.PAYER_CANNOT_PAY: (
+            "Warning: the payer cannot set aside one more fire; the timer would be "
+            "removed when it is due."
+        ),
+        Warnings.TIMER_LIMIT_REACHED: (
+            "Warning: the actor holds as many timers as it may; the call would be "
+            "refused."
+        ),
+    }
+)
+
+
+def tell_outlook(seen: DryRun) -> str:
+    """What the next blocks would bring: fires, costs, and who runs dry when."""
+    summary = seen.summary
+    failed = f", of which {summary.fires_failed:,} fail" if summary.fires_failed else ""
+    fires = _counted(summary.fires, "fire")
+    head = (
+        f"Heights {seen.start.height + 1:,} to {seen.last_height:,}, if nobody sends "
+        f"anything: {fires} for {cby_text(summary.fire_fees)}{failed}; put off "
+        f"{summary.put_off:,} times, {summary.expired:,} expire, {summary.removed:,} "
+        "are removed since their payer cannot pay."
+    )
+    lines = [head]
+    if not seen.is_complete:
+        lines.append(
+            f"Height {seen.stop:,} was not reached: the rest is too much at once."
+        )
+    lines.extend(
+        f"0x{payer.hex()} pays {_tell_payer(one, seen.balance(payer))}."
+        for payer, one in seen.payers.items()
+    )
+    return "\n".join(lines)
+
+
+def _tell_payer(seen: DryRunPayer, balance: int) -> str:
+    text = f"{cby_text(seen.fees)} for {_counted(seen.fires, 'fire')}"
+    text += f" and has {cby_text(balance)} at the end"
+    if seen.dry_at is None:
+        return text
+    return f"{text}; at height {seen.dry_at:,} it cannot pay and loses a timer"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

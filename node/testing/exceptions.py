@@ -1,0 +1,11 @@
+"""What only a chain in this process says no with; all else is in `client.failures`."""
+
+from node.client.exceptions import ChainClosed
+
+
+class DevnetClosed(ChainClosed):
+    """The chain was closed; make a new one."""
+
+
+class SnapshotGone(RuntimeError):  # noqa: N818 - names what is refused
+    """The chain went back to before a snapshot was taken: the snapshot is void."""

@@ -1,0 +1,134 @@
+"""Explanations of timers, blocks and what comes, as a test sees them: they print.
+
+A `Devnet` keeps every result, so nothing has to be looked for, and nothing is left out.
+"""
+
+from collections.abc import Callable, Iterable
+
+from msgspec.structs import astuple
+from typing_extensions import override
+
+from node.chain.dry_run import DryRun, advance_dry_run, begin_dry_run
+from node.chain.transaction import Transaction
+from node.chain.transition import BlockResult, State
+from node.client.exceptions import unknown_timer
+from node.primitives.types import Height
+from node.query.explain.lane_history import past_blocks
+from node.query.explain.quote import Quote, Wanted, quote_timer
+from node.query.explain.text import tell_block, tell_outlook, tell_quote, tell_timer
+from node.query.explain.timer import (
+    BlockExplanation,
+    Step,
+    TimerExplanation,
+    explain,
+    explain_trace,
+)
+
+__all__ = [
+    "BlockStory",
+    "OutlookStory",
+    "QuoteStory",
+    "TimerStory",
+    "block_story",
+    "outlook_story",
+    "quote_story",
+    "timer_story",
+]
+
+
+class TimerStory(TimerExplanation, frozen=True):
+    """A timer's life so far, and what awaits it; prints as sentences."""
+
+    @override
+    def __repr__(self) -> str:
+        return tell_timer(self)
+
+
+class BlockStory(BlockExplanation, frozen=True):
+    """What a block decided about timers; prints as sentences."""
+
+    @override
+    def __repr__(self) -> str:
+        return tell_block(self)
+
+
+class OutlookStory(DryRun):
+    """What the next blocks would bring; prints as sentences."""
+
+    @override
+    def __repr__(self) -> str:
+        return tell_outlook(self)
+
+
+class QuoteStory(Quote, frozen=True):
+    """What a timer would cost; prints as sentences."""
+
+    @override
+    def __repr__(self) -> str:
+        return tell_quote(self)
+
+
+def quote_story(
+    state: State, result_at: Callable[[int], BlockResult], wanted: Wanted
+) -> QuoteStory:
+    """What a timer would cost, and what a place cost in the last blocks.
+
+    Raises:
+        InvalidQuote: the schedule call would be refused.
+    """
+    blocks = past_blocks(
+        range(state.head.height, 0, -1),
+        lambda height: result_at(height).header,
+        lambda height: result_at(height).trace,
+    )
+    told = quote_timer(state, wanted, blocks)
+    return QuoteStory(*astuple(told))
+
+
+def timer_story(
+    state: State, results: Iterable[BlockResult], timer_id: bytes
+) -> TimerStory:
+    """The story of a timer out of every result since genesis.
+
+    Raises:
+        UnknownId: no timer ever had this id.
+    """
+    steps = [
+        Step(
+            result.header.height,
+            decision,
+            None
+            if decision.receipt_index is None
+            else result.receipts[decision.receipt_index],
+        )
+        for result in results
+        for decision in result.trace
+        if decision.timer_id == timer_id
+    ]
+    if not steps:
+        raise unknown_timer("timer_id", timer_id)
+    told = explain(state, steps)
+    return TimerStory(*astuple(told))
+
+
+def block_story(height: int, result: BlockResult) -> BlockStory:
+    """The story of a height; within a run nothing was decided."""
+    told = explain_trace(Height(height), result.trace)
+    return BlockStory(*astuple(told))
+
+
+def outlook_story(
+    state: State, blocks: int, candidates: Iterable[Transaction]
+) -> OutlookStory:
+    """A dry run of the next blocks, with `candidates` in the first.
+
+    Raises:
+        AdvanceRefused: no blocks, or more than there are heights.
+    """
+    begun = begin_dry_run(state, blocks)
+    outlook = OutlookStory(begun.start, begun.stop, begun.state)
+    first = tuple(candidates)
+    while not outlook.is_over:
+        advance_dry_run(outlook, first)
+        first = ()
+    return outlook
