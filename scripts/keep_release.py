@@ -1,7 +1,7 @@
 """Keeps what a release writes: `python scripts/keep_release.py VERSION`.
 
 A chain's folder, its bundle and its state file go to tests/fixtures/releases/VERSION,
-once, when the release is tagged; tests read them with every later version. Nothing
+once, before the release is tagged; tests read them with every later version. Nothing
 that is there is ever written anew.
 """
 
@@ -11,6 +11,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from node import __version__
 from node.archive.bundle import new_bundle, pack_chain
 from node.archive.chain_store import ChainStore
 from node.archive.opening import open_chain
@@ -108,8 +109,11 @@ def _sent(nonce: int, instruction: Instruction) -> Transaction:
 
 
 def main() -> int:
-    """Exit code: 0 written, 1 it is there already."""
+    """Exit code: 0 written, 1 it is there already or is another version."""
     (version,) = sys.argv[1:]
+    if version != __version__:
+        print(f"this is {__version__}, not {version}", file=sys.stderr)
+        return 1
     target = RELEASES / version
     if target.exists():
         print(f"{version} is kept already", file=sys.stderr)

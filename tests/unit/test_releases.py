@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from node import __version__
 from node.archive.bundle import KIND, open_bundle, replay_of
 from node.archive.folder import open_folder
 from node.archive.opening import open_chain
@@ -57,9 +58,18 @@ def test_each_release_is_kept_whole(releases):
 
 def test_what_is_kept_is_never_written_again(script, releases, monkeypatch, capsys):
     monkeypatch.setattr(script, "RELEASES", releases[0].parent)
+    monkeypatch.setattr(script, "__version__", "own")
     monkeypatch.setattr(sys, "argv", ["keep_release.py", "own"])
     assert script.main() == 1
     assert "is kept already" in capsys.readouterr().err
+
+
+def test_only_the_own_version_is_kept(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(script, "RELEASES", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["keep_release.py", "0.0.9"])
+    assert script.main() == 1
+    assert capsys.readouterr().err == f"this is {__version__}, not 0.0.9\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_folders_of_releases_are_read_or_refused(releases, tmp_path):
