@@ -46,6 +46,7 @@ FOLDERS_NOT_READ = {
 }
 HIDDEN_READ = {
     ".ci",
+    ".github",
     ".dockerignore",
     ".editorconfig",
     ".gitignore",
