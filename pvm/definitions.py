@@ -8,7 +8,7 @@ import ast
 
 from pvm import costs, language, leaves, syntax
 from pvm.blocks import ENTRY_DEPTH
-from pvm.facts import is_generator
+from pvm.facts import counters, is_generator
 from pvm.places import flatten
 from pvm.pricing import FREE, price
 from pvm.protection import Protection
@@ -49,7 +49,12 @@ class Definitions(Protection):
         is_counted = not leaves.is_leaf(self.facts, node)
         subject = _first_parameter(node)
         is_hot = self.is_called(node.name)
-        self.scope = Scope(is_hot=is_hot, has_depth=is_counted, subject=subject)
+        self.scope = Scope(
+            is_hot=is_hot,
+            has_depth=is_counted,
+            subject=subject,
+            counters=counters(self.facts, node),
+        )
         paid = self.pricing.block(node.body) + more + self.pricing.entry(node)
         if not is_counted:
             body = self.charge(paid, node.body) + self.statements(node.body)
@@ -64,7 +69,11 @@ class Definitions(Protection):
 
     def _generator_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """Pay for the generator, then make it: `_generator(…)` has the body."""
-        self.scope = Scope(is_hot=self.is_called(node.name), has_depth=True)
+        self.scope = Scope(
+            is_hot=self.is_called(node.name),
+            has_depth=True,
+            counters=counters(self.facts, node),
+        )
         paid = self.pricing.block(node.body) + costs.RESUME
         making = self.pricing.generator(node)  # before its names are more
         head = self.enter(paid, node.body)

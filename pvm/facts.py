@@ -7,10 +7,11 @@ step changes a fact, each only reads them.
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
-from pvm import language
+from pvm import language, syntax
 from pvm.imports import Find, nothing
 from pvm.walking import LEAVES, Survey, children, head, marks, parameters, survey, walk
 
@@ -49,6 +50,8 @@ class Facts(Struct, frozen=True):
     """`x - 1` is `x + -1`: no class that could be met has `__add__` or `__sub__`."""
     has_generators: bool
     """Some function of the module is one."""
+    shared: frozenset[str]
+    """Names that some function declares `global` or `nonlocal`."""
     is_wide: bool
     """Some function has so many parameters that to name them all takes time."""
 
@@ -124,11 +127,19 @@ def gather(
         is_simple,
         can_negate,
         any(found.of(kind) for kind in _YIELDING),
+        frozenset(_shared(found)),
         any(
             len(one.posonlyargs) + len(one.args) + len(one.kwonlyargs) > _MANY
             for one in found.of(ast.arguments)
         ),
     )
+
+
+def _shared(found: Survey) -> Iterator[str]:
+    for node in found.of(ast.Global):
+        yield from node.names
+    for other in found.of(ast.Nonlocal):
+        yield from other.names
 
 
 def _names(found: Survey) -> tuple[set[str], dict[str, int]]:
@@ -323,3 +334,65 @@ def variables(node: FunctionNode) -> frozenset[str]:
         for name in _bound_by(part)
     }
     return frozenset(bound.union(one.arg for one in parameters(node.args)))
+
+
+_STEP_BITS = 63
+
+
+def counters(facts: Facts, node: ast.FunctionDef) -> frozenset[str]:
+    """Variables of a function that count: each is a literal, or itself ± a literal.
+
+    A call takes less than 2³⁰ steps, of less than 2⁶³ each: what is in one is an int
+    below 2⁹⁴, whose sum with another literal takes no guard.
+    """
+    counting: list[str] = []
+    bound = [one.arg for one in parameters(node.args)]
+    for part in own_nodes(node.body):
+        kind = part.__class__
+        if kind is ast.Name:
+            if part.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
+                bound.append(part.id)  # type: ignore[attr-defined] # a name
+        elif kind is ast.Assign or kind is ast.AugAssign:
+            counting += _counts(part)
+        elif kind in _BINDING:
+            bound += _bound_by(part)
+    if not counting:
+        return frozenset()
+    every = Counter(bound)
+    return frozenset(
+        name
+        for name, times in Counter(counting).items()
+        if every[name] == times and name not in facts.shared
+    )
+
+
+def _counts(node: ast.AST) -> Iterator[str]:
+    """The variable that a statement sets to a literal, or steps by one."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value):
+            if is_step(value, {name}):
+                yield name
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            if _is_step_literal(value):
+                yield name
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() | ast.Sub()):
+            if _is_step_literal(node.value):
+                yield name
+        case _:
+            return
+
+
+def is_step(node: ast.BinOp, names: AbstractSet[str]) -> bool:
+    """Whether an operation adds a short literal to a name, or subtracts."""
+    match node:
+        case ast.BinOp(ast.Name(id=name), ast.Add() | ast.Sub(), literal):
+            return name in names and _is_step_literal(literal)
+        case ast.BinOp(literal, ast.Add() | ast.Sub(), ast.Name(id=name)):
+            return name in names and _is_step_literal(literal)
+        case _:
+            return False
+
+
+def _is_step_literal(node: ast.expr) -> bool:
+    number = syntax.literal_int(node)
+    return number is not None and number.bit_length() <= _STEP_BITS

@@ -13,7 +13,7 @@ from typing import cast
 from pvm import costs, syntax
 from pvm.blocks import ENTRY_DEPTH
 from pvm.definitions import Definitions
-from pvm.facts import Facts
+from pvm.facts import Facts, is_step
 from pvm.ledger import Ledger
 from pvm.pricing import FREE, price
 from pvm.walking import children, handled
@@ -145,6 +145,9 @@ class _Statements(Definitions):
         """`x += v` on a name; a list is changed in place."""
         target = cast("ast.Name", node.target)
         name = target.id
+        step = self.here.binary(self.here.load(name), node.op, node.value)
+        if is_step(step, self.scope.counters):
+            return [self.here.assign(name, step)]
         value = self.rewrite(node.value)
         before: list[ast.stmt] = []
         left: ast.expr = self.here.load(name)

@@ -10,6 +10,7 @@ from typing import cast
 
 from pvm import costs, syntax
 from pvm.errors import CompileError, Refusal
+from pvm.facts import is_step
 from pvm.syntax import is_atom
 from pvm.writer import Writer
 
@@ -50,16 +51,21 @@ class Operations(Writer):
             return plain
         return self._made(plain)
 
-    def _made(self, plain: ast.expr) -> ast.expr:
-        """An operation between rewritten operands that gives an int as a rule."""
+    def _made(self, plain: ast.expr, *, is_int: bool = False) -> ast.expr:
+        """An operation between rewritten operands that gives an int as a rule.
+
+        With `is_int` it gives one or fails.
+        """
         if not self.inlines():
             return self.here.call("_added", plain)
         result = self.temporary()
         bound = self.here.bind(result, plain)
-        test = self.here.conjunction(
-            self.here.has_class(bound, "_int"),
-            self.here.is_short_int(self.here.load(result)),
-        )
+        test: ast.expr = self.here.is_short_int(bound)
+        if not is_int:
+            test = self.here.conjunction(
+                self.here.has_class(bound, "_int"),
+                self.here.is_short_int(self.here.load(result)),
+            )
         return self.here.either(
             test,
             self.here.load(result),
@@ -81,10 +87,10 @@ class Operations(Writer):
 
     def _write_binop(self, node: ast.BinOp) -> ast.expr:
         kind = node.op.__class__
-        if _is_small(node):
+        if _is_small(node) or is_step(node, self.scope.counters):
             return node
         if _is_step(node) and (kind is ast.Add or self.facts.can_negate):
-            return self._made(self._step(node))
+            return self._made(self._step(node), is_int=self.facts.can_negate)
         inline = _INLINE.get(kind)
         if inline is None or not self.inlines():
             name = "_" + _ARITHMETIC[kind]

@@ -27,6 +27,8 @@ class Scope(Struct):
     temporaries: int = 0
     subject: str | None = None
     """First parameter of the function."""
+    counters: frozenset[str] = frozenset()
+    """Its variables that are ints of less than 256 bits whatever it does."""
     cells: frozenset[str] = frozenset()
     """Which of `_cycles`, `_depth`, `_memory` the code assigns."""
 

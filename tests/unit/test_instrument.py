@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import re
 import time
 from pathlib import Path
 
@@ -323,6 +324,93 @@ def test_a_step_beyond_4096_bits_fails_at_once():
     assert call_once(longest.format("")).error == ""
     failed = call_once(longest.format(" + 1")).error
     assert failed == "OverflowError: an integer of more than 4,096 bits"
+
+
+COUNTERS = [
+    *("i = i + 1", "i = 1 + i", "i = i - 1", "i = 1 - i", "i = i + -1"),
+    *("i += 1", "i -= 1", "x = i + 1", "f(1 - i, i - 1)", "x = [i + 1 for x in (0,)]"),
+]
+
+
+@pytest.mark.parametrize("step", COUNTERS)
+def test_a_variable_that_only_counts_is_stepped_without_a_guard(step):
+    """A literal and steps by literals: 2³⁰ of less than 2⁶³ stay below 256 bits."""
+    source = f"def f(*x):\n    i = 0\n    while i < 9:\n        {step}\n"
+    assert not re.search("bit_length|_added|_iadd|_in_place", instrumented(source))
+
+
+MAY_BE_LONG = [
+    "i = e",
+    "x = i = e",
+    "x, i = 1, e",
+    "(i := e)",
+    "for i in (e,):\n        pass",
+    "[0 for _ in (0,) if (i := e)]",
+    "i += e",
+    "i = i + e",
+    "i = yield_(e)[0]",
+    "with M(e) as i:\n        pass",
+    "def g():\n        nonlocal i\n        i = e\n    g()",
+    "f = lambda i: i + 1\n    i = f(e)",
+    "i = [i + 1 for i in (e,)][0]",
+    "global j\n    j = e\n    i = j",
+]
+
+
+@pytest.mark.parametrize("bits", [200, 4_000])
+@pytest.mark.parametrize("changed", MAY_BE_LONG)
+def test_a_variable_that_may_be_long_is_stepped_with_a_guard(changed, bits):
+    """Each form that binds a name; `bits // 8` bytes for a long one."""
+
+    def used(result):
+        source = (
+            "class M:\n    def __init__(self, e):\n        self.e = e\n"
+            "    def __enter__(self):\n        return self.e\n"
+            "    def __exit__(self, *x):\n        pass\n"
+            "def yield_(e):\n    return [e]\n"
+            f"def made(e):\n    i = 0\n    {changed}\n    return {result}\n"
+            f"def run():\n    made((1 << {bits}) + 1)\n"
+        )
+        return call_once(source)
+
+    held, stepped = used("i"), used("i + 1")
+    assert held.error == stepped.error == ""
+    paid = (bits + 1) // 8 if bits > 256 else 0
+    assert stepped.memory_used - held.memory_used == paid
+
+
+LONG = (1 << 4_000) + 1
+LONG_BY_ITSELF = [
+    ("def made(i):\n    if not i:\n        i = 0\n    return [{}]\n", "i + 1"),
+    ("i = 0\ndef made(e):\n    global i\n    i = e\n    return [{}]\n", "i + 1"),
+    ("def made(e):\n    i = 0\n    return (lambda i: {})(e) and 0\n", "i + 1"),
+    ("def made(e):\n    i = 0\n    x = [{} for i in (e,)]\n", "i + 1"),
+    ("def made(e):\n    i = 0\n    def g(i):\n        {}\n    g(e)\n", "i + 1"),
+    (f"def made(e):\n    i = {LONG}\n    i = {{}}\n", "i + 1"),
+    ("def made(e):\n    i = 0\n    i = {}\n", f"i + {LONG}"),
+    ("def made(e):\n    i = 0\n    i = {}\n", f"i - {LONG}"),
+]
+
+
+@pytest.mark.parametrize(("source", "step"), LONG_BY_ITSELF)
+def test_a_name_that_means_something_long_is_no_counter(source, step):
+    """Parameters, globals, variables of other scopes, and long literals."""
+
+    def used(value):
+        called = f"def run():\n    made({LONG})\n"
+        done = call_once(source.format(value) + called)
+        assert done.error == ""
+        return done.memory_used
+
+    assert used(step) - used("i") == 4_001 // 8
+
+
+def test_a_step_of_what_can_only_be_an_int_asks_for_its_length_alone():
+    """Without `__add__` and `__sub__` nothing else comes of `x + 1`."""
+    steps = "def f(x):\n    x.y = x.y + 1\n    return f(x - 1)\n"
+    assert "__class__" not in instrumented(steps)
+    assert instrumented(steps).count("bit_length() < 257") == 2
+    assert "__class__" in instrumented(SUBTRACTING + steps)
 
 
 YIELDING = """
