@@ -19,16 +19,14 @@ if TYPE_CHECKING:
         BundleRefused,
         ChainClosed,
         InvalidArgument,
-        ReadFailed,
-        TransactionFailed,
-        TransactionRefused,
-        UnknownId,
-    )
-    from node.client.grpc_errors import (
         NodeError,
         NodeUnreachable,
         OutcomeUnknown,
+        ReadFailed,
         TransactionDropped,
+        TransactionFailed,
+        TransactionRefused,
+        UnknownId,
     )
     from node.client.inputs import DevAccount
     from node.client.messages import EventFilter, TimerFilter, TimerQuery, draft
@@ -107,9 +105,9 @@ _HOMES = {
     "EventFilter": ".messages",
     "FireFailed": ".exceptions",
     "InvalidArgument": ".exceptions",
-    "NodeError": ".grpc_errors",
-    "NodeUnreachable": ".grpc_errors",
-    "OutcomeUnknown": ".grpc_errors",
+    "NodeError": ".exceptions",
+    "NodeUnreachable": ".exceptions",
+    "OutcomeUnknown": ".exceptions",
     "Profile": ".profiles",
     "Proven": ".proofs",
     "ReadFailed": ".exceptions",
@@ -119,7 +117,7 @@ _HOMES = {
     "TimerFilter": ".messages",
     "TimerProof": ".proofs",
     "TimerQuery": ".messages",
-    "TransactionDropped": ".grpc_errors",
+    "TransactionDropped": ".exceptions",
     "TransactionFailed": ".exceptions",
     "TransactionProof": ".proofs",
     "TransactionRefused": ".exceptions",

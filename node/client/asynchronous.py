@@ -46,16 +46,14 @@ from node.client.decoding import (
 )
 from node.client.exceptions import (
     FireFailed,
+    NodeError,
+    NodeUnreachable,
+    OutcomeUnknown,
     TransactionFailed,
     check_fires,
     failed_fire,
 )
-from node.client.grpc_errors import (
-    NodeError,
-    NodeUnreachable,
-    OutcomeUnknown,
-    require_open,
-)
+from node.client.grpc_errors import require_open
 from node.client.inputs import (
     DevAccount,
     Mined,

@@ -16,6 +16,7 @@ from node.chain.timers.timer import Timer
 from node.client.exceptions import (
     BundleFault,
     BundleRefused,
+    NodeError,
     TransactionRefused,
     UnknownId,
     unknown_actor,
@@ -23,7 +24,6 @@ from node.client.exceptions import (
     unknown_timer,
     unknown_transaction,
 )
-from node.client.grpc_errors import NodeError
 from node.client.inputs import Mined
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
 from node.rpc.v1 import dev_pb2, timers_pb2, types_pb2

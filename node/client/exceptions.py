@@ -1,7 +1,8 @@
 """What a caller sees when the chain says no; each shows where and why.
 
 The same for a chain in the process and for one behind a connection, so that tests of
-actors need not know which they have. Imports neither.
+actors need not know which they have. What only a connection raises is here, too: the
+node's refusals (`NodeError`), and a node that does not answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,11 @@ __all__ = [
     "ChainClosed",
     "FireFailed",
     "InvalidArgument",
+    "NodeError",
+    "NodeUnreachable",
+    "OutcomeUnknown",
     "ReadFailed",
+    "TransactionDropped",
     "TransactionFailed",
     "TransactionRefused",
     "UnknownId",
@@ -139,6 +144,62 @@ class FireFailed(Exception):  # noqa: N818 - reads as what happened
             f"{others}\n"
             "  hint: expect_failure=True where it should, strict=False where it may"
         )
+
+
+class NodeError(Exception):
+    """The node refuses a call."""
+
+    def __init__(
+        self, reason: str, message: str, metadata: Mapping[str, str], code: str
+    ) -> None:
+        super().__init__(f"{reason}: {message}")
+        self.reason = reason
+        """Stable name, as `NONCE_USED`; of what gRPC refuses itself, the status."""
+        self.message = message
+        """What happened, why, and what to do."""
+        self.metadata = dict(metadata)
+        """The numbers compared, as decimal strings."""
+        self.code = code
+        """Name of the gRPC status, as `FAILED_PRECONDITION`."""
+
+
+class NodeUnreachable(Exception):  # noqa: N818 - a condition, not a defect
+    """No node answers."""
+
+    def __init__(self, url: str, detail: str) -> None:
+        super().__init__(
+            f"no node answers at {url} ({detail}): start one with `cowboy-devnet "
+            "start`, or give another address"
+        )
+        self.url = url
+
+
+class TransactionDropped(Exception):  # noqa: N818
+    """A transaction was admitted, but left the pool without a block."""
+
+    def __init__(
+        self, transaction_id: bytes, reason: str, message: str, metadata: dict[str, str]
+    ) -> None:
+        super().__init__(f"{reason}: {message}")
+        self.transaction_id = transaction_id
+        self.reason = reason
+        """Stable name; `REVERTED` when the chain was rewound."""
+        self.message = message
+        self.metadata = metadata
+
+
+class OutcomeUnknown(Exception):  # noqa: N818
+    """A transaction was sent, but nobody said what became of it.
+
+    It may be in a block, or come into one. Ask by its id: `wait_for(transaction_id)`.
+    """
+
+    def __init__(self, transaction_id: bytes, cause: Exception) -> None:
+        super().__init__(
+            f"transaction 0x{transaction_id.hex()} was sent, but what became of it is "
+            f"not known: ask again by this id ({cause})"
+        )
+        self.transaction_id = transaction_id
 
 
 def failed_fire(receipts: Sequence[Receipt]) -> Receipt | None:

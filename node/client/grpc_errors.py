@@ -1,6 +1,6 @@
-"""What a client raises: the node's refusals, typed, and a node that does not answer."""
+"""What gRPC raises, turned into what a client raises (`node.client.exceptions`)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -8,79 +8,16 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from node.client.exceptions import ChainClosed
+from node.client.exceptions import ChainClosed, NodeError, NodeUnreachable
 
-__all__ = [
-    "NodeError",
-    "NodeUnreachable",
-    "OutcomeUnknown",
-    "TransactionDropped",
-    "errors_told",
-    "require_open",
-]
+__all__ = ["errors_told", "require_open"]
 
 _STATUS_KEY = "grpc-status-details-bin"
 
 
-class NodeError(Exception):
-    """The node refuses a call."""
-
-    def __init__(
-        self, reason: str, message: str, metadata: Mapping[str, str], code: str
-    ) -> None:
-        super().__init__(f"{reason}: {message}")
-        self.reason = reason
-        """Stable name, as `NONCE_USED`; of what gRPC refuses itself, the status."""
-        self.message = message
-        """What happened, why, and what to do."""
-        self.metadata = dict(metadata)
-        """The numbers compared, as decimal strings."""
-        self.code = code
-        """Name of the gRPC status, as `FAILED_PRECONDITION`."""
-
-
-class NodeUnreachable(Exception):  # noqa: N818 - a condition, not a defect
-    """No node answers."""
-
-    def __init__(self, url: str, detail: str) -> None:
-        super().__init__(
-            f"no node answers at {url} ({detail}): start one with `cowboy-devnet "
-            "start`, or give another address"
-        )
-        self.url = url
-
-
-class TransactionDropped(Exception):  # noqa: N818
-    """A transaction was admitted, but left the pool without a block."""
-
-    def __init__(
-        self, transaction_id: bytes, reason: str, message: str, metadata: dict[str, str]
-    ) -> None:
-        super().__init__(f"{reason}: {message}")
-        self.transaction_id = transaction_id
-        self.reason = reason
-        """Stable name; `REVERTED` when the chain was rewound."""
-        self.message = message
-        self.metadata = metadata
-
-
-class OutcomeUnknown(Exception):  # noqa: N818
-    """A transaction was sent, but nobody said what became of it.
-
-    It may be in a block, or come into one. Ask by its id: `wait_for(transaction_id)`.
-    """
-
-    def __init__(self, transaction_id: bytes, cause: Exception) -> None:
-        super().__init__(
-            f"transaction 0x{transaction_id.hex()} was sent, but what became of it is "
-            f"not known: ask again by this id ({cause})"
-        )
-        self.transaction_id = transaction_id
-
-
 @contextmanager
 def errors_told(url: str) -> Iterator[None]:
-    """Turn what gRPC raises into what this module has."""
+    """Turn what gRPC raises into what a client raises."""
     try:
         yield
     except grpc.RpcError as error:

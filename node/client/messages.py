@@ -9,7 +9,7 @@ from msgspec import Struct
 from node.chain.advance import Blocks, Duration, NextTimer, ToHeight, UntilIdle
 from node.chain.errors import InvalidTransaction
 from node.chain.transaction import Instruction, decode_body
-from node.client.grpc_errors import NodeError, NodeUnreachable, TransactionDropped
+from node.client.exceptions import NodeError, NodeUnreachable, TransactionDropped
 from node.client.inputs import Terms, check_target, check_terms
 from node.client.wallet import Wallet
 from node.rpc.instructions import show_instruction

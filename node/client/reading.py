@@ -25,8 +25,8 @@ from node.client.decoding import (
     told_as_refusal,
     unknown_told,
 )
-from node.client.exceptions import ReadFailed, Sources
-from node.client.grpc_errors import NodeError, NodeUnreachable, require_open
+from node.client.exceptions import NodeError, NodeUnreachable, ReadFailed, Sources
+from node.client.grpc_errors import require_open
 from node.client.inputs import (
     Mined,
     Sender,

@@ -55,6 +55,13 @@ if TYPE_CHECKING:
         NotFound,
         SupplyTooLarge,
     )
+    from node.query.explain.block import (
+        BlockExplanation,
+        Contest,
+        explain_block,
+        explain_trace,
+        is_of_lane,
+    )
     from node.query.explain.lane_history import PastPlace
     from node.query.explain.quote import InvalidQuote, Quote, Wanted, quote_timer
     from node.query.explain.text import (
@@ -64,17 +71,7 @@ if TYPE_CHECKING:
         tell_quote,
         tell_timer,
     )
-    from node.query.explain.timer import (
-        BlockExplanation,
-        Contest,
-        Step,
-        TimerExplanation,
-        explain,
-        explain_block,
-        explain_timer,
-        explain_trace,
-        is_of_lane,
-    )
+    from node.query.explain.timer import Step, TimerExplanation, explain, explain_timer
     from node.query.pagination import Page
     from node.query.proofs import (
         Proof,
@@ -168,11 +165,11 @@ __all__ = [
 
 _HOMES = {
     "ActorView": ".chain",
-    "BlockExplanation": ".explain.timer",
+    "BlockExplanation": ".explain.block",
     "BlockView": ".blocks",
     "ChainStatus": ".chain",
     "Committed": ".blocks",
-    "Contest": ".explain.timer",
+    "Contest": ".explain.block",
     "EndedTimer": ".timers",
     "HeightNotReached": ".errors",
     "HistoryNotKept": ".errors",
@@ -206,15 +203,15 @@ _HOMES = {
     "count_supply": ".chain",
     "ended_timers_page": ".timers",
     "explain": ".explain.timer",
-    "explain_block": ".explain.timer",
+    "explain_block": ".explain.block",
     "explain_timer": ".explain.timer",
-    "explain_trace": ".explain.timer",
+    "explain_trace": ".explain.block",
     "find_block": ".blocks",
     "find_transaction": ".blocks",
     "governed": ".chain",
     "height_of": ".blocks",
     "is_in_chain": ".blocks",
-    "is_of_lane": ".explain.timer",
+    "is_of_lane": ".explain.block",
     "live_timers_page": ".timers",
     "next_fees": ".chain",
     "next_height": ".blocks",

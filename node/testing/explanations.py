@@ -13,16 +13,11 @@ from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State
 from node.client.exceptions import unknown_timer
 from node.primitives.types import Height
+from node.query.explain.block import BlockExplanation, explain_trace
 from node.query.explain.lane_history import past_blocks
 from node.query.explain.quote import Quote, Wanted, quote_timer
 from node.query.explain.text import tell_block, tell_outlook, tell_quote, tell_timer
-from node.query.explain.timer import (
-    BlockExplanation,
-    Step,
-    TimerExplanation,
-    explain,
-    explain_trace,
-)
+from node.query.explain.timer import Step, TimerExplanation, explain
 
 __all__ = [
     "BlockStory",

@@ -6,7 +6,7 @@ from node import history, query
 from node.archive.verification import verify
 from node.chain.timers.timer import Decision
 from node.primitives import codec
-from node.query.explain.timer import explain_trace
+from node.query.explain.block import explain_trace
 from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.retention import load_oldest

@@ -14,6 +14,7 @@ from node.chain.forecast import FireTerms, Forecast
 from node.chain.timers.timer import Decision, TimerDecision
 from node.primitives.amounts import cby_text
 from node.query.blocks import Warnings
+from node.query.explain.block import BlockExplanation
 from node.query.explain.lane_text import (
     tell_contest,
     tell_lost,
@@ -22,7 +23,7 @@ from node.query.explain.lane_text import (
     tell_won,
 )
 from node.query.explain.quote import Quote
-from node.query.explain.timer import BlockExplanation, Step, TimerExplanation
+from node.query.explain.timer import Step, TimerExplanation
 
 __all__ = ["tell_block", "tell_decision", "tell_outlook", "tell_quote", "tell_timer"]
 

@@ -1,4 +1,4 @@
-"""Why a timer did what it did, and what awaits it; the same seen from a block.
+"""Why a timer did what it did, and what awaits it.
 
 Rules: the past is told from what was recorded when it was decided, with the numbers
 that were compared then (D17); nothing of it is computed anew. Only the forecast of a
@@ -20,11 +20,10 @@ from node.history import (
     PlacedDecision,
     load_put_offs,
     load_timer_life,
-    load_trace,
 )
 from node.primitives.types import Address, Height, TimerId
-from node.query.blocks import receipt_at, require_contents
-from node.query.errors import HeightNotReached, Missing, NotFound
+from node.query.blocks import receipt_at
+from node.query.errors import Missing, NotFound
 from node.query.timers import LiveTimer, placed
 
 STEPS_MAX = 1_000
@@ -146,109 +145,3 @@ def _with_receipt(state: State, height: Height, decision: TimerDecision) -> Step
         return Step(height, decision)
     receipt = receipt_at(state.snapshot, height, decision.receipt_index)
     return Step(height, decision, receipt)
-
-
-class BlockExplanation(Struct, frozen=True):
-    """What a block decided about timers."""
-
-    height: Height
-    due: tuple[TimerDecision, ...]
-    """About the timers it looked at, in the order of looking: (height, sequence), under
-    `auction` then those that came to their turns, by rank."""
-    changes: tuple[TimerDecision, ...]
-    """What executions scheduled, extended and cancelled, in their order."""
-
-    @property
-    def looked_at(self) -> int:
-        """How many timers these are."""
-        return len({decision.timer_id for decision in self.due})
-
-    @property
-    def contest(self) -> "Contest | None":
-        """How the lane was filled, if timers competed for it."""
-        return _contest(self.due)
-
-    @property
-    def decisions(self) -> tuple[TimerDecision, ...]:
-        """Both, one after the other."""
-        return self.due + self.changes
-
-
-def explain_block(state: State, height: int) -> BlockExplanation:
-    """What the block at a height decided about timers.
-
-    Inside a run nothing is due, so nothing was decided.
-
-    Raises:
-        HeightNotReached: It is above the head.
-        HistoryNotKept: It is not kept any more.
-    """
-    if height > state.head.height:
-        raise HeightNotReached(height, state.head.height)
-    require_contents(state.snapshot, height)
-    return explain_trace(Height(height), load_trace(state.snapshot, Height(height)))
-
-
-def explain_trace(height: Height, trace: Iterable[TimerDecision]) -> BlockExplanation:
-    """The same of a trace that is at hand."""
-    due, changes = list[TimerDecision](), list[TimerDecision]()
-    for decision in trace:
-        (due if is_of_lane(decision) else changes).append(decision)
-    due.sort(key=_considered)
-    return BlockExplanation(height, tuple(due), tuple(changes))
-
-
-def _considered(decision: TimerDecision) -> tuple[int, int, int]:
-    """Judged in order of (height, sequence); then by rank; then who falls asleep."""
-    numbers = decision.numbers
-    place = decision.due_height, numbers.get("sequence", 0)
-    if decision.decision is Decision.SLEPT:
-        return 2, *place
-    return (1, numbers["rank"], 0) if "rank" in numbers else (0, *place)
-
-
-class Contest(Struct, frozen=True):
-    """How a block's timer lane was filled under `auction`."""
-
-    basefee_lane: int
-    contenders: int
-    fires: int
-    put_off: int
-    """For want of room in the lane."""
-    highest: int | None
-    """Effective priority of the first fire, in parts per million; None without one."""
-    marginal: int | None
-    """Of the last fire, if somebody was put off: the price of the last place."""
-    cycles_used: int
-    lane: int
-
-
-def _contest(due: Iterable[TimerDecision]) -> Contest | None:
-    turns = [one for one in due if "rank" in one.numbers]
-    if not turns:
-        return None
-    fires = [one.numbers for one in turns if one.decision is Decision.FIRED]
-    put_off = sum(one.rival is not None for one in turns)
-    effective = [numbers["effective_priority"] for numbers in fires]
-    first = turns[0].numbers
-    return Contest(
-        first["basefee_lane"],
-        first["contenders"],
-        len(fires),
-        put_off,
-        effective[0] if fires else None,
-        effective[-1] if fires and put_off else None,
-        sum(numbers["cycles_used"] for numbers in fires),
-        fires[0]["lane"] if fires else 0,
-    )
-
-
-def is_of_lane(decision: TimerDecision) -> bool:
-    """Whether a block decided it on looking at a due timer, or in its queue (D21)."""
-    match decision.decision:
-        case Decision.SCHEDULED | Decision.EXTENDED:
-            return False
-        case Decision.CANCELLED:
-            return "refunded" in decision.numbers
-        case _:
-            return True

@@ -19,7 +19,7 @@ from node.client import (
     draft,
 )
 from node.client.channels import Endpoint
-from node.client.grpc_errors import TransactionDropped
+from node.client.exceptions import TransactionDropped
 from node.client.messages import committed_of, sign_prepared
 from node.rpc.v1 import queries_pb2, streams_pb2, transactions_pb2, types_pb2
 
