@@ -1,32 +1,28 @@
-"""Write the modules of `node.client` for programs without an event loop, or check them.
+"""Write `node.client._sync`, clients without an event loop, or check that it is fresh.
 
     python scripts/gensync.py [--check]
 
-Only the asynchronous twin of each pair is written by hand; the other one is its text
-with the words of `WORDS` exchanged, formatted by ruff.
+Only `node.client._async` is written by hand. A module of `_sync` is the text of its
+twin with the words of `WORDS` exchanged, formatted by ruff. A word that occurs nowhere
+is an error: it is of no use any more, or what it was for has changed its form.
 """
 
 import argparse
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "node" / "client"
-PAIRS = {
-    "api_async.py": "api.py",
-    "api_reading_async.py": "api_reading.py",
-    "actor_async.py": "actor.py",
-    "profiling_async.py": "profiling.py",
-    "reading_async.py": "reading.py",
-    "asynchronous.py": "client.py",
-}
+CLIENT = ROOT / "node" / "client"
+SOURCES = CLIENT / "_async"
+TARGETS = CLIENT / "_sync"
+
 WORDS = (
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
-    (r"\bAsync(Actor|Api|ApiReader|Chain|Client|Iterator)\b", r"\1"),
-    (r"\bAsync(Profiler|Reader|Snapshot)\b", r"\1"),
+    (r"\bAsync([A-Z]\w+)\b", r"\1"),
     (r"\bAwaitable\[None\]", "None"),
     (r"\bAwaitable, ", ""),
     (r"\bAbstractAsyncContextManager\b", "AbstractContextManager"),
@@ -35,26 +31,46 @@ WORDS = (
     (r"__a(enter|exit)__", r"__\1__"),
     (r"\bgrpc\.aio\.", "grpc."),
     (r"\bopen_async_channel\b", "open_channel"),
-    (r"(\bnode\.client\.|`)(actor|api|api_reading|profiling|reading)_async\b", r"\1\2"),
-    (r"\bnode\.client\.asynchronous\b", "node.client.client"),
+    (r"\bnode\.client\._async\b", "node.client._sync"),
     (r"\bimport asyncio\b", "import threading"),
     (r"\basyncio\.Lock\b", "threading.Lock"),
     (r"\bwith an event loop\b", "without an event loop"),
 )
-NOTE = "# Written by scripts/gensync.py from {source}: change that one.\n"
+"""What is exchanged, in this order: a pattern, and what stands for it instead."""
+
+INIT = '"""Clients without an event loop, written by `scripts/gensync.py`."""\n'
+NOTE = "# Written by scripts/gensync.py from _async/{name}: change that one.\n"
 
 
-def twin(source: str) -> str:
-    """The text of the module without an event loop."""
-    text = (FOLDER / source).read_text()
-    for pattern, word in WORDS:
-        text = re.sub(pattern, word, text)
-    text = NOTE.format(source=source) + text
+class UselessWord(Exception):  # noqa: N818 - names what is refused
+    """A pattern of `WORDS` matches nothing in any source."""
+
+
+def exchanged(
+    sources: Mapping[str, str], words: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """The texts with every word exchanged.
+
+    Raises:
+        UselessWord: a pattern matches nothing.
+    """
+    texts = dict(sources)
+    for pattern, word in words:
+        count = 0
+        for name, text in texts.items():
+            texts[name], matches = re.subn(pattern, word, text)
+            count += matches
+        if not count:
+            raise UselessWord(f"{pattern!r} matches nothing in {', '.join(sources)}")
+    return texts
+
+
+def formatted(name: str, text: str) -> str:
+    """A module in the project's form."""
     for command in (["check", "--select", "I", "--fix-only", "--quiet"], ["format"]):
         ruff = [sys.executable, "-m", "ruff", *command, "-"]
-        name = ["--stdin-filename", str(FOLDER / PAIRS[source])]
         text = subprocess.run(
-            [*ruff, *name],
+            [*ruff, "--stdin-filename", str(TARGETS / name)],
             input=text,
             cwd=ROOT,
             capture_output=True,
@@ -64,26 +80,48 @@ def twin(source: str) -> str:
     return text
 
 
+def twins() -> dict[str, str]:
+    """Every module of `_sync` by its name."""
+    sources = {
+        path.name: path.read_text()
+        for path in sorted(SOURCES.glob("*.py"))
+        if path.name != "__init__.py"
+    }
+    texts = {
+        name: formatted(name, NOTE.format(name=name) + text)
+        for name, text in exchanged(sources, WORDS).items()
+    }
+    return {"__init__.py": INIT, **texts}
+
+
 def main() -> int:
-    """Exit code: 0 fresh or written, 1 stale."""
+    """Exit code: 0 fresh or written, 1 stale or a word of no use."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--check", action="store_true", help="write nothing; fail on a difference"
     )
     is_check = parser.parse_args().check
-    stale = []
-    for source, target in PAIRS.items():
-        path, text = FOLDER / target, twin(source)
-        if path.exists() and path.read_text() == text:
-            continue
-        stale.append(target)
-        if not is_check:
-            path.write_text(text)
+    try:
+        fresh = twins()
+    except UselessWord as error:
+        print(f"scripts/gensync.py: {error}")
+        return 1
+    present = {path.name: path.read_text() for path in TARGETS.glob("*.py")}
+    stale = sorted(
+        name for name in {*fresh, *present} if fresh.get(name) != present.get(name)
+    )
     if stale:
         print(f"{'stale' if is_check else 'written'}: {', '.join(stale)}")
-    if stale and is_check:
-        print("run scripts/gensync.py")
-    return 1 if stale and is_check else 0
+    if is_check:
+        if stale:
+            print("run scripts/gensync.py")
+        return 1 if stale else 0
+    for name in stale:
+        if name in fresh:
+            (TARGETS / name).write_text(fresh[name])
+        else:
+            (TARGETS / name).unlink()
+    return 0
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ signs does not load gRPC.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from node.client.actor import Actor, Chain, Snapshot
-    from node.client.actor_async import AsyncActor, AsyncChain, AsyncSnapshot
-    from node.client.api import Api
-    from node.client.api_async import AsyncApi
-    from node.client.asynchronous import AsyncClient
-    from node.client.client import Client
+    from node.client._async.actor import AsyncActor, AsyncChain, AsyncSnapshot
+    from node.client._async.api import AsyncApi
+    from node.client._async.client import AsyncClient
+    from node.client._sync.actor import Actor, Chain, Snapshot
+    from node.client._sync.api import Api
+    from node.client._sync.client import Client
     from node.client.exceptions import (
         BundleRefused,
         ChainClosed,
@@ -88,18 +88,18 @@ __all__ = [
 
 _HOMES = {
     "AccountProof": ".proofs",
-    "Actor": ".actor",
-    "Api": ".api",
-    "AsyncActor": ".actor_async",
-    "AsyncApi": ".api_async",
-    "AsyncChain": ".actor_async",
-    "AsyncClient": ".asynchronous",
-    "AsyncSnapshot": ".actor_async",
+    "Actor": "._sync.actor",
+    "Api": "._sync.api",
+    "AsyncActor": "._async.actor",
+    "AsyncApi": "._async.api",
+    "AsyncChain": "._async.actor",
+    "AsyncClient": "._async.client",
+    "AsyncSnapshot": "._async.actor",
     "BadProof": ".proofs",
     "BundleRefused": ".exceptions",
-    "Chain": ".actor",
+    "Chain": "._sync.actor",
     "ChainClosed": ".exceptions",
-    "Client": ".client",
+    "Client": "._sync.client",
     "DevAccount": ".inputs",
     "DueProof": ".proofs",
     "EventFilter": ".messages",
@@ -112,7 +112,7 @@ _HOMES = {
     "Proven": ".proofs",
     "ReadFailed": ".exceptions",
     "ReceiptProof": ".proofs",
-    "Snapshot": ".actor",
+    "Snapshot": "._sync.actor",
     "StorageProof": ".proofs",
     "TimerFilter": ".messages",
     "TimerProof": ".proofs",

@@ -6,7 +6,7 @@ Names resolve when they are first used (PEP 562), so that importing costs little
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from node.client.actor import Actor
+    from node.client._sync.actor import Actor
     from node.client.exceptions import (
         BundleRefused,
         InvalidArgument,
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Actor": "node.client.actor",
+    "Actor": "node.client._sync.actor",
     "BundleRefused": "node.client.exceptions",
     "ChainSnapshot": "node.testing.snapshots",
     "DevAccount": "node.client.inputs",

@@ -2,7 +2,7 @@
 
 from node.chain.block import Event, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
-from node.client.actor import Actor, Chain
+from node.client._sync.actor import Actor, Chain
 from node.client.exceptions import FireFailed, InvalidArgument
 from node.client.inputs import Sender, address_of, check_count, check_id, check_text
 

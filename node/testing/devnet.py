@@ -37,7 +37,7 @@ from node.chain.transition import (
     head_globals,
     next_state,
 )
-from node.client.actor import Actor
+from node.client._sync.actor import Actor
 from node.client.checks import check_chain
 from node.client.exceptions import (
     FireFailed,
@@ -64,8 +64,8 @@ from node.testing.explanations import OutlookStory, outlook_story
 from node.testing.lifecycle import DevnetKeeper
 
 if TYPE_CHECKING:
-    from node.client.actor import Chain
-    from node.client.client import Client
+    from node.client._sync.actor import Chain
+    from node.client._sync.client import Client
 
 FEE_HEADROOM = 16
 """Default maximum fee, in basefees: tests need not think of prices."""

@@ -5,7 +5,7 @@ never the cause of another failure: it is read after one.
 """
 
 from node.chain.block import Event, ReceiptKind
-from node.client.actor import Chain
+from node.client._sync.actor import Chain
 from node.client.inputs import BlockContent
 from node.primitives import codec
 

@@ -15,7 +15,7 @@ from typing import Self
 
 from typing_extensions import override
 
-from node.client.client import Client
+from node.client._sync.client import Client
 from node.client.inputs import check_text
 
 __all__ = ["NodeNotStarted", "NodeProcess", "RunningNode"]

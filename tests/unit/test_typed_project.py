@@ -8,9 +8,9 @@ import pytest
 
 import node.client
 import node.testing
-from node.client.actor import Actor
-from node.client.api import Api
-from node.client.client import Client
+from node.client._sync.actor import Actor
+from node.client._sync.api import Api
+from node.client._sync.client import Client
 from node.testing import Devnet
 
 FOLDER = Path(__file__).parents[1] / "typed"

@@ -1,4 +1,4 @@
-# Written by scripts/gensync.py from api_reading_async.py: change that one.
+# Written by scripts/gensync.py from _async/api_reader.py: change that one.
 """ApiReader: the calls of a node's API that change nothing, and the connection.
 
 State, history, timers and streams; `Api` adds the calls that act. Lists turn their

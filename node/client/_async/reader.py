@@ -13,7 +13,7 @@ from typing_extensions import override
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
-from node.client.api_async import AsyncApi
+from node.client._async.api import AsyncApi
 from node.client.checks import check_chain
 from node.client.decoding import (
     read_block,

@@ -6,7 +6,7 @@ the state before it: so the client looks after each act of its own.
 
 import asyncio
 
-from node.client.api_async import AsyncApi
+from node.client._async.api import AsyncApi
 from node.client.exceptions import NodeError
 from node.client.profiles import Profile, read_profile
 

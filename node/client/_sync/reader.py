@@ -1,4 +1,4 @@
-# Written by scripts/gensync.py from reading_async.py: change that one.
+# Written by scripts/gensync.py from _async/reader.py: change that one.
 """Reader: what a node tells of its chain, for programs without an event loop.
 
 The half of `Client` that changes nothing. All of it is safe to repeat, and gRPC
@@ -14,7 +14,7 @@ from typing_extensions import override
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
-from node.client.api import Api
+from node.client._sync.api import Api
 from node.client.checks import check_chain
 from node.client.decoding import (
     read_block,

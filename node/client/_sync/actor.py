@@ -1,4 +1,4 @@
-# Written by scripts/gensync.py from actor_async.py: change that one.
+# Written by scripts/gensync.py from _async/actor.py: change that one.
 """Actor: a deployed actor as an object; Chain: what it asks of its chain.
 
 `Chain` is what `Client` offers, for programs without an event loop.

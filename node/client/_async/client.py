@@ -34,8 +34,9 @@ from node.chain.transaction import (
     Transfer,
     impersonate,
 )
-from node.client.actor_async import AsyncActor
-from node.client.api_async import AsyncApi
+from node.client._async.actor import AsyncActor
+from node.client._async.api import AsyncApi
+from node.client._async.reader import AsyncReader
 from node.client.checks import check_chain
 from node.client.decoding import (
     add_progress,
@@ -77,14 +78,13 @@ from node.client.messages import (
     committed_of,
     draft,
 )
-from node.client.reading_async import AsyncReader
 from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
 from node.primitives.types import Hash32
 
 if TYPE_CHECKING:
+    from node.client._async.profiler import AsyncProfiler
     from node.client.profiles import Profile
-    from node.client.profiling_async import AsyncProfiler
 
 __all__ = ["AsyncClient"]
 
@@ -162,7 +162,7 @@ class AsyncClient(AsyncReader):
                 states of: advance in smaller steps. INVALID_ARGUMENT, a block used too
                 many cycles, or the chain is no development one. The acts are done.
         """
-        from node.client.profiling_async import AsyncProfiler  # noqa: PLC0415 - heavy
+        from node.client._async.profiler import AsyncProfiler  # noqa: PLC0415 - heavy
 
         profiler = AsyncProfiler(self.api, await self.height)
         self._profilers += (profiler,)

@@ -1,18 +1,19 @@
-"""AsyncApi: a node's API, call by call, for programs with an event loop.
+# Written by scripts/gensync.py from _async/api.py: change that one.
+"""Api: a node's API, call by call, for programs without an event loop.
 
 Each method is one call of the node's API and returns its answer, typed; amounts are
 decimal strings of base units, heights are integers, all else is bytes. What the node
 refuses is a `NodeError` with its stable reason; a node that does not answer is
 `NodeUnreachable`. Here are the calls that act: transactions and development; those
-that only ask are in `api_reading_async`.
+that only ask are in `api_reader`.
 """
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from node.chain.transaction import Instruction
-from node.client.api_reading_async import AsyncApiReader
+from node.client._sync.api_reader import ApiReader
 from node.client.checks import check_api
 from node.client.grpc_errors import errors_told, require_open
 from node.client.messages import (
@@ -29,23 +30,21 @@ from node.rpc.v1 import dev_pb2, transactions_pb2, types_pb2
 if TYPE_CHECKING:
     from node.rpc.v1 import queries_pb2
 
-__all__ = ["AsyncApi"]
+__all__ = ["Api"]
 
 
-class AsyncApi(AsyncApiReader):
-    """A connection to a node; close it, or leave it to `async with`."""
+class Api(ApiReader):
+    """A connection to a node; close it, or leave it to `with`."""
 
     # --- transactions --------------------------------------------------------------
 
-    async def prepare(
-        self, wanted: types_pb2.Draft
-    ) -> transactions_pb2.PrepareResponse:
+    def prepare(self, wanted: types_pb2.Draft) -> transactions_pb2.PrepareResponse:
         """A body, completed by the node, and what to sign."""
         check_api(wanted=wanted)
         request = transactions_pb2.PrepareRequest(draft=wanted)
-        return await self._call(self._transactions.Prepare, request)
+        return self._call(self._transactions.Prepare, request)
 
-    async def submit(
+    def submit(
         self, transaction: bytes, *, as_sender: bytes = b""
     ) -> transactions_pb2.SubmitResponse:
         """Admit body ‖ signature; with `as_sender` (dev), the body alone."""
@@ -53,9 +52,9 @@ class AsyncApi(AsyncApiReader):
         request = transactions_pb2.SubmitRequest(
             transaction=transaction, as_sender=as_sender
         )
-        return await self._call(self._transactions.Submit, request)
+        return self._call(self._transactions.Submit, request)
 
-    async def submit_and_wait(
+    def submit_and_wait(
         self,
         transaction: bytes,
         *,
@@ -68,9 +67,9 @@ class AsyncApi(AsyncApiReader):
         request = transactions_pb2.SubmitAndWaitRequest(
             transaction=transaction, as_sender=as_sender
         )
-        return await self._call(self._transactions.SubmitAndWait, request, timeout)
+        return self._call(self._transactions.SubmitAndWait, request, timeout)
 
-    async def execute(
+    def execute(
         self, wallet: Wallet, instruction: Instruction, *, timeout: float | None = None
     ) -> types_pb2.CommittedTransaction:
         """Prepare, sign, submit and wait; a failed execution is an answer, too.
@@ -80,49 +79,47 @@ class AsyncApi(AsyncApiReader):
         """
         check_api(wallet=wallet, instruction=instruction)
         check_api.optional(timeout=timeout)
-        prepared = await self.prepare(draft(wallet.address, instruction))
+        prepared = self.prepare(draft(wallet.address, instruction))
         raw = sign_prepared(prepared, wallet, instruction)
-        return committed_of(await self.submit_and_wait(raw, timeout=timeout))
+        return committed_of(self.submit_and_wait(raw, timeout=timeout))
 
-    async def simulate(
+    def simulate(
         self, subject: bytes | types_pb2.Draft
     ) -> transactions_pb2.SimulateResponse:
         """The receipt that a transaction, or a draft, would get at the head."""
         check_api(subject=subject)
-        return await self._call(self._transactions.Simulate, simulate_request(subject))
+        return self._call(self._transactions.Simulate, simulate_request(subject))
 
-    async def simulate_blocks(
+    def simulate_blocks(
         self, blocks: int, subject: bytes | types_pb2.Draft | None = None
     ) -> transactions_pb2.SimulateResponse:
         """The same, if there is a subject, and what the next blocks would bring."""
         check_api(blocks=blocks)
         check_api.optional(subject=subject)
         request = simulate_request(subject, blocks)
-        return await self._call(self._transactions.Simulate, request)
+        return self._call(self._transactions.Simulate, request)
 
-    async def estimate_limits(
+    def estimate_limits(
         self, wanted: types_pb2.Draft
     ) -> transactions_pb2.EstimateLimitsResponse:
         """Limits that suffice, found by execution."""
         check_api(wanted=wanted)
         request = transactions_pb2.EstimateLimitsRequest(draft=wanted)
-        return await self._call(self._transactions.EstimateLimits, request)
+        return self._call(self._transactions.EstimateLimits, request)
 
     # --- development ---------------------------------------------------------------
 
-    async def mine(
+    def mine(
         self, blocks: int = 1, *, timeout: float | None = None
     ) -> types_pb2.Header:
         """Make blocks now; the new head."""
         check_api(blocks=blocks)
         check_api.optional(timeout=timeout)
         request = dev_pb2.MineRequest(blocks=min(blocks, 2**32 - 1))
-        response = await self._call(self._dev.Mine, request, timeout)
+        response = self._call(self._dev.Mine, request, timeout)
         return response.head
 
-    async def advance(
-        self, **target: int | bool
-    ) -> AsyncIterator[dev_pb2.AdvanceResponse]:
+    def advance(self, **target: int | bool) -> Iterator[dev_pb2.AdvanceResponse]:
         """Let time pass; progress as it is made, the last message has `done`.
 
         Args:
@@ -133,65 +130,65 @@ class AsyncApi(AsyncApiReader):
         call = self._dev.Advance(advance_request(target))
         try:
             with errors_told(self.url):
-                async for response in call:
+                for response in call:
                     yield response
         finally:
             call.cancel()
 
-    @asynccontextmanager
-    async def hold_time(self) -> AsyncIterator[types_pb2.Header]:
+    @contextmanager
+    def hold_time(self) -> Iterator[types_pb2.Header]:
         """Time stands still while the context is open; where it does."""
         require_open(self)
         call = self._dev.HoldTime(dev_pb2.HoldTimeRequest())
         try:
             with errors_told(self.url):
-                head = (await anext(aiter(call))).head
+                head = (next(call)).head
             yield head
         finally:
             call.cancel()
 
-    async def set_mining(
+    def set_mining(
         self, mode: "queries_pb2.MiningMode.ValueType", pace_ms: int | None = None
     ) -> dev_pb2.SetMiningResponse:
         """Change what makes the next block."""
         check_api(mode=mode)
         check_api.optional(pace_ms=pace_ms)
         request = dev_pb2.SetMiningRequest(mode=mode, pace_ms=pace_ms)
-        return await self._call(self._dev.SetMining, request)
+        return self._call(self._dev.SetMining, request)
 
-    async def fund(self, to: bytes, amount: int) -> types_pb2.CommittedTransaction:
+    def fund(self, to: bytes, amount: int) -> types_pb2.CommittedTransaction:
         """Mint base units to an account."""
         check_api(to=to, amount=amount)
         request = dev_pb2.FundRequest(to=to, amount=str(amount))
-        response = await self._call(self._dev.Fund, request)
+        response = self._call(self._dev.Fund, request)
         return response.committed
 
-    async def set_balance(
+    def set_balance(
         self, address: bytes, amount: int
     ) -> types_pb2.CommittedTransaction:
         """Mint or take what is missing to a balance, in base units."""
         check_api(address=address, amount=amount)
         request = dev_pb2.SetBalanceRequest(address=address, amount=str(amount))
-        response = await self._call(self._dev.SetBalance, request)
+        response = self._call(self._dev.SetBalance, request)
         return response.committed
 
-    async def reset(self) -> types_pb2.Header:
+    def reset(self) -> types_pb2.Header:
         """Back to genesis: state, history and pool; genesis' header."""
-        response = await self._call(self._dev.Reset, dev_pb2.ResetRequest())
+        response = self._call(self._dev.Reset, dev_pb2.ResetRequest())
         return response.head
 
-    async def export_bundle(self) -> AsyncIterator[bytes]:
+    def export_bundle(self) -> Iterator[bytes]:
         """The whole chain, as the parts of one file; equal chains, equal bytes."""
         require_open(self)
         call = self._dev.ExportBundle(dev_pb2.ExportBundleRequest())
         try:
             with errors_told(self.url):
-                async for response in call:
+                for response in call:
                     yield response.data
         finally:
             call.cancel()
 
-    async def import_bundle(
+    def import_bundle(
         self, parts: Iterable[bytes], *, timeout: float = BUNDLE_SECONDS
     ) -> types_pb2.Header:
         """Fill an empty chain with such a file, in parts of 1 MiB at most; the head."""
@@ -199,31 +196,31 @@ class AsyncApi(AsyncApiReader):
         check_api(parts=parts, timeout=timeout)
         requests = (dev_pb2.ImportBundleRequest(data=part) for part in parts)
         with errors_told(self.url):
-            response = await self._dev.ImportBundle(requests, timeout=timeout)
+            response = self._dev.ImportBundle(requests, timeout=timeout)
         return response.head
 
-    async def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:
+    def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:
         """Name the head and what waits in the pool, to return to them."""
         check_api(name=name)
         request = dev_pb2.CreateSnapshotRequest(name=name)
-        response = await self._call(self._dev.CreateSnapshot, request)
+        response = self._call(self._dev.CreateSnapshot, request)
         return response.snapshot
 
-    async def revert_to_snapshot(self, name: str) -> types_pb2.Header:
+    def revert_to_snapshot(self, name: str) -> types_pb2.Header:
         """Back to a snapshot, which is kept; those above it are deleted. The head."""
         check_api(name=name)
         request = dev_pb2.RevertToSnapshotRequest(name=name)
-        response = await self._call(self._dev.RevertToSnapshot, request)
+        response = self._call(self._dev.RevertToSnapshot, request)
         return response.head
 
-    async def snapshots(self) -> list[dev_pb2.NamedSnapshot]:
+    def snapshots(self) -> list[dev_pb2.NamedSnapshot]:
         """All snapshots, the oldest height first."""
         request = dev_pb2.ListSnapshotsRequest()
-        response = await self._call(self._dev.ListSnapshots, request)
+        response = self._call(self._dev.ListSnapshots, request)
         return list(response.snapshots)
 
-    async def delete_snapshot(self, name: str) -> None:
+    def delete_snapshot(self, name: str) -> None:
         """Forget a snapshot; the chain stays where it is."""
         check_api(name=name)
         request = dev_pb2.DeleteSnapshotRequest(name=name)
-        await self._call(self._dev.DeleteSnapshot, request)
+        self._call(self._dev.DeleteSnapshot, request)

@@ -1,4 +1,4 @@
-# Written by scripts/gensync.py from profiling_async.py: change that one.
+# Written by scripts/gensync.py from _async/profiler.py: change that one.
 """Profiler: what the blocks of a node cost, while a profile of them is open.
 
 The node executes each block again, watched, and tells what it cost, as long as it keeps
@@ -7,7 +7,7 @@ the state before it: so the client looks after each act of its own.
 
 import threading
 
-from node.client.api import Api
+from node.client._sync.api import Api
 from node.client.exceptions import NodeError
 from node.client.profiles import Profile, read_profile
 

@@ -1,4 +1,4 @@
-# Written by scripts/gensync.py from asynchronous.py: change that one.
+# Written by scripts/gensync.py from _async/client.py: change that one.
 """Client: a node's chain, for programs without an event loop.
 
 It satisfies `Chain`: what `node.testing.Devnet` does in this process, it does over
@@ -35,8 +35,9 @@ from node.chain.transaction import (
     Transfer,
     impersonate,
 )
-from node.client.actor import Actor
-from node.client.api import Api
+from node.client._sync.actor import Actor
+from node.client._sync.api import Api
+from node.client._sync.reader import Reader
 from node.client.checks import check_chain
 from node.client.decoding import (
     add_progress,
@@ -78,14 +79,13 @@ from node.client.messages import (
     committed_of,
     draft,
 )
-from node.client.reading import Reader
 from node.client.wallet import Wallet
 from node.primitives.crypto import keccak256
 from node.primitives.types import Hash32
 
 if TYPE_CHECKING:
+    from node.client._sync.profiler import Profiler
     from node.client.profiles import Profile
-    from node.client.profiling import Profiler
 
 __all__ = ["Client"]
 
@@ -163,7 +163,7 @@ class Client(Reader):
                 states of: advance in smaller steps. INVALID_ARGUMENT, a block used too
                 many cycles, or the chain is no development one. The acts are done.
         """
-        from node.client.profiling import Profiler  # noqa: PLC0415 - heavy
+        from node.client._sync.profiler import Profiler  # noqa: PLC0415 - heavy
 
         profiler = Profiler(self.api, self.height)
         self._profilers += (profiler,)

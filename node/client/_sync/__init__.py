@@ -1,0 +1,1 @@
+"""Clients without an event loop, written by `scripts/gensync.py`."""
