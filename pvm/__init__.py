@@ -11,7 +11,7 @@ from pvm.late import resolve
 
 if TYPE_CHECKING:
     from pvm.codecache import CodeCache
-    from pvm.compiler import ActorCode, compile_actor
+    from pvm.compiler.actors import ActorCode, compile_actor
     from pvm.errors import (
         CompileError,
         Halt,
@@ -128,7 +128,7 @@ _HOMES = {
     "Place": ".profile",
     "Cost": ".profile",
     "NO_LINE": ".profile",
-    "ActorCode": ".compiler",
+    "ActorCode": ".compiler.actors",
     "Address": ".types",
     "Block": ".ledger",
     "CYCLES_LIMIT_MAX": ".meter",
@@ -168,7 +168,7 @@ _HOMES = {
     "TooDeepRecursion": ".errors",
     "Worker": ".worker",
     "address_of": ".host",
-    "compile_actor": ".compiler",
+    "compile_actor": ".compiler.actors",
     "execute": ".interpreter",
     "find_handler": ".interpreter",
     "keccak256": ".hashing",

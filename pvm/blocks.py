@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from pvm import syntax
+from pvm.compiler.facts import Facts
+from pvm.compiler.pricing import FREE, bytes_of, cycles_of
 from pvm.expressions import Expressions
-from pvm.facts import Facts
 from pvm.ledger import PAID, Ledger
 from pvm.places import flatten
-from pvm.pricing import FREE, bytes_of, cycles_of
 from pvm.syntax import Here
 from pvm.walking import Handled
 

@@ -9,8 +9,8 @@ that use a variable of the function around (cases in `tests/actors/attacks.py`).
 import ast
 
 from pvm import language
+from pvm.compiler.facts import own_nodes
 from pvm.errors import CompileError, Refusal
-from pvm.facts import own_nodes
 from pvm.walking import Survey, children, parameters, walk
 
 _Tags = dict[str, int]

@@ -23,7 +23,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from pvm.facts import Facts, is_generator
+from pvm.compiler.facts import Facts, is_generator
 from pvm.places import place
 from pvm.written import Nodes
 

@@ -8,9 +8,9 @@ import ast
 
 from pvm import costs, language, leaves, syntax
 from pvm.blocks import ENTRY_DEPTH
-from pvm.facts import counters, is_generator
+from pvm.compiler.facts import counters, is_generator
+from pvm.compiler.pricing import FREE, price
 from pvm.places import flatten
-from pvm.pricing import FREE, price
 from pvm.protection import Protection
 from pvm.syntax import Here
 from pvm.walking import blocks_of, parameters

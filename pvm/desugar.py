@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar, cast
 
 from pvm import enum_bodies, language, records
-from pvm.facts import ENUM, Facts
+from pvm.compiler.facts import ENUM, Facts
 from pvm.walking import Survey, blocks_of, handled, parameters, survey
 from pvm.written import Nodes
 

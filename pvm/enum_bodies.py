@@ -6,7 +6,7 @@ Read by `policy`, which refuses what is not listed here, and by `desugar`.
 import ast
 from collections.abc import Iterator
 
-from pvm.facts import Facts
+from pvm.compiler.facts import Facts
 
 _INSTEAD = "constants, and methods that read .name and .value"
 

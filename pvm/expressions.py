@@ -21,9 +21,9 @@ from pvm import (
     syntax,
 )
 from pvm.builtins import AS_VALUES
-from pvm.facts import ENUM
+from pvm.compiler.facts import ENUM
+from pvm.compiler.pricing import bytes_of, cycles_of, price
 from pvm.operations import Operations
-from pvm.pricing import bytes_of, cycles_of, price
 from pvm.writer import Scope
 
 KEY_LENGTH_MAX = 1_024

@@ -12,10 +12,10 @@ from typing import cast
 
 from pvm import costs, syntax
 from pvm.blocks import ENTRY_DEPTH
+from pvm.compiler.facts import Facts, is_step
+from pvm.compiler.pricing import FREE, price
 from pvm.definitions import Definitions
-from pvm.facts import Facts, is_step
 from pvm.ledger import Ledger
-from pvm.pricing import FREE, price
 from pvm.walking import children, handled
 from pvm.writer import Scope
 

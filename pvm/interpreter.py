@@ -14,7 +14,7 @@ from types import FunctionType
 from pvm import namespaces
 from pvm.alarm import NOW
 from pvm.cbor import decode
-from pvm.compiler import ActorCode
+from pvm.compiler.actors import ActorCode
 from pvm.errors import Halt, HostMemoryExhausted
 from pvm.execution import Execution
 from pvm.failures import failure_of, handler_not_found

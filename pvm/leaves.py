@@ -10,7 +10,7 @@ import ast
 from typing import cast
 
 from pvm import desugar, language
-from pvm.facts import Facts, FunctionNode, own_nodes
+from pvm.compiler.facts import Facts, FunctionNode, own_nodes
 
 _CALLING_BACK = frozenset({"map", "filter"})
 _SAFE_NAMES = (

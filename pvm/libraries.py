@@ -15,14 +15,14 @@ from types import CodeType, FunctionType
 from msgspec import Struct
 
 from pvm import enums, language
+from pvm.compiler.facts import Facts
+from pvm.compiler.pipeline import compile_module
 from pvm.depth import LINKS
 from pvm.execution import ACTOR_MODULE, Execution, SealedModule
-from pvm.facts import Facts
 from pvm.imports import ModuleNames
 from pvm.instrument import module_names
 from pvm.meter import CYCLES_LIMIT_MAX
 from pvm.modules import ATTRIBUTES, EXPORTS, NATIVE
-from pvm.pipeline import compile_module
 from pvm.sealing import build_class, seal
 from pvm.types import DEPTH_MAX
 

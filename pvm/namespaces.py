@@ -16,12 +16,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Final
 
 from pvm import language
+from pvm.compiler.facts import Facts
 from pvm.execution import ACTOR_MODULE, Execution
-from pvm.facts import Facts
 from pvm.walking import Survey, walk
 
 if TYPE_CHECKING:
-    from pvm.compiler import ActorCode
+    from pvm.compiler.actors import ActorCode
 
 NAMESPACES_MAX: Final = 32
 """Kept by one `Execution`: some 10 KB each, of the longest source some 2 MB."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from pvm import costs, syntax
+from pvm.compiler.facts import is_step
 from pvm.errors import CompileError, Refusal
-from pvm.facts import is_step
 from pvm.syntax import is_atom
 from pvm.writer import Writer
 

@@ -11,8 +11,8 @@ from typing import cast
 from msgspec.structs import replace
 
 from pvm import decorators, enum_bodies, language, records
+from pvm.compiler.facts import Facts, copied_nodes, is_generator
 from pvm.errors import CompileError
-from pvm.facts import Facts, copied_nodes, is_generator
 from pvm.imports import Find
 from pvm.policy_decorators import check_decorators
 from pvm.policy_expressions import PolicyOfExpressions

@@ -8,8 +8,8 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from pvm import decorators
+from pvm.compiler.facts import Facts, is_generator
 from pvm.decorators import ON_CLASS, ON_FUNCTION, ON_METHOD
-from pvm.facts import Facts, is_generator
 from pvm.walking import Survey
 
 Refused = Iterator[tuple[ast.AST, str, str]]

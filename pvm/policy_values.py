@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 from pvm import language
+from pvm.compiler.parser import TOO_LONG
 from pvm.imports import Find
-from pvm.parser import TOO_LONG
 
 _FORMAT = re.compile(r"(.?[<>^])?\+?#?0?(\d{0,4})[,_]?([dxXobs]?)", re.DOTALL)
 Refused = Iterator[tuple[str, str]]

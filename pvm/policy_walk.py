@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from pvm import decorators, language
+from pvm.compiler.facts import Facts, FunctionNode, variables
 from pvm.errors import Refusal
-from pvm.facts import Facts, FunctionNode, variables
 from pvm.imports import Find, ModuleNames
 from pvm.policy_values import (
     check_identifier,

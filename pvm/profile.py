@@ -18,7 +18,7 @@ from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import NamedTuple, cast
 
-from pvm.compiler import compile_actor
+from pvm.compiler.actors import compile_actor
 from pvm.desugar import public_name
 from pvm.host import Host
 from pvm.interpreter import execute

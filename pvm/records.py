@@ -13,7 +13,7 @@ from msgspec import Struct
 from typing_extensions import override
 
 from pvm import language
-from pvm.facts import Facts
+from pvm.compiler.facts import Facts
 from pvm.places import place
 from pvm.walking import survey
 from pvm.written import Nodes

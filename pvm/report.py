@@ -9,13 +9,13 @@ import ast
 from msgspec import Struct
 
 from pvm import costs, language
-from pvm.compiler import ActorCode, compile_actor
+from pvm.compiler.actors import ActorCode, compile_actor
+from pvm.compiler.facts import Facts, gather
+from pvm.compiler.parser import parse
 from pvm.decorators import family_of, marks_of, methods_of
-from pvm.facts import Facts, gather
 from pvm.imports import resolve
 from pvm.ledger import Block, Ledger
 from pvm.libraries import find_module
-from pvm.parser import parse
 
 EVERYBODY = "everybody"
 ITSELF = "the actor itself"

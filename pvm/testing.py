@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from pvm import costs
-from pvm.compiler import ActorCode, compile_actor
+from pvm.compiler.actors import ActorCode, compile_actor
 from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
 from pvm.host import address_of

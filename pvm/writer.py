@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from pvm import language, syntax
-from pvm.facts import Facts
-from pvm.pricing import Pricing
+from pvm.compiler.facts import Facts
+from pvm.compiler.pricing import Pricing
 from pvm.syntax import Here, is_atom
 from pvm.walking import Handled
 

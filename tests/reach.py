@@ -22,8 +22,9 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from unittest import mock
 
 import pvm
-from pvm import Worker, interpreter, language, libraries, machines, methods, pipeline
+from pvm import Worker, interpreter, language, libraries, machines, methods
 from pvm.classes import ORIGIN
+from pvm.compiler.actors import pipeline
 from pvm.depth import LINKS
 from pvm.enums import Enum, EnumClass
 from pvm.errors import Halt, HostError, JSONDecodeError, RevertError

@@ -1,12 +1,12 @@
-"""`pvm.compiler`: one pipeline, immutable code, a cache that its caller owns."""
+"""`pvm.compiler.actors`: one pipeline, immutable code, a cache that its caller owns."""
 
 import ast
 
 import pytest
 
 from pvm import CompileError, compile_actor
-from pvm.gate import restrict
-from pvm.parser import parse
+from pvm.compiler.gate import restrict
+from pvm.compiler.parser import parse
 
 
 def test_handlers_are_public_functions_then_public_methods():

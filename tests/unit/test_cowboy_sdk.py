@@ -3,7 +3,7 @@
 import pytest
 
 from pvm import cbor, language
-from pvm.compiler import compile_actor
+from pvm.compiler.actors import compile_actor
 from pvm.errors import CompileError
 from pvm.hashing import keccak256
 from pvm.libraries import find_module

@@ -21,7 +21,7 @@ from node.chain.timers.timer import Timer
 from node.cli import main
 from node.rpc.errors import table
 from pvm import costs, language
-from pvm.compiler import compile_actor
+from pvm.compiler.actors import compile_actor
 from pvm.errors import CompileError, Halt, HostErrorCode
 from pvm.libraries import find_module
 from pvm.modules import EXPORTS

@@ -122,7 +122,11 @@ def test_an_account_that_runs_out_is_still_a_halt():
 
 @pytest.mark.parametrize(
     "where",
-    ["pvm.parser.survey", "pvm.pipeline.instrument", "pvm.compiler._actor_code"],
+    [
+        "pvm.compiler.parser.survey",
+        "pvm.compiler.pipeline.instrument",
+        "pvm.compiler.actors._actor_code",
+    ],
 )
 def test_a_source_is_not_refused_for_want_of_memory(where, monkeypatch):
     """Nor kept as anything."""

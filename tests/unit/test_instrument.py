@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pvm import compile_actor
+from pvm.compiler.facts import gather
+from pvm.compiler.parser import parse
 from pvm.desugar import desugar
-from pvm.facts import gather
 from pvm.instrument import instrument
-from pvm.parser import parse
 from pvm.testing import call_once
 
 

@@ -5,9 +5,9 @@ import ast
 import pytest
 
 from pvm import CompileError, language
-from pvm.facts import gather
+from pvm.compiler.facts import gather
+from pvm.compiler.parser import parse
 from pvm.imports import ModuleNames
-from pvm.parser import parse
 from pvm.policy import check_policy
 
 MODULES = {

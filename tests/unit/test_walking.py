@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pvm.compiler.gate import restrict
 from pvm.errors import CompileError
-from pvm.gate import restrict
 from pvm.walking import children, marks, walk
 
 MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)

@@ -6,12 +6,12 @@ import pytest
 
 from pvm import CompileError, Meter, OutOfCycles, cbor, compile_actor, costs, language
 from pvm.codecache import CodeCache
+from pvm.compiler.facts import gather
+from pvm.compiler.parser import check_shape, read
 from pvm.decorators import write_out
 from pvm.desugar import desugar
-from pvm.facts import gather
 from pvm.imports import resolve
 from pvm.libraries import find_module
-from pvm.parser import check_shape, read
 from pvm.records import Field, Record, _methods, _model_fields, records_of
 from pvm.testing import call_once
 from pvm.walking import survey

@@ -8,19 +8,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pvm import language
+from pvm.compiler.facts import Facts, gather
+from pvm.compiler.gate import restrict
+from pvm.compiler.parser import check_shape, check_written, decode, read, refuse
 from pvm.comprehensions import rename_variables
 from pvm.decorators import Marks, write_out
 from pvm.desugar import desugar
 from pvm.errors import without_memory_errors
-from pvm.facts import Facts, gather
-from pvm.gate import restrict
 from pvm.imports import Find, resolve
 from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
 from pvm.ledger import Ledger
 from pvm.lost_writes import first_lost_write, hint
 from pvm.names import refuse_foreign
 from pvm.namespaces import is_unchanging
-from pvm.parser import check_shape, check_written, decode, read, refuse
 from pvm.policy import check_policy
 from pvm.worker import shallow
 from pvm.written import Charge, Nodes, free

@@ -5,11 +5,11 @@ from types import CodeType
 
 from msgspec import Struct
 
+from pvm.compiler.facts import Facts
+from pvm.compiler.pipeline import Compiled, compile_module
 from pvm.errors import CompileError, without_memory_errors
-from pvm.facts import Facts
 from pvm.ledger import Ledger
 from pvm.libraries import find_module
-from pvm.pipeline import Compiled, compile_module
 from pvm.written import Charge, free
 
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pvm import costs, language, syntax
-from pvm.facts import Facts, FunctionNode, ancestors, variables
+from pvm.compiler.facts import Facts, FunctionNode, ancestors, variables
 from pvm.walking import children
 
 _BYTE_BITS = 40

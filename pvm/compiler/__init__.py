@@ -1,0 +1,1 @@
+"""Source bytes to code that pays for itself; read `pipeline` first."""
