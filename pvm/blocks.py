@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from pvm import syntax
 from pvm.compiler.facts import Facts
 from pvm.compiler.pricing import FREE, bytes_of, cycles_of
+from pvm.compiler.syntax import tree
+from pvm.compiler.syntax.locations import flatten
+from pvm.compiler.syntax.tree import Here
+from pvm.compiler.syntax.visitor import Handled
 from pvm.expressions import Expressions
 from pvm.ledger import PAID, Ledger
-from pvm.places import flatten
-from pvm.syntax import Here
-from pvm.walking import Handled
 
 ENTRY_DEPTH = "_e"
 """Local of a function that counts depth: the depth it found."""
@@ -26,7 +26,7 @@ class Blocks(Expressions):
 
     def __init__(self, facts: Facts, own: Handled) -> None:
         super().__init__(facts, own)
-        self._write_statements: Mapping[type[ast.AST], syntax.StatementRewriting] = own  # type: ignore[assignment]
+        self._write_statements: Mapping[type[ast.AST], tree.StatementRewriting] = own  # type: ignore[assignment]
         self.used: set[str] = set()
         """Cells that the function being written assigns."""
         self.caught: list[str] = []
@@ -58,8 +58,8 @@ class Blocks(Expressions):
 
     def _below_zero(self, cell: str, amount: int) -> ast.Compare:
         here = self.here
-        left = here.binary(here.load(cell), syntax.SUBTRACT, here.constant(amount))
-        return here.compare(here.bind(cell, left), syntax.LESS, here.constant(0))
+        left = here.binary(here.load(cell), tree.SUBTRACT, here.constant(amount))
+        return here.compare(here.bind(cell, left), tree.LESS, here.constant(0))
 
     def _written_down(self, price: int, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """What says that a block is paid, if a tool asks."""
@@ -147,4 +147,4 @@ class Blocks(Expressions):
 
     def _one_deeper(self) -> ast.List:
         """The target that takes the next link of the chain."""
-        return self.here.put(ast.List([self.here.store("_depth")], syntax.STORE))
+        return self.here.put(ast.List([self.here.store("_depth")], tree.STORE))

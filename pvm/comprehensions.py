@@ -10,8 +10,8 @@ import ast
 
 from pvm import language
 from pvm.compiler.facts import own_nodes
+from pvm.compiler.syntax.visitor import Survey, children, parameters, walk
 from pvm.errors import CompileError, Refusal
-from pvm.walking import Survey, children, parameters, walk
 
 _Tags = dict[str, int]
 """Variables of the comprehensions around → how many of that name are around."""

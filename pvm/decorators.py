@@ -24,7 +24,7 @@ from typing import Final
 from msgspec import Struct
 
 from pvm.compiler.facts import Facts, is_generator
-from pvm.places import place
+from pvm.compiler.syntax.locations import place
 from pvm.written import Nodes
 
 SDK: Final = "cowboy_sdk"

@@ -6,14 +6,15 @@ the generator counts on each resume, and while suspended leaves the depth as it 
 
 import ast
 
-from pvm import costs, language, leaves, syntax
+from pvm import costs, language, leaves
 from pvm.blocks import ENTRY_DEPTH
 from pvm.compiler.facts import counters, is_generator
 from pvm.compiler.pricing import FREE, price
-from pvm.places import flatten
+from pvm.compiler.syntax import tree
+from pvm.compiler.syntax.locations import flatten
+from pvm.compiler.syntax.tree import Here
+from pvm.compiler.syntax.visitor import blocks_of, parameters
 from pvm.protection import Protection
-from pvm.syntax import Here
-from pvm.walking import blocks_of, parameters
 from pvm.writer import Scope
 
 
@@ -81,13 +82,13 @@ class Definitions(Protection):
         here = self.here
         depth = here.load(ENTRY_DEPTH)
         restore = here.when(
-            here.compare(depth, syntax.IS_NOT, here.constant(None)),
+            here.compare(depth, tree.IS_NOT, here.constant(None)),
             here.assign("_depth", depth),
         )
         inner_body = self._declared([*head, self._restoring(body, restore)])
         names = [one.arg for one in parameters(node.args)]
         inner = here.put(
-            syntax.function("_generator", here.parameters(names), inner_body)
+            tree.function("_generator", here.parameters(names), inner_body)
         )
         self.used = set()
         made = here.call("_generator", *map(here.load, names))
@@ -125,7 +126,7 @@ class Definitions(Protection):
                 body += self.statement(part)
         self.scope.allows_walrus = allowed
         bases = [self.class_name(base) or self.rewrite(base) for base in node.bases]
-        class_ = syntax.class_(node.name, bases, body or [self.nothing()])
+        class_ = tree.class_(node.name, bases, body or [self.nothing()])
         return [self.here.put(class_)]
 
     def _write_expr(self, node: ast.Expr) -> list[ast.stmt]:

@@ -27,7 +27,7 @@ from typing import TypeVar, cast
 
 from pvm import enum_bodies, language, records
 from pvm.compiler.facts import ENUM, Facts
-from pvm.walking import Survey, blocks_of, handled, parameters, survey
+from pvm.compiler.syntax.visitor import Survey, blocks_of, handled, parameters, survey
 from pvm.written import Nodes
 
 SET = "hidden_set"

@@ -18,11 +18,11 @@ from pvm import (
     methods,
     policy_values,
     records,
-    syntax,
 )
 from pvm.builtins import AS_VALUES
 from pvm.compiler.facts import ENUM
 from pvm.compiler.pricing import bytes_of, cycles_of, price
+from pvm.compiler.syntax import tree
 from pvm.operations import Operations
 from pvm.writer import Scope
 
@@ -85,14 +85,14 @@ class Expressions(Operations):
 
     def _read_guarded(self, value: ast.expr, name: str) -> ast.expr:
         helper = self.here.call("_bind", value, self.here.constant(name))
-        if not syntax.is_atom(value):
+        if not tree.is_atom(value):
             return helper
         plain = self.here.attribute(value, name)
         if name not in methods.READERS:
             return self._unless_native(value, name, helper, plain)
         kind = self.here.attribute(value, "__class__")
         kinds = self.here.load(f"_readers_{name}")
-        test = self.here.compare(kind, syntax.IN, kinds)
+        test = self.here.compare(kind, tree.IN, kinds)
         return self.here.either(test, helper, plain)
 
     def _dunder(self, value: ast.expr, name: str) -> ast.expr:
@@ -265,7 +265,7 @@ class Expressions(Operations):
         is_native = is_native or (name in _AFFIXES and is_short_text(arguments))
         if is_native and not keywords:
             return self._call(self.here.attribute(value, name), arguments, [])
-        if name == "pop" and not (arguments or keywords) and syntax.is_atom(value):
+        if name == "pop" and not (arguments or keywords) and tree.is_atom(value):
             return self._pop(value)
         if name in self.facts.attributes:
             function = self.here.attribute(self._receiver(value, name), name)
@@ -313,7 +313,7 @@ class Expressions(Operations):
         self, value: ast.expr, name: str, native: ast.expr, plain: ast.expr
     ) -> ast.expr:
         """`native` if `value` has an attribute by being native, else `plain`."""
-        operator = syntax.IS if len(methods.OWNERS[name]) == 1 else syntax.IN
+        operator = tree.IS if len(methods.OWNERS[name]) == 1 else tree.IN
         kind = self.here.attribute(value, "__class__")
         owners = self.here.load(f"_owners_{name}")
         test = self.here.compare(kind, operator, owners)
@@ -381,7 +381,7 @@ class Expressions(Operations):
             if len(known) != len(found):
                 return None
             names = cast("list[ast.expr]", known)
-            return self.here.put(ast.Tuple(names, syntax.LOAD))
+            return self.here.put(ast.Tuple(names, tree.LOAD))
         return self.class_name(node)
 
     def _write_lambda(self, node: ast.Lambda) -> ast.expr:
@@ -420,7 +420,7 @@ class Expressions(Operations):
         generators = self._generators(
             node.generators, elements, costs.MAPPING_BYTES_PER_ITEM
         )
-        pair = self.here.put(ast.Tuple(self._elements(elements), syntax.LOAD))
+        pair = self.here.put(ast.Tuple(self._elements(elements), tree.LOAD))
         pairs = self.here.put(ast.ListComp(pair, generators))
         return self.here.call("_dict_of", pairs)
 
@@ -475,7 +475,7 @@ class Expressions(Operations):
                 return node
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 targets = [self.target(element) for element in elements]
-                return self.here.put(ast.Tuple(targets, syntax.STORE))
+                return self.here.put(ast.Tuple(targets, tree.STORE))
             case ast.Attribute(value=value):
                 node.value = self.subject(value)
                 return node
@@ -523,7 +523,7 @@ def is_short_key(node: ast.expr) -> bool:
     """Whether `node` is a literal that may be a key and costs nothing as one."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
         return len(node.value) <= KEY_LENGTH_MAX
-    number = syntax.literal_int(node)
+    number = tree.literal_int(node)
     if number is not None:
         return number.bit_length() <= KEY_BITS
     return isinstance(node, ast.Constant)

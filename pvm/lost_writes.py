@@ -7,7 +7,7 @@ the deployment's receipt tells it. Only what can be seen in one statement is tol
 import ast
 from collections.abc import Iterator
 
-from pvm.walking import Survey
+from pvm.compiler.syntax.visitor import Survey
 
 _CHANGING = frozenset(
     {

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from pvm import language
 from pvm.compiler.facts import Facts
+from pvm.compiler.syntax.visitor import Survey, walk
 from pvm.execution import ACTOR_MODULE, Execution
-from pvm.walking import Survey, walk
 
 if TYPE_CHECKING:
     from pvm.compiler.actors import ActorCode

@@ -8,10 +8,11 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from pvm import costs, syntax
+from pvm import costs
 from pvm.compiler.facts import is_step
+from pvm.compiler.syntax import tree
+from pvm.compiler.syntax.tree import is_atom
 from pvm.errors import CompileError, Refusal
-from pvm.syntax import is_atom
 from pvm.writer import Writer
 
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
@@ -104,8 +105,8 @@ class Operations(Writer):
         if node.op.__class__ is ast.Add:
             left, right = self.rewrite(node.left), self.rewrite(node.right)
             return self.here.binary(left, node.op, right)
-        step = self.here.constant(-cast("int", syntax.literal_int(node.right)))
-        return self.here.binary(self.rewrite(node.left), syntax.ADD, step)
+        step = self.here.constant(-cast("int", tree.literal_int(node.right)))
+        return self.here.binary(self.rewrite(node.left), tree.ADD, step)
 
     def inline_add(self, node: ast.BinOp) -> ast.expr:
         """`a + b`, of ints and short texts in place."""
@@ -207,7 +208,7 @@ class Operations(Writer):
             return self.here.compare(self.rewrite(left), operator, self.rewrite(right))
         if isinstance(operator, ast.In | ast.NotIn):
             return self._membership(left, operator, right)
-        if syntax.is_short_scalar(left) or syntax.is_short_scalar(right):
+        if tree.is_short_scalar(left) or tree.is_short_scalar(right):
             return self.here.compare(self.rewrite(left), operator, self.rewrite(right))
         name = _COMPARISONS[type(operator)]
         if not self.inlines():
@@ -237,13 +238,13 @@ class Operations(Writer):
         if not (is_atom(first) and is_atom(second)):
             return self.here.call("_in", first, second)
         test = self.here.conjunction(no_tuple, self.here.has_class(second, "_dict"))
-        plain = self.here.compare(first_again, syntax.IN, second_again)
+        plain = self.here.compare(first_again, tree.IN, second_again)
         return self.here.either(test, plain, self.here.call("_in", first, second))
 
     def is_no_tuple(self, node: ast.expr) -> ast.Compare:
         """A test that a value is no tuple."""
         kind = self.here.attribute(node, "__class__")
-        return self.here.compare(kind, syntax.IS_NOT, self.here.load("_tuple"))
+        return self.here.compare(kind, tree.IS_NOT, self.here.load("_tuple"))
 
     def _are_ints(self, left: ast.expr, right: ast.expr) -> ast.expr:
         """A test that evaluates both operands, in order, and is true of two ints.
@@ -253,7 +254,7 @@ class Operations(Writer):
         if is_atom(left) and is_atom(right):
             return self.here.has_class(left, "_int")
         one, other = (self.here.attribute(side, "__class__") for side in (left, right))
-        operators: list[ast.cmpop] = [syntax.IS, syntax.IS]
+        operators: list[ast.cmpop] = [tree.IS, tree.IS]
         both: list[ast.expr] = [other, self.here.load("_int")]
         return self.here.put(ast.Compare(one, operators, both))
 
@@ -301,17 +302,17 @@ def _refused_chain(node: ast.Compare) -> CompileError:
 
 
 def _is_int(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and syntax.literal_int(node) is not None
+    return isinstance(node, ast.Constant) and tree.literal_int(node) is not None
 
 
 def _is_short_int(node: ast.expr) -> bool:
-    number = syntax.literal_int(node)
+    number = tree.literal_int(node)
     return number is not None and number.bit_length() <= costs.INT_FREE_BITS
 
 
 def _is_literal_display(node: ast.expr) -> bool:
     return isinstance(node, ast.Tuple | ast.List) and all(
-        syntax.is_short_scalar(element) for element in node.elts
+        tree.is_short_scalar(element) for element in node.elts
     )
 
 
@@ -320,13 +321,13 @@ def _is_step(node: ast.BinOp) -> bool:
     if not isinstance(node.op, ast.Add | ast.Sub):
         return False
     sides = [node.right] if isinstance(node.op, ast.Sub) else [node.left, node.right]
-    return any(syntax.literal_int(side) is not None for side in sides)
+    return any(tree.literal_int(side) is not None for side in sides)
 
 
 def _is_small(node: ast.BinOp) -> bool:
     """Whether both operands are literals and the result is surely short."""
-    left = syntax.literal_int(node.left)
-    right = None if left is None else syntax.literal_int(node.right)
+    left = tree.literal_int(node.left)
+    right = None if left is None else tree.literal_int(node.right)
     if left is None or right is None:
         return False
     if isinstance(node.op, ast.Add | ast.Sub | ast.Mult):

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from pvm import decorators
 from pvm.compiler.facts import Facts, is_generator
+from pvm.compiler.syntax.visitor import Survey
 from pvm.decorators import ON_CLASS, ON_FUNCTION, ON_METHOD
-from pvm.walking import Survey
 
 Refused = Iterator[tuple[ast.AST, str, str]]
 """Where, why, what to write instead."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from pvm import decorators, language
+from pvm.compiler.syntax.visitor import children, walk
 from pvm.policy_values import (
     check_constant,
     check_f_string_field,
@@ -13,7 +14,6 @@ from pvm.policy_values import (
     is_super,
 )
 from pvm.policy_walk import Place, PolicyWalk
-from pvm.walking import children, walk
 
 
 class PolicyOfExpressions(PolicyWalk):

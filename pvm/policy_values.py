@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from pvm import language
 from pvm.compiler.parser import TOO_LONG
-from pvm.imports import Find
+from pvm.compiler.syntax.imports import Find
 
 _FORMAT = re.compile(r"(.?[<>^])?\+?#?0?(\d{0,4})[,_]?([dxXobs]?)", re.DOTALL)
 Refused = Iterator[tuple[str, str]]

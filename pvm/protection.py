@@ -4,9 +4,10 @@ import ast
 from collections.abc import Sequence
 from typing import cast
 
-from pvm import costs, syntax
+from pvm import costs
 from pvm.blocks import Blocks
-from pvm.walking import walk
+from pvm.compiler.syntax import tree
+from pvm.compiler.syntax.visitor import walk
 
 _FATAL = ("_RecursionError", "_MemoryError", "_HostMemoryExhausted")
 
@@ -55,7 +56,7 @@ class Protection(Blocks):
     def _caught_classes(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Tuple):
             names = [self._caught_classes(element) for element in node.elts]
-            return self.here.put(ast.Tuple(names, syntax.LOAD))
+            return self.here.put(ast.Tuple(names, tree.LOAD))
         return self.class_name(node) or self.rewrite(node)
 
     def _write_with(self, node: ast.With) -> list[ast.stmt]:
@@ -105,6 +106,6 @@ class Protection(Blocks):
     def _fatal_handler(self) -> ast.ExceptHandler:
         """The interpreter's own limits must never decide (sandbox.md §5)."""
         names: list[ast.expr] = [self.here.load(name) for name in _FATAL]
-        classes = self.here.put(ast.Tuple(names, syntax.LOAD))
+        classes = self.here.put(ast.Tuple(names, tree.LOAD))
         fatal = self.here.do(self.here.call("_fatal"))
         return self.here.put(ast.ExceptHandler(classes, None, [fatal]))

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from pvm import language
 from pvm.compiler.facts import Facts
-from pvm.places import place
-from pvm.walking import survey
+from pvm.compiler.syntax.locations import place
+from pvm.compiler.syntax.visitor import survey
 from pvm.written import Nodes
 
 MISSING = "hidden_missing"

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from pvm import language, syntax
+from pvm import language
 from pvm.compiler.facts import Facts
 from pvm.compiler.pricing import Pricing
-from pvm.syntax import Here, is_atom
-from pvm.walking import Handled
+from pvm.compiler.syntax import tree
+from pvm.compiler.syntax.tree import Here, is_atom
+from pvm.compiler.syntax.visitor import Handled
 
 
 class Scope(Struct):
@@ -23,7 +24,7 @@ class Scope(Struct):
     """In the rounds of a loop or of a comprehension."""
     has_depth: bool = False
     is_module: bool = False
-    prefix: str = syntax.TEMPORARY
+    prefix: str = tree.TEMPORARY
     temporaries: int = 0
     subject: str | None = None
     """First parameter of the function."""
@@ -62,7 +63,7 @@ class Writer:
         self.is_library = False
         self.guards = 0
         """Of the whole module."""
-        self._writes: Mapping[type[ast.AST], syntax.Rewriting] = own  # type: ignore[assignment]
+        self._writes: Mapping[type[ast.AST], tree.Rewriting] = own  # type: ignore[assignment]
 
     def rewrite(self, node: ast.expr) -> ast.expr:
         """The instrumented form of an expression that is read."""

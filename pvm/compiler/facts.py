@@ -11,9 +11,19 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
-from pvm import language, syntax
-from pvm.imports import Find, nothing
-from pvm.walking import LEAVES, Survey, children, head, marks, parameters, survey, walk
+from pvm import language
+from pvm.compiler.syntax import tree
+from pvm.compiler.syntax.imports import Find, nothing
+from pvm.compiler.syntax.visitor import (
+    LEAVES,
+    Survey,
+    children,
+    head,
+    marks,
+    parameters,
+    survey,
+    walk,
+)
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 ENUM = "hidden_enum"
@@ -394,5 +404,5 @@ def is_step(node: ast.BinOp, names: AbstractSet[str]) -> bool:
 
 
 def _is_step_literal(node: ast.expr) -> bool:
-    number = syntax.literal_int(node)
+    number = tree.literal_int(node)
     return number is not None and number.bit_length() <= _STEP_BITS

@@ -17,8 +17,8 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 from typing_extensions import override
 
 from pvm import language
+from pvm.compiler.syntax.visitor import Survey, survey, walk
 from pvm.errors import CompileError, Refusal
-from pvm.walking import Survey, survey, walk
 
 if TYPE_CHECKING:
     from RestrictedPython._types import T_pos_ast

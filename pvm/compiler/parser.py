@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from pvm import language
+from pvm.compiler.syntax.fstrings import first_unlike
+from pvm.compiler.syntax.locations import place
+from pvm.compiler.syntax.nesting import DOES_NOT_PARSE, refuse_deep
+from pvm.compiler.syntax.visitor import Survey, survey
 from pvm.errors import CompileError, Refusal
-from pvm.fstrings import first_unlike
-from pvm.nesting import DOES_NOT_PARSE, refuse_deep
-from pvm.places import place
-from pvm.walking import Survey, survey
 from pvm.worker import DIGITS_MAX
 
 _NAMED_CHARACTER = re.compile(r"(?<!\\)(?:\\\\)*+\\N\{")
@@ -48,7 +48,7 @@ def read(text: str) -> ast.Module:
     """The tree of a source; raises `CompileError` for what does not parse.
 
     What is too deep for a parser is refused before: of a machine without memory it
-    would say the same (`pvm.nesting`).
+    would say the same (`pvm.compiler.syntax.nesting`).
     """
     refuse_deep(text)
     try:

@@ -10,9 +10,10 @@ things is the sum of theirs.
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from pvm import costs, language, syntax
+from pvm import costs, language
 from pvm.compiler.facts import Facts, FunctionNode, ancestors, variables
-from pvm.walking import children
+from pvm.compiler.syntax import tree
+from pvm.compiler.syntax.visitor import children
 
 _BYTE_BITS = 40
 
@@ -141,8 +142,8 @@ class Pricing:
         for operator, side in zip(node.ops, node.comparators, strict=True):
             is_plain = (
                 operator.__class__ in _IDENTITIES
-                or syntax.is_short_scalar(left)
-                or syntax.is_short_scalar(side)
+                or tree.is_short_scalar(left)
+                or tree.is_short_scalar(side)
             )
             total += costs.OPERATOR if is_plain else costs.COMPARISON
             if isinstance(operator, ast.In | ast.NotIn):

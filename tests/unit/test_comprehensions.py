@@ -4,10 +4,10 @@ import ast
 
 import pytest
 
+from pvm.compiler.syntax.visitor import survey
 from pvm.comprehensions import rename_variables
 from pvm.errors import CompileError
 from pvm.testing import World
-from pvm.walking import survey
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pvm.compiler.facts import gather
+from pvm.compiler.syntax.visitor import survey, walk
 from pvm.desugar import desugar, public_name
-from pvm.walking import survey, walk
 
 PROGRAMS = Path(__file__).parents[1] / "actors" / "programs.py"
 

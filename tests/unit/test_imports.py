@@ -1,10 +1,10 @@
-"""`pvm.imports`: which module an import means; two forms are left."""
+"""`pvm.compiler.syntax.imports`: which module an import means; two forms are left."""
 
 import ast
 
 import pytest
 
-from pvm.imports import ModuleNames, nothing, real_name, resolve
+from pvm.compiler.syntax.imports import ModuleNames, nothing, real_name, resolve
 
 MODULES = {
     name: ModuleNames(frozenset())

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from pvm import CompileError, compile_actor, language
-from pvm.nesting import refuse_deep
+from pvm.compiler.syntax.nesting import refuse_deep
 
 FORMS = {
     "signs": ("-", "x", ""),

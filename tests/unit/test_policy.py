@@ -7,7 +7,7 @@ import pytest
 from pvm import CompileError, language
 from pvm.compiler.facts import gather
 from pvm.compiler.parser import parse
-from pvm.imports import ModuleNames
+from pvm.compiler.syntax.imports import ModuleNames
 from pvm.policy import check_policy
 
 MODULES = {

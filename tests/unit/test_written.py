@@ -8,13 +8,13 @@ from pvm import CompileError, Meter, OutOfCycles, cbor, compile_actor, costs, la
 from pvm.codecache import CodeCache
 from pvm.compiler.facts import gather
 from pvm.compiler.parser import check_shape, read
+from pvm.compiler.syntax.imports import resolve
+from pvm.compiler.syntax.visitor import survey
 from pvm.decorators import write_out
 from pvm.desugar import desugar
-from pvm.imports import resolve
 from pvm.libraries import find_module
 from pvm.records import Field, Record, _methods, _model_fields, records_of
 from pvm.testing import call_once
-from pvm.walking import survey
 from pvm.written import Nodes
 
 HEAD = "from dataclasses import dataclass, field\nfrom cowboy_sdk import CowboyModel\n"

@@ -11,8 +11,8 @@ from itertools import product, repeat
 from string import ascii_letters, ascii_uppercase, digits
 
 from pvm import language
+from pvm.compiler.syntax.nesting import DOES_NOT_PARSE
 from pvm.errors import CompileError, Refusal
-from pvm.nesting import DOES_NOT_PARSE
 
 # Possessive, and a text may end with the source: nothing is looked at twice.
 _TEXT = (

@@ -8,7 +8,15 @@ nodes of sources that stand on several lines, or come from another place.
 import ast
 from collections.abc import Mapping
 
-from pvm.walking import BLOCK_FIELDS, FIELDS, LEAVES, children, head, parameters, walk
+from pvm.compiler.syntax.visitor import (
+    BLOCK_FIELDS,
+    FIELDS,
+    LEAVES,
+    children,
+    head,
+    parameters,
+    walk,
+)
 
 _PLACELESS = frozenset({ast.arguments, ast.comprehension, ast.withitem})
 

@@ -1,4 +1,4 @@
-"""`pvm.walking`: the compiler's walk sees the nodes that `ast.walk` sees."""
+"""`pvm.compiler.syntax.visitor`: the compiler's walk sees the nodes that `ast.walk` sees."""
 
 import ast
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pvm.compiler.gate import restrict
+from pvm.compiler.syntax.visitor import children, marks, walk
 from pvm.errors import CompileError
-from pvm.walking import children, marks, walk
 
 MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 PROGRAMS = Path(__file__).parents[1] / "actors" / "programs.py"
