@@ -9,18 +9,10 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pvm import (
-    costs,
-    decorators,
-    desugar,
-    language,
-    leaves,
-    methods,
-    policy_values,
-    records,
-)
+from pvm import costs, decorators, desugar, language, leaves, methods, records
 from pvm.builtins import AS_VALUES
 from pvm.compiler.facts import ENUM
+from pvm.compiler.policy import values
 from pvm.compiler.pricing import bytes_of, cycles_of, price
 from pvm.compiler.syntax import tree
 from pvm.operations import Operations
@@ -105,7 +97,7 @@ class Expressions(Operations):
 
     def _is_above(self, node: ast.Attribute) -> bool:
         """Whether it is read of `super()`, which asks no metaclass."""
-        return policy_values.is_super(node.value) and self.facts.is_universal("super")
+        return values.is_super(node.value) and self.facts.is_universal("super")
 
     def _is_guarded(self, name: str) -> bool:
         """Whether something native could show more by the name than an actor may see.
@@ -184,7 +176,7 @@ class Expressions(Operations):
                 continue
             specification = ""
             if part.format_spec is not None:
-                specification = policy_values.literal_format(part.format_spec) or ""
+                specification = values.literal_format(part.format_spec) or ""
             conversion = chr(part.conversion) if part.conversion > 0 else ""
             text = self._field(part.value, conversion, specification)
             parts.append(self.here.put(ast.FormattedValue(text, -1)))
@@ -209,7 +201,7 @@ class Expressions(Operations):
         return self.here.either(test, second, self.here.call("_format", second))
 
     def _write_call(self, node: ast.Call) -> ast.expr:
-        if policy_values.is_super(node) and self.facts.is_universal("super"):
+        if values.is_super(node) and self.facts.is_universal("super"):
             return self._write_super()
         arguments = [self.element(argument) for argument in node.args]
         keywords = [self._keyword(keyword) for keyword in node.keywords]

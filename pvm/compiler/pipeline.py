@@ -11,6 +11,7 @@ from pvm import language
 from pvm.compiler.facts import Facts, gather
 from pvm.compiler.gate import restrict
 from pvm.compiler.parser import check_shape, check_written, decode, read, refuse
+from pvm.compiler.policy.statements import check_policy
 from pvm.compiler.syntax.imports import Find, resolve
 from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.comprehensions import rename_variables
@@ -21,7 +22,6 @@ from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
 from pvm.ledger import Ledger
 from pvm.lost_writes import first_lost_write, hint
 from pvm.namespaces import is_unchanging
-from pvm.policy import check_policy
 from pvm.worker import shallow
 from pvm.written import Charge, Nodes, free
 

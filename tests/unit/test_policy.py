@@ -1,4 +1,4 @@
-"""`pvm.policy`: deny by default (sandbox.md, rule 4). By example: test_language.py."""
+"""`pvm.compiler.policy.statements`: deny by default (sandbox.md, rule 4). By example: test_language.py."""
 
 import ast
 
@@ -7,8 +7,8 @@ import pytest
 from pvm import CompileError, language
 from pvm.compiler.facts import gather
 from pvm.compiler.parser import parse
+from pvm.compiler.policy.statements import check_policy
 from pvm.compiler.syntax.imports import ModuleNames
-from pvm.policy import check_policy
 
 MODULES = {
     "box": ModuleNames(frozenset({"open", "close"})),

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 
 from pvm import decorators, enum_bodies, language, records
 from pvm.compiler.facts import Facts, copied_nodes, is_generator
+from pvm.compiler.policy.decorators import check_decorators
+from pvm.compiler.policy.expressions import PolicyOfExpressions
+from pvm.compiler.policy.values import (
+    check_import,
+)
+from pvm.compiler.policy.walker import Place
 from pvm.compiler.syntax.imports import Find
 from pvm.compiler.syntax.visitor import Handled, Survey, children, handled, survey
 from pvm.errors import CompileError
-from pvm.policy_decorators import check_decorators
-from pvm.policy_expressions import PolicyOfExpressions
-from pvm.policy_values import (
-    check_import,
-)
-from pvm.policy_walk import Place
 
 NESTED_BLOCKS_MAX = 16
 """Loops count 1, `try` 2, `with` 4: the compiler stops at 20 with ours added."""

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from pvm import decorators, language
-from pvm.compiler.syntax.visitor import children, walk
-from pvm.policy_values import (
+from pvm.compiler.policy.values import (
     check_constant,
     check_f_string_field,
     instead_of,
     is_super,
 )
-from pvm.policy_walk import Place, PolicyWalk
+from pvm.compiler.policy.walker import Place, PolicyWalk
+from pvm.compiler.syntax.visitor import children, walk
 
 
 class PolicyOfExpressions(PolicyWalk):

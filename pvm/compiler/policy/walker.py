@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from pvm import decorators, language
 from pvm.compiler.facts import Facts, FunctionNode, variables
+from pvm.compiler.policy.values import (
+    check_identifier,
+)
 from pvm.compiler.syntax.imports import Find, ModuleNames
 from pvm.compiler.syntax.visitor import Handled, children, parameters, walk
 from pvm.errors import Refusal
-from pvm.policy_values import (
-    check_identifier,
-)
 
 
 class Place(Struct, frozen=True):
