@@ -15,7 +15,8 @@ from types import (
     MethodType,
 )
 
-from pvm import desugar, language
+from pvm import language
+from pvm.compiler.lowering import desugar
 from pvm.errors import HostError, JSONDecodeError, RevertError
 from pvm.execution import ACTOR_MODULE, Execution, SealedModule
 from pvm.sets import FrozenOrderedSet, OrderedSet

@@ -13,7 +13,8 @@ from typing import NoReturn
 
 from typing_extensions import override
 
-from pvm import costs, desugar
+from pvm import costs
+from pvm.compiler.lowering import desugar
 from pvm.errors import Sealed
 from pvm.exceptions import refused
 from pvm.execution import Execution

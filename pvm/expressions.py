@@ -9,9 +9,10 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pvm import costs, decorators, desugar, language, leaves, methods, records
+from pvm import costs, language, leaves, methods
 from pvm.builtins import AS_VALUES
 from pvm.compiler.facts import ENUM
+from pvm.compiler.lowering import dataclasses, decorators, desugar
 from pvm.compiler.policy import values
 from pvm.compiler.pricing import bytes_of, cycles_of, price
 from pvm.compiler.syntax import tree
@@ -32,7 +33,7 @@ HELPERS: Mapping[str, str] = {
     decorators.LEAVE: "_leave_method",
     desugar.MEMBERS: "_members",
     ENUM: "_Enum",
-    records.MISSING: "_missing",
+    dataclasses.MISSING: "_missing",
 }
 """What desugaring wrote → the helper."""
 

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Final
 
-from pvm import desugar, language
+from pvm import language
 from pvm.cbor import UnencodableValue
 from pvm.classes import name_of_class, origin_of
+from pvm.compiler.lowering import desugar
 from pvm.errors import (
     CompileError,
     Halt,

@@ -9,8 +9,9 @@ it cannot take part in a recursion.
 import ast
 from typing import cast
 
-from pvm import desugar, language
+from pvm import language
 from pvm.compiler.facts import Facts, FunctionNode, own_nodes
+from pvm.compiler.lowering import desugar
 
 _CALLING_BACK = frozenset({"map", "filter"})
 _SAFE_NAMES = (

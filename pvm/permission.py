@@ -7,7 +7,7 @@ a callee of `call_actor` goes on with its caller's guards and read-only mode.
 
 from typing import Final
 
-from pvm.decorators import Rule
+from pvm.compiler.lowering.decorators import Rule
 from pvm.errors import HostError, HostErrorCode
 from pvm.execution import Execution
 from pvm.owner import OWNER, SELF, owner_of

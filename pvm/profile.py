@@ -19,7 +19,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple, cast
 
 from pvm.compiler.actors import compile_actor
-from pvm.desugar import public_name
+from pvm.compiler.lowering.desugar import public_name
 from pvm.host import Host
 from pvm.interpreter import execute
 from pvm.ledger import PAID, Ledger

@@ -11,9 +11,9 @@ from msgspec import Struct
 from pvm import costs, language
 from pvm.compiler.actors import ActorCode, compile_actor
 from pvm.compiler.facts import Facts, gather
+from pvm.compiler.lowering.decorators import family_of, marks_of, methods_of
 from pvm.compiler.parser import parse
 from pvm.compiler.syntax.imports import resolve
-from pvm.decorators import family_of, marks_of, methods_of
 from pvm.ledger import Block, Ledger
 from pvm.libraries import find_module
 

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from pvm import language
 from pvm.compiler.facts import Facts, gather
 from pvm.compiler.gate import restrict
+from pvm.compiler.lowering.comprehensions import rename_variables
+from pvm.compiler.lowering.decorators import Marks, write_out
+from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import check_shape, check_written, decode, read, refuse
 from pvm.compiler.policy.statements import check_policy
 from pvm.compiler.syntax.imports import Find, resolve
 from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
-from pvm.comprehensions import rename_variables
-from pvm.decorators import Marks, write_out
-from pvm.desugar import desugar
 from pvm.errors import without_memory_errors
 from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
 from pvm.ledger import Ledger

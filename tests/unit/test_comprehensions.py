@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
+from pvm.compiler.lowering.comprehensions import rename_variables
 from pvm.compiler.syntax.visitor import survey
-from pvm.comprehensions import rename_variables
 from pvm.errors import CompileError
 from pvm.testing import World
 

@@ -1,4 +1,4 @@
-"""`pvm.desugar`: before → after (the table of sandbox.md §2)."""
+"""`pvm.compiler.lowering.desugar`: before → after (the table of sandbox.md §2)."""
 
 import ast
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pvm.compiler.facts import gather
+from pvm.compiler.lowering.desugar import desugar, public_name
 from pvm.compiler.syntax.visitor import survey, walk
-from pvm.desugar import desugar, public_name
 
 PROGRAMS = Path(__file__).parents[1] / "actors" / "programs.py"
 

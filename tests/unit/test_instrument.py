@@ -10,8 +10,8 @@ import pytest
 
 from pvm import compile_actor
 from pvm.compiler.facts import gather
+from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import parse
-from pvm.desugar import desugar
 from pvm.instrument import instrument
 from pvm.testing import call_once
 

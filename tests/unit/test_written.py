@@ -7,13 +7,19 @@ import pytest
 from pvm import CompileError, Meter, OutOfCycles, cbor, compile_actor, costs, language
 from pvm.codecache import CodeCache
 from pvm.compiler.facts import gather
+from pvm.compiler.lowering.dataclasses import (
+    Field,
+    Record,
+    _methods,
+    _model_fields,
+    records_of,
+)
+from pvm.compiler.lowering.decorators import write_out
+from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import check_shape, read
 from pvm.compiler.syntax.imports import resolve
 from pvm.compiler.syntax.visitor import survey
-from pvm.decorators import write_out
-from pvm.desugar import desugar
 from pvm.libraries import find_module
-from pvm.records import Field, Record, _methods, _model_fields, records_of
 from pvm.testing import call_once
 from pvm.written import Nodes
 

@@ -7,10 +7,10 @@ none. Any use of their names but as a decorator is refused by the policy of name
 import ast
 from collections.abc import Iterator, Mapping
 
-from pvm import decorators
 from pvm.compiler.facts import Facts, is_generator
+from pvm.compiler.lowering import decorators
+from pvm.compiler.lowering.decorators import ON_CLASS, ON_FUNCTION, ON_METHOD
 from pvm.compiler.syntax.visitor import Survey
-from pvm.decorators import ON_CLASS, ON_FUNCTION, ON_METHOD
 
 Refused = Iterator[tuple[ast.AST, str, str]]
 """Where, why, what to write instead."""

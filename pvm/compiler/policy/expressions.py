@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from pvm import decorators, language
+from pvm import language
+from pvm.compiler.lowering import decorators
 from pvm.compiler.policy.values import (
     check_constant,
     check_f_string_field,

@@ -10,8 +10,9 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from pvm import decorators, enum_bodies, language, records
+from pvm import language
 from pvm.compiler.facts import Facts, copied_nodes, is_generator
+from pvm.compiler.lowering import dataclasses, decorators, enums
 from pvm.compiler.policy.decorators import check_decorators
 from pvm.compiler.policy.expressions import PolicyOfExpressions
 from pvm.compiler.policy.values import (
@@ -55,7 +56,7 @@ class _Policy(PolicyOfExpressions):
 
     def __init__(self, facts: Facts, find: Find, own: Handled) -> None:
         super().__init__(facts, find, own)
-        self.records = records.records_of(facts)
+        self.records = dataclasses.records_of(facts)
 
     def check_future(self, tree: ast.Module) -> None:
         """`from __future__` stands first, after the docstring."""
@@ -73,7 +74,7 @@ class _Policy(PolicyOfExpressions):
         value = node.value
         if isinstance(node, ast.Assign):
             self._check_targets(node.targets, place)
-        if place.class_kind == "enum" and enum_bodies.is_auto(self.facts, value):
+        if place.class_kind == "enum" and enums.is_auto(self.facts, value):
             return
         is_yield = isinstance(value, ast.Yield) or (
             isinstance(value, ast.YieldFrom) and isinstance(node, ast.Expr)
@@ -103,7 +104,7 @@ class _Policy(PolicyOfExpressions):
                 self.check(target, place)
 
     def _check_annassign(self, node: ast.AnnAssign, place: Place) -> None:
-        if place.class_kind == "dataclass" and records.is_field(node):
+        if place.class_kind == "dataclass" and dataclasses.is_field(node):
             self._check_field(node, place)
             return
         if node.value is None and place.function is not None:
@@ -117,10 +118,10 @@ class _Policy(PolicyOfExpressions):
     def _check_field(self, node: ast.AnnAssign, place: Place) -> None:
         """A field of a dataclass; its `field(…)` holds expressions of the class."""
         self.check(node.target, place)
-        for reason, instead in records.check_field(self.facts, node):
+        for reason, instead in dataclasses.check_field(self.facts, node):
             self.refuse(node, reason, instead)
         value = node.value
-        if records.is_field_call(self.facts, value):
+        if dataclasses.is_field_call(self.facts, value):
             for keyword in cast("ast.Call", value).keywords:
                 # A factory is called in the `__init__` that is written.
                 self.check(keyword.value, replace(place, class_body=False, scopes=1))
@@ -282,7 +283,7 @@ class _Policy(PolicyOfExpressions):
         self.functions += 1
         is_method = place.class_body
         is_special = node.name in language.DUNDER_METHODS or (
-            place.class_kind == "dataclass" and node.name == records.POST_INIT
+            place.class_kind == "dataclass" and node.name == dataclasses.POST_INIT
         )
         if is_method and not is_special and node.name.startswith("__"):
             reason = f"the interpreter would call {node.name} unseen"
@@ -367,12 +368,12 @@ class _Policy(PolicyOfExpressions):
     def _class_kind(self, node: ast.ClassDef) -> str:
         """Whether it is an Enum or a dataclass; an Enum is checked as a whole."""
         if any(self.facts.meaning(base) == "enum.Enum" for base in node.bases):
-            for part, reason, instead in enum_bodies.check(self.facts, node):
+            for part, reason, instead in enums.check(self.facts, node):
                 self.refuse(part, reason, instead)
             return "enum"
         return "dataclass" if self._record(node) is not None else ""
 
-    def _record(self, node: ast.ClassDef) -> records.Record | None:
+    def _record(self, node: ast.ClassDef) -> dataclasses.Record | None:
         """What is known of a class that is a dataclass."""
         return self.records.get(node.name)
 
@@ -388,9 +389,9 @@ class _Policy(PolicyOfExpressions):
             )
             self.refuse(node, reason, "a class with __init__")
             return
-        for reason in records.check_decorator(decorator):
+        for reason in dataclasses.check_decorator(decorator):
             self.refuse(decorator, reason, "an __init__ of the class")
-        misplaced = records.first_misplaced(record.every)
+        misplaced = dataclasses.first_misplaced(record.every)
         if misplaced is not None:
             reason = f"the field {misplaced.name!r} has no default after one that has"
             self.refuse(node, reason, "the fields without a default first")

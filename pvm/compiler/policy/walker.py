@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from pvm import decorators, language
+from pvm import language
 from pvm.compiler.facts import Facts, FunctionNode, variables
+from pvm.compiler.lowering import decorators
 from pvm.compiler.policy.values import (
     check_identifier,
 )

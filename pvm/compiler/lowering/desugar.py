@@ -25,8 +25,9 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar, cast
 
-from pvm import enum_bodies, language, records
+from pvm import language
 from pvm.compiler.facts import ENUM, Facts
+from pvm.compiler.lowering import dataclasses, enums
 from pvm.compiler.syntax.visitor import Survey, blocks_of, handled, parameters, survey
 from pvm.written import Nodes
 
@@ -111,7 +112,7 @@ class _Desugarer:
     def __init__(self, facts: Facts, nodes: Nodes) -> None:
         self.facts = facts
         self.nodes = nodes
-        self.records = records.records_of(facts)
+        self.records = dataclasses.records_of(facts)
         self.temporaries = 0
 
     def body(self, statements: list[ast.stmt]) -> None:
@@ -197,7 +198,7 @@ class _Desugarer:
             return self._enum(node)
         record = self.records.get(node.name)
         if record is not None:
-            node = records.written_out(self.facts, node, record, self.nodes)
+            node = dataclasses.written_out(self.facts, node, record, self.nodes)
         node.bases = [
             base for base in node.bases if self.facts.meaning(base) != "abc.ABC"
         ]
@@ -219,7 +220,7 @@ class _Desugarer:
     def _enum(self, node: ast.ClassDef) -> Iterable[ast.stmt]:
         """An Enum, and the call that makes its members."""
         self.nodes.pay(_OF_ENUM, node)
-        enum_bodies.number(self.facts, node)
+        enums.number(self.facts, node)
         node.bases = [_load(ENUM, node)]
         made = ast.Expr(_call(MEMBERS, node, _load(node.name, node)))
         return (node, _put(made, node))

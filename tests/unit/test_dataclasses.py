@@ -1,4 +1,4 @@
-"""`pvm.records`: `@dataclass` written out (sandbox.md §2), as CPython's module."""
+"""`pvm.compiler.lowering.dataclasses`: `@dataclass` written out (sandbox.md §2), as CPython's module."""
 
 import pytest
 

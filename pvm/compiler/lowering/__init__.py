@@ -1,0 +1,1 @@
+"""What the gate would refuse, written out in plain statements."""
