@@ -19,6 +19,7 @@ from typing import Final
 from pvm import language
 from pvm.cbor import UnencodableValue
 from pvm.classes import name_of_class, origin_of
+from pvm.compiler.instrument.module import MODULE_FUNCTION
 from pvm.compiler.lowering import desugar
 from pvm.errors import (
     CompileError,
@@ -36,7 +37,6 @@ from pvm.errors import (
 )
 from pvm.exceptions import caught, line_of
 from pvm.execution import Execution
-from pvm.instrument import MODULE_FUNCTION
 from pvm.text import exception_text
 from pvm.types import Failure, Frame
 

@@ -16,11 +16,11 @@ from msgspec import Struct
 
 from pvm import enums, language
 from pvm.compiler.facts import Facts
+from pvm.compiler.instrument.module import module_names
 from pvm.compiler.pipeline import compile_module
 from pvm.compiler.syntax.imports import ModuleNames
 from pvm.depth import LINKS
 from pvm.execution import ACTOR_MODULE, Execution, SealedModule
-from pvm.instrument import module_names
 from pvm.meter import CYCLES_LIMIT_MAX
 from pvm.modules import ATTRIBUTES, EXPORTS, NATIVE
 from pvm.sealing import build_class, seal

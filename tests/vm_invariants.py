@@ -150,7 +150,7 @@ def is_the_same_everywhere(interpreters, seed, wildness, mutations):
 def costs_the_same_without_inlining(seed, wildness):
     """Helpers do what guards in the code do, for the same price (rule 6)."""
     source = Grammar(Random(seed), wildness).program()
-    with mock.patch("pvm.writer.INLINE_MAX", 0):
+    with mock.patch("pvm.compiler.instrument.context.INLINE_MAX", 0):
         helped = verdict(source)
     assert helped == verdict(source)
 

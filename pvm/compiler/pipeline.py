@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from pvm import language
 from pvm.compiler.facts import Facts, gather
 from pvm.compiler.gate import restrict
+from pvm.compiler.instrument.module import CELLS, MODULE_FUNCTION, instrument
 from pvm.compiler.lowering.comprehensions import rename_variables
 from pvm.compiler.lowering.decorators import Marks, write_out
 from pvm.compiler.lowering.desugar import desugar
@@ -18,7 +19,6 @@ from pvm.compiler.policy.statements import check_policy
 from pvm.compiler.syntax.imports import Find, resolve
 from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors
-from pvm.instrument import CELLS, MODULE_FUNCTION, instrument
 from pvm.ledger import Ledger
 from pvm.lost_writes import first_lost_write, hint
 from pvm.namespaces import is_unchanging

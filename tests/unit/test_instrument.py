@@ -1,4 +1,4 @@
-"""`pvm.instrument`: charges, guards, and that both are linear (sandbox.md §2, §4)."""
+"""`pvm.compiler.instrument.module`: charges, guards, and that both are linear (sandbox.md §2, §4)."""
 
 import ast
 import gc
@@ -10,9 +10,9 @@ import pytest
 
 from pvm import compile_actor
 from pvm.compiler.facts import gather
+from pvm.compiler.instrument.module import instrument
 from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import parse
-from pvm.instrument import instrument
 from pvm.testing import call_once
 
 

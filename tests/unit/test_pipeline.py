@@ -110,7 +110,7 @@ def test_what_only_the_compiler_refuses_is_refused(source):
 def test_a_module_of_operators_is_left_to_helpers_and_costs_the_same(expression):
     """It is one of those that take the compiler longest (docs/security.md)."""
     source = f"def run(a=1):\n    return [{expression}]\n"
-    with mock.patch("pvm.writer.INLINE_MAX", 5):
+    with mock.patch("pvm.compiler.instrument.context.INLINE_MAX", 5):
         helped = call_once(source)
     plain = call_once(source)
     assert (helped.value, helped.error) == (plain.value, plain.error)
@@ -138,7 +138,7 @@ def test_a_key_that_is_got_by_a_helper_is_got_alike(looked_up):
         "    except AttributeError as error:\n        return str(error)\n"
         "    unbound = 1\n"
     )
-    with mock.patch("pvm.writer.INLINE_MAX", 0):
+    with mock.patch("pvm.compiler.instrument.context.INLINE_MAX", 0):
         helped = call_once(source)
     plain = call_once(source)
     assert (helped.value, helped.error) == (plain.value, plain.error)

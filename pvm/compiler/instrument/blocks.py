@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from pvm.compiler.facts import Facts
+from pvm.compiler.instrument.expressions import Expressions
 from pvm.compiler.pricing import FREE, bytes_of, cycles_of
 from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.locations import flatten
 from pvm.compiler.syntax.tree import Here
 from pvm.compiler.syntax.visitor import Handled
-from pvm.expressions import Expressions
 from pvm.ledger import PAID, Ledger
 
 ENTRY_DEPTH = "_e"

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from pvm import costs
-from pvm.blocks import ENTRY_DEPTH
 from pvm.compiler.facts import Facts, is_step
+from pvm.compiler.instrument.blocks import ENTRY_DEPTH
+from pvm.compiler.instrument.context import Scope
+from pvm.compiler.instrument.definitions import Definitions
 from pvm.compiler.pricing import FREE, price
 from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.visitor import children, handled
-from pvm.definitions import Definitions
 from pvm.ledger import Ledger
-from pvm.writer import Scope
 
 CELLS = ("_cycles", "_depth", "_memory")
 """Free variables of the module's function, in the order of their names."""

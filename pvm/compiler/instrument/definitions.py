@@ -7,15 +7,15 @@ the generator counts on each resume, and while suspended leaves the depth as it 
 import ast
 
 from pvm import costs, language, leaves
-from pvm.blocks import ENTRY_DEPTH
 from pvm.compiler.facts import counters, is_generator
+from pvm.compiler.instrument.blocks import ENTRY_DEPTH
+from pvm.compiler.instrument.context import Scope
+from pvm.compiler.instrument.try_with import Protection
 from pvm.compiler.pricing import FREE, price
 from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.locations import flatten
 from pvm.compiler.syntax.tree import Here
 from pvm.compiler.syntax.visitor import blocks_of, parameters
-from pvm.protection import Protection
-from pvm.writer import Scope
 
 
 class Definitions(Protection):

@@ -10,10 +10,10 @@ from typing import cast
 
 from pvm import costs
 from pvm.compiler.facts import is_step
+from pvm.compiler.instrument.context import Writer
 from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.tree import is_atom
 from pvm.errors import CompileError, Refusal
-from pvm.writer import Writer
 
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "add",

@@ -12,12 +12,12 @@ from typing import cast
 from pvm import costs, language, leaves, methods
 from pvm.builtins import AS_VALUES
 from pvm.compiler.facts import ENUM
+from pvm.compiler.instrument.context import Scope
+from pvm.compiler.instrument.operators import Operations
 from pvm.compiler.lowering import dataclasses, decorators, desugar
 from pvm.compiler.policy import values
 from pvm.compiler.pricing import bytes_of, cycles_of, price
 from pvm.compiler.syntax import tree
-from pvm.operations import Operations
-from pvm.writer import Scope
 
 KEY_LENGTH_MAX = 1_024
 

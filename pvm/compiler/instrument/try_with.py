@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from pvm import costs
-from pvm.blocks import Blocks
+from pvm.compiler.instrument.blocks import Blocks
 from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.visitor import walk
 
