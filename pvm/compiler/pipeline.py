@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pvm import language
+from pvm.compiler.analysis.lost_writes import first_lost_write, hint
 from pvm.compiler.facts import Facts, gather
 from pvm.compiler.gate import restrict
 from pvm.compiler.instrument.module import CELLS, MODULE_FUNCTION, instrument
@@ -20,7 +21,6 @@ from pvm.compiler.syntax.imports import Find, resolve
 from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors
 from pvm.ledger import Ledger
-from pvm.lost_writes import first_lost_write, hint
 from pvm.namespaces import is_unchanging
 from pvm.worker import shallow
 from pvm.written import Charge, Nodes, free

@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from node.testing import Devnet
+from pvm.compiler.analysis.lost_writes import first_lost_write, hint
 from pvm.compiler.syntax.visitor import survey
-from pvm.lost_writes import first_lost_write, hint
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ the generator counts on each resume, and while suspended leaves the depth as it 
 
 import ast
 
-from pvm import costs, language, leaves
+from pvm import costs, language
+from pvm.compiler.analysis import leaf_functions
 from pvm.compiler.facts import counters, is_generator
 from pvm.compiler.instrument.blocks import ENTRY_DEPTH
 from pvm.compiler.instrument.context import Scope
@@ -47,7 +48,7 @@ class Definitions(Protection):
         return self.rewrite_without_walrus(node)
 
     def _body(self, node: ast.FunctionDef, more: int) -> list[ast.stmt]:
-        is_counted = not leaves.is_leaf(self.facts, node)
+        is_counted = not leaf_functions.is_leaf(self.facts, node)
         subject = _first_parameter(node)
         is_hot = self.is_called(node.name)
         self.scope = Scope(

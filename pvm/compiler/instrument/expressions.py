@@ -9,8 +9,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pvm import costs, language, leaves, methods
+from pvm import costs, language, methods
 from pvm.builtins import AS_VALUES
+from pvm.compiler.analysis import leaf_functions
 from pvm.compiler.facts import ENUM
 from pvm.compiler.instrument.context import Scope
 from pvm.compiler.instrument.operators import Operations
@@ -380,7 +381,7 @@ class Expressions(Operations):
     def _write_lambda(self, node: ast.Lambda) -> ast.expr:
         self.defaults(node.args)
         cost = self.pricing.expression(node.body) + self.pricing.entry(node)
-        is_leaf = leaves.is_leaf(self.facts, node)
+        is_leaf = leaf_functions.is_leaf(self.facts, node)
         outer = self.scope
         self.scope = Scope(allows_walrus=outer.allows_walrus)
         body = self.rewrite(node.body)
