@@ -30,10 +30,8 @@ if TYPE_CHECKING:
         TooDeepRecursion,
         reverted,
     )
-    from pvm.failures import source_refused
     from pvm.hashing import keccak256
     from pvm.host import MUTATING, Host, address_of
-    from pvm.interpreter import execute, find_handler
     from pvm.ledger import Block
     from pvm.meter import CYCLES_LIMIT_MAX, Meter
     from pvm.profile import (
@@ -46,7 +44,9 @@ if TYPE_CHECKING:
         by_line,
     )
     from pvm.report import Handler, Report, Room, report_on
-    from pvm.storage import STORAGE_PREFIX, storage_key
+    from pvm.runtime.failures import source_refused
+    from pvm.runtime.interpreter import execute, find_handler
+    from pvm.runtime.storage import STORAGE_PREFIX, storage_key
     from pvm.types import (
         Address,
         Cells,
@@ -163,18 +163,18 @@ _HOMES = {
     "reverted": ".errors",
     "Reverted": ".errors",
     "Room": ".report",
-    "STORAGE_PREFIX": ".storage",
+    "STORAGE_PREFIX": ".runtime.storage",
     "StackExhausted": ".errors",
     "TooDeepRecursion": ".errors",
     "Worker": ".worker",
     "address_of": ".host",
     "compile_actor": ".compiler.actors",
-    "execute": ".interpreter",
-    "find_handler": ".interpreter",
+    "execute": ".runtime.interpreter",
+    "find_handler": ".runtime.interpreter",
     "keccak256": ".hashing",
     "report_on": ".report",
-    "source_refused": ".failures",
-    "storage_key": ".storage",
+    "source_refused": ".runtime.failures",
+    "storage_key": ".runtime.storage",
 }
 
 

@@ -15,7 +15,7 @@ from pvm.compiler.lowering.decorators import family_of, marks_of, methods_of
 from pvm.compiler.parser import parse
 from pvm.compiler.syntax.imports import resolve
 from pvm.ledger import Block, Ledger
-from pvm.libraries import find_module
+from pvm.runtime.library_loader import find_module
 
 EVERYBODY = "everybody"
 ITSELF = "the actor itself"

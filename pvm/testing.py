@@ -16,9 +16,10 @@ from pvm.compiler.actors import ActorCode, compile_actor
 from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
 from pvm.host import address_of
-from pvm.interpreter import execute
 from pvm.meter import Meter
 from pvm.profile import ProfiledCode, Recorder, by_line
+from pvm.runtime.interpreter import execute
+from pvm.runtime.values import type_name
 from pvm.types import (
     Address,
     Entry,
@@ -28,7 +29,6 @@ from pvm.types import (
     Outcome,
     zeros,
 )
-from pvm.values import type_name
 from pvm.worker import Worker
 
 DEPLOYER: Final = Address(b"\xdd" * 20)

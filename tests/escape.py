@@ -20,10 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-import pvm.machines
+import pvm.runtime.execution_pool
 from node.cli import main
 from pvm.alarm import NOW
-from pvm.builtins import PRICED
+from pvm.runtime.builtins import PRICED
 from tests.attackers import attacks, given_by, outcome
 
 LOUD: dict[str, Callable[[], object]] = {
@@ -79,7 +79,7 @@ def begin(words: list[str]) -> None:
             case _:
                 return take_memory()
 
-    pvm.machines.PRICED = {**PRICED, "hex": escape}
+    pvm.runtime.execution_pool.PRICED = {**PRICED, "hex": escape}
 
 
 if __name__ == "__main__":

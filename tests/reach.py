@@ -22,16 +22,18 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from unittest import mock
 
 import pvm
-from pvm import Worker, interpreter, language, libraries, machines, methods
-from pvm.classes import ORIGIN
+from pvm import Worker, language
 from pvm.compiler.actors import pipeline
 from pvm.depth import LINKS
-from pvm.enums import Enum, EnumClass
 from pvm.errors import Halt, HostError, JSONDecodeError, RevertError
-from pvm.execution import ACTOR_MODULE, Execution, SealedModule
-from pvm.guards import HELPERS
 from pvm.meter import Meter
-from pvm.namespaces import enter
+from pvm.runtime import execution_pool, interpreter, library_loader
+from pvm.runtime.classes import ORIGIN
+from pvm.runtime.enums import Enum, EnumClass
+from pvm.runtime.execution import ACTOR_MODULE, Execution, SealedModule
+from pvm.runtime.helpers import HELPERS
+from pvm.runtime.methods import lookup
+from pvm.runtime.namespaces import enter
 from pvm.testing import DictionaryHost, World
 from tests.differential import vm_fingerprint
 
@@ -53,8 +55,8 @@ GIVEN = {
     "builtins.range": "its ints, start, stop and step, can be read; methods are priced",
     "builtins.str": _FACT,
     "builtins.tuple": _FACT,
-    "pvm.sets.FrozenOrderedSet": _FACT,
-    "pvm.sets.OrderedSet": _FACT,
+    "pvm.runtime.ordered_set.FrozenOrderedSet": _FACT,
+    "pvm.runtime.ordered_set.OrderedSet": _FACT,
     "an exception of CPython's": "what it shows are arguments, or None (exceptions.py)",
     "an iterator of CPython's": "no public name; `iter(x)`, of one list or text",
     "builtins.generator": "its public names are refused (NEVER_ATTRIBUTES, guarded)",
@@ -66,7 +68,7 @@ GIVEN = {
     "an exception": _OWN,
     "a method": _OWN,
     "a class method": _OWN,
-    "pvm.enums.Missing": "what a dataclass's `__init__` compares with, in no variable",
+    "pvm.runtime.enums.Missing": "what a dataclass's `__init__` compares with, in no variable",
     "builtins.property": "of a class, by a decorator: its public names are refused",
     "builtin callable": "no attribute; looks at a type only",
     "builtin chr": "no attribute; of one int",
@@ -74,18 +76,18 @@ GIVEN = {
     "builtin ord": "no attribute; of one character",
     "class builtins.super": "only called by its form: the policy refuses the name else",
     "a priced builtin": "bound to the execution, whose public names it does not show",
-    "pvm.execution.PricedMethod": "slots of private names, callable",
-    "pvm.constructors.Initializer": "slots of private names, callable",
-    "pvm.execution.SealedModule": "the public names of a module, and no other",
-    "pvm.sealing.SealedFunction": "of a library: func, args and keywords are nothing",
+    "pvm.runtime.execution.PricedMethod": "slots of private names, callable",
+    "pvm.runtime.initializers.Initializer": "slots of private names, callable",
+    "pvm.runtime.execution.SealedModule": "the public names of a module, and no other",
+    "pvm.runtime.freezing.SealedFunction": "of a library: func, args and keywords are nothing",
     "a class of a library": "sealed",
     "an object of a library": "of a class of a library, in the actor language",
     "an exception of a library": "likewise",
     "a method of a library": "likewise",
     "a class method of a library": "likewise",
     "a function that a library made": "afresh for each call, of `partial`, `cache`, …",
-    "pvm.storage.StorageView": _SHOWN,
-    "method of pvm.storage.StorageView": _BOUND,
+    "pvm.runtime.storage.StorageView": _SHOWN,
+    "method of pvm.runtime.storage.StorageView": _BOUND,
     "pvm.modules.cowboy_sdk.Address": _SHOWN,
     "method of pvm.modules.cowboy_sdk.Address": _BOUND,
     "pvm.modules.cowboy_sdk._ActorRef": "any public name is a handler of an actor",
@@ -111,7 +113,9 @@ GIVEN = {
 """Every kind of value that actors are given, and why it may be."""
 
 _SCALARS = frozenset({int, str, bytes, bool, type(None)})
-_PRICED = frozenset({*machines.PRICED.values(), *machines.AS_VALUES.values()})
+_PRICED = frozenset(
+    {*execution_pool.PRICED.values(), *execution_pool.AS_VALUES.values()}
+)
 _PREFIXES = ("_", "private_", "hidden_")
 _CYCLES = 20_000
 _DEPTH = 40
@@ -287,7 +291,7 @@ def _read(vm, value):
             continue
         refill(vm)
         try:
-            read = methods.get_attribute(vm, value, name)
+            read = lookup.get_attribute(vm, value, name)
         except (Exception, Halt):  # noqa: BLE001 - there is none for actors
             continue
         yield name, read
@@ -311,7 +315,7 @@ def execution(source):
     actor = world.add(source)
     message = world.message(actor, ("run",), b"")
     meter = Meter(1 << 28, 1 << 20)
-    vm = machines.new()
+    vm = execution_pool.new()
     vm.begin(meter, DictionaryHost(world, message, meter), message, "run")
     space = enter(vm, world.codes[actor])
     for class_ in ("Own",):
@@ -340,7 +344,7 @@ def _walk_roots(walk):
             if not name.startswith("_"):
                 walk.see(vm, value, name)
         for name in module_names():
-            walk.see(vm, libraries.module(vm, name), name)
+            walk.see(vm, library_loader.module(vm, name), name)
 
 
 def module_names():
@@ -349,7 +353,7 @@ def module_names():
     files = [path.relative_to(folder) for path in folder.rglob("*.py")]
     found = {".".join(path.with_suffix("").parts) for path in files}
     found = {name.removesuffix(".__init__") for name in found}
-    return sorted(found | libraries.NATIVE.keys())
+    return sorted(found | library_loader.NATIVE.keys())
 
 
 # ---- every expression of a program that runs
@@ -463,7 +467,7 @@ def watched(walk):
     def given_back(vm):
         del vm.names["_see"]
         vm.namespaces.clear()
-        machines.give_back(vm)
+        execution_pool.give_back(vm)
 
     with (
         mock.patch.object(pipeline, "instrument", instrument),
@@ -485,7 +489,7 @@ def corpus():
 # ---- forms
 
 _NAMES = sorted(
-    (language.METHOD_NAMES | language.GUARDED_ATTRIBUTES | methods.SHOWING.keys())
+    (language.METHOD_NAMES | language.GUARDED_ATTRIBUTES | lookup.SHOWING.keys())
     | language.UNIVERSAL_ATTRIBUTES
     | language.words(
         "func keywords names vm meter host context charge memory cycles cells depth "

@@ -21,7 +21,7 @@ from node.primitives.tree_pages import Leaf
 from node.primitives.types import Address, Hash32
 from node.rpc.v1 import queries_pb2 as pb
 from node.state import keys
-from pvm.storage import STORAGE_PREFIX
+from pvm.runtime.storage import STORAGE_PREFIX
 
 __all__ = [
     "AccountProof",

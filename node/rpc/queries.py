@@ -23,7 +23,7 @@ from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
 from node.runtime.types import Backend, Dropped, Pending, UnknownTransaction
 from node.state import keys
 from node.state.retention import load_oldest
-from pvm.storage import STORAGE_PREFIX
+from pvm.runtime.storage import STORAGE_PREFIX
 
 __all__ = ["BLOCKS_MAX", "ENTRIES_MAX", "Queries"]
 

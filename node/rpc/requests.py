@@ -49,7 +49,7 @@ from node.query import Proof
 from node.rpc.convert import ENDS, MODES
 from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import MiningMode, UnknownTransaction
-from pvm.storage import STORAGE_PREFIX
+from pvm.runtime.storage import STORAGE_PREFIX
 
 _HASH_BYTES = 32
 _AMOUNT_DIGITS_MAX = len(str(U128_MAX))

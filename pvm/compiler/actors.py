@@ -9,7 +9,7 @@ from pvm.compiler.facts import Facts
 from pvm.compiler.pipeline import Compiled, compile_module
 from pvm.errors import CompileError, without_memory_errors
 from pvm.ledger import Ledger
-from pvm.libraries import find_module
+from pvm.runtime.library_loader import find_module
 from pvm.written import Charge, free
 
 

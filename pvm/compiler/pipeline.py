@@ -21,7 +21,7 @@ from pvm.compiler.syntax.imports import Find, resolve
 from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors
 from pvm.ledger import Ledger
-from pvm.namespaces import is_unchanging
+from pvm.runtime.namespaces import is_unchanging
 from pvm.worker import shallow
 from pvm.written import Charge, Nodes, free
 

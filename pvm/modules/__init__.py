@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from pvm.context import ModuleContext
 from pvm.modules import (
     base64,
     binascii,
@@ -23,6 +22,7 @@ from pvm.modules import (
     pvm_host,
     struct,
 )
+from pvm.runtime.context import ModuleContext
 
 __all__ = ["ATTRIBUTES", "EXPORTS", "NATIVE", "OBJECT_ATTRIBUTES", "ModuleContext"]
 

@@ -5,8 +5,8 @@ Exact types, so that no object of the actor's answers a question of ours: `bytes
 `ValueError` of the actor language, marked as ours so that actors may read its text.
 """
 
-from pvm.exceptions import refused
-from pvm.values import type_name
+from pvm.runtime.exceptions import refused
+from pvm.runtime.values import type_name
 
 
 def require_bytes(value: object) -> bytes:

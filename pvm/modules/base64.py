@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pvm import costs
-from pvm.context import Bound, ModuleContext
-from pvm.exceptions import refused
 from pvm.meter import Meter
 from pvm.modules.arguments import ascii_bytes, require_bytes
+from pvm.runtime.context import Bound, ModuleContext
+from pvm.runtime.exceptions import refused
 
 EXPORTS: Final = frozenset(
     {

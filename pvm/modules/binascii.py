@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from pvm import costs
-from pvm.context import Bound, ModuleContext
-from pvm.exceptions import refused
 from pvm.modules.arguments import ascii_bytes, require_bytes
 from pvm.modules.base64 import charge_text, len_of_base16
+from pvm.runtime.context import Bound, ModuleContext
+from pvm.runtime.exceptions import refused
 
 EXPORTS: Final = frozenset({"hexlify", "unhexlify"})
 

@@ -10,11 +10,11 @@ from typing import Final, NoReturn
 
 from pvm import costs
 from pvm.cbor import MalformedCbor, UnencodableValue, Value
-from pvm.context import Bound, ModuleContext
 from pvm.errors import HostError, HostErrorCode, ReadOnlyViolation
-from pvm.owner import owner_of, store_owner
+from pvm.runtime.context import Bound, ModuleContext
+from pvm.runtime.owner import owner_of, store_owner
+from pvm.runtime.values import from_cbor, to_cbor, type_name
 from pvm.types import Entry
-from pvm.values import from_cbor, to_cbor, type_name
 
 EXPORTS: Final = frozenset(
     {

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from pvm import costs
-from pvm.context import ModuleContext
 from pvm.meter import Meter
 from pvm.modules.arguments import require_bytes
+from pvm.runtime.context import ModuleContext
 
 _BLOCK_BYTES = 64
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from pvm import costs
-from pvm.context import Bound, ModuleContext
-from pvm.exceptions import refused
 from pvm.modules.arguments import require_bytes
 from pvm.modules.hashlib import ALGORITHMS, Hash, HashFunction, charge_blocks, name_of
+from pvm.runtime.context import Bound, ModuleContext
+from pvm.runtime.exceptions import refused
 
 EXPORTS: Final = frozenset({"compare_digest", "digest", "new"})
 

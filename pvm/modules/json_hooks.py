@@ -19,9 +19,9 @@ from typing import Final, TypeAlias, cast
 from pvm import costs
 from pvm.depth import END
 from pvm.errors import TooDeepRecursion
-from pvm.exceptions import refused
 from pvm.meter import Meter
-from pvm.values import is_key, type_name
+from pvm.runtime.exceptions import refused
+from pvm.runtime.values import is_key, type_name
 
 DEPTH_MAX: Final = 64
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pvm import costs
-from pvm.context import Bound, ModuleContext
-from pvm.exceptions import refused
 from pvm.modules.arguments import require_int
-from pvm.values import INT_BITS_MAX
+from pvm.runtime.context import Bound, ModuleContext
+from pvm.runtime.exceptions import refused
+from pvm.runtime.values import INT_BITS_MAX
 
 EXPORTS: Final = frozenset({"comb", "factorial", "gcd", "isqrt", "lcm", "perm"})
 

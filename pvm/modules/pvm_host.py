@@ -15,7 +15,6 @@ from typing import Final, NoReturn
 
 from pvm import costs
 from pvm.cbor import MalformedCbor, UnencodableValue, Value
-from pvm.context import Bound, ModuleContext
 from pvm.errors import (
     HostError,
     HostErrorCode,
@@ -25,9 +24,10 @@ from pvm.errors import (
 )
 from pvm.hashing import keccak256
 from pvm.host import Host
-from pvm.owner import RESERVED_KEYS
+from pvm.runtime.context import Bound, ModuleContext
+from pvm.runtime.owner import RESERVED_KEYS
+from pvm.runtime.values import from_cbor, to_cbor, type_name
 from pvm.types import Message
-from pvm.values import from_cbor, to_cbor, type_name
 
 FUNCTIONS: Final = frozenset(
     {

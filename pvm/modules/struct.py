@@ -13,10 +13,10 @@ from types import MappingProxyType
 from typing import Final
 
 from pvm import costs
-from pvm.context import Bound, ModuleContext
-from pvm.exceptions import refused
 from pvm.modules.arguments import require_bytes, require_str
 from pvm.modules.base64 import charge_text
+from pvm.runtime.context import Bound, ModuleContext
+from pvm.runtime.exceptions import refused
 
 EXPORTS: Final = frozenset({"calcsize", "pack", "unpack"})
 

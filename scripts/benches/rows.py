@@ -18,10 +18,10 @@ from node.primitives.types import ZERO_HASH, Address, Amount
 from node.state import keys
 from node.testing import Devnet
 from pvm import Meter, Outcome, costs, keccak256
-from pvm.builtins import NATIVE, PRICED
 from pvm.language import EXCEPTIONS, MODULE_ERRORS
-from pvm.methods import CLASS_METHODS, TABLES
 from pvm.modules import EXPORTS
+from pvm.runtime.builtins import NATIVE, PRICED
+from pvm.runtime.methods.lookup import CLASS_METHODS, TABLES
 
 ADDRESS = Address(b"\x0a" * 20)
 CYCLES = 60_000

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from benches import rows
 from node.testing import Devnet
 from pvm import CompileError, compile_actor
-from pvm.builtins import NATIVE, PRICED
 from pvm.language import EXCEPTIONS
-from pvm.methods import TABLES
 from pvm.modules import EXPORTS
+from pvm.runtime.builtins import NATIVE, PRICED
+from pvm.runtime.methods.lookup import TABLES
 
 CYCLES = 40_000
 KEPT = 40

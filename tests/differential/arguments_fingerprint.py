@@ -11,13 +11,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from pvm import Worker, language, libraries, machines, methods
-from pvm.classes import CLASS_OF, name_of_class
-from pvm.constructors import Initializer, make_error
+from pvm import Worker, language
 from pvm.errors import Halt
-from pvm.exceptions import caught
-from pvm.sets import FrozenOrderedSet, OrderedSet
-from pvm.text import to_repr
+from pvm.runtime import execution_pool, library_loader
+from pvm.runtime.classes import CLASS_OF, name_of_class
+from pvm.runtime.exceptions import caught
+from pvm.runtime.initializers import Initializer, make_error
+from pvm.runtime.methods import lookup
+from pvm.runtime.ordered_set import FrozenOrderedSet, OrderedSet
+from pvm.runtime.strings import to_repr
 from tests.reach import execution, module_names, refill
 
 SOURCE = """
@@ -72,21 +74,21 @@ def functions(vm):
     """Name, what gives it, whether it is native: every function that actors reach."""
     yield from _constructors(vm)
     for receiver in RECEIVERS:
-        for method in sorted(methods.TABLES[type(receiver)]):
+        for method in sorted(lookup.TABLES[type(receiver)]):
             yield (
                 f"{_told_of(receiver)}.{method}",
-                lambda one=receiver, method=method: methods.find(
+                lambda one=receiver, method=method: lookup.find(
                     vm, _fresh(one), method
                 ),
                 True,
             )
-    for (class_, method), helper in methods.CLASS_METHODS.items():
+    for (class_, method), helper in lookup.CLASS_METHODS.items():
         yield f"{class_}.{method}", lambda helper=helper: vm.bind(helper), True
     yield from _objects(vm)
     for module in module_names():
-        for name, value in sorted(vars(libraries.module(vm, module)).items()):
+        for name, value in sorted(vars(library_loader.module(vm, module)).items()):
             if callable(value):
-                is_native = module in libraries.NATIVE
+                is_native = module in library_loader.NATIVE
                 yield f"{module}.{name}", lambda value=value: value, is_native
 
 
@@ -108,15 +110,17 @@ def _told_of(receiver):
 
 
 def _of_hash(vm, name, method):
-    return lambda: getattr(getattr(libraries.module(vm, "hashlib"), name)(b""), method)
+    return lambda: getattr(
+        getattr(library_loader.module(vm, "hashlib"), name)(b""), method
+    )
 
 
 def _address(vm):
-    return libraries.module(vm, "cowboy_sdk.native").Address
+    return library_loader.module(vm, "cowboy_sdk.native").Address
 
 
 def _constructors(vm):
-    for name, helper in sorted(machines.PRICED.items()):
+    for name, helper in sorted(execution_pool.PRICED.items()):
         yield name, lambda helper=helper: vm.bind(helper), True
     for name in sorted(language.EXCEPTIONS):
         class_ = CLASS_OF[name]

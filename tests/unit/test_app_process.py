@@ -489,7 +489,12 @@ def test_start_imports_nothing_before_somebody_asks_for_it() -> None:
     loaded = modules_before_ready()
     late = {
         *("grpc_reflection.v1alpha", "RestrictedPython", "prometheus_client", "cffi"),
-        *("pvm.compiler.actors", "pvm.interpreter", "pvm.libraries", "pvm.modules"),
+        *(
+            "pvm.compiler.actors",
+            "pvm.runtime.interpreter",
+            "pvm.runtime.library_loader",
+            "pvm.modules",
+        ),
         *("node.rpc.transactions", "node.rpc.timers", "node.rpc.streams"),
         *("node.rpc.dev", "node.rpc.explanations", "node.query.explain.timer"),
         *("node.query.explain.text", "node.query.explain.quote", "node.chain.dry_run"),

@@ -1,4 +1,4 @@
-"""`pvm.builtins`: the universe, as an actor sees it (sandbox.md §3)."""
+"""`pvm.runtime.builtins`: the universe, as an actor sees it (sandbox.md §3)."""
 
 import functools
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pvm import cbor, language
-from pvm.builtins import NATIVE, PRICED
-from pvm.guards import NATIVES
+from pvm.runtime.builtins import NATIVE, PRICED
+from pvm.runtime.helpers import NATIVES
 from pvm.testing import World, call_once
 
 

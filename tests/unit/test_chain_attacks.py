@@ -13,7 +13,7 @@ from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from node.testing import Devnet
 from pvm import HostError, cbor, costs
-from pvm.storage import storage_key
+from pvm.runtime.storage import storage_key
 
 
 class Unencodable(str):

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from pvm import language
-from pvm.libraries import find_module
+from pvm.runtime.library_loader import find_module
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -23,9 +23,9 @@ from node.rpc.errors import table
 from pvm import costs, language
 from pvm.compiler.actors import compile_actor
 from pvm.errors import CompileError, Halt, HostErrorCode
-from pvm.libraries import find_module
 from pvm.modules import EXPORTS
 from pvm.modules.pvm_host import FUNCTIONS
+from pvm.runtime.library_loader import find_module
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = sorted(path.stem for path in (ROOT / "pvm" / "library").glob("*.py"))

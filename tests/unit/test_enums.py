@@ -1,4 +1,4 @@
-"""`pvm.enums`, `pvm.compiler.lowering.enums`: `Enum` as actors write it (sandbox.md §3)."""
+"""`pvm.runtime.enums`, `pvm.compiler.lowering.enums`: `Enum` as actors write it (sandbox.md §3)."""
 
 import pytest
 

@@ -5,7 +5,7 @@ import pytest
 from node.history import _encode_failure
 from node.primitives import codec
 from pvm import CompileError, compile_actor, source_refused
-from pvm.failures import FAILURE_BYTES_MAX, STACK_FRAMES_MAX
+from pvm.runtime.failures import FAILURE_BYTES_MAX, STACK_FRAMES_MAX
 from pvm.testing import World, call_once
 from pvm.types import Frame
 

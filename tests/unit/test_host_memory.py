@@ -18,15 +18,8 @@ from node.chain.transition import apply_block, build_next
 from node.primitives.types import Amount
 from node.runtime.block_builder import dev_transaction
 from node.testing import Devnet
-from pvm import (
-    CodeCache,
-    Halt,
-    HostMemoryExhausted,
-    StackExhausted,
-    compile_actor,
-    libraries,
-    machines,
-)
+from pvm import CodeCache, Halt, HostMemoryExhausted, StackExhausted, compile_actor
+from pvm.runtime import execution_pool, library_loader
 from pvm.testing import DictionaryHost, World, call_once
 
 ROOT = Path(__file__).parents[2]
@@ -105,12 +98,12 @@ def test_it_leaves_execute_whatever_the_actor_does(body):
     """No code of an actor's catches it, or runs after it."""
     world = World()
     callee = world.add(f"def run():\n    {TAKE}\n")
-    machines._IDLE.clear()
+    execution_pool._IDLE.clear()
     actor = world.add(f"{TOP}CALLEE = {callee!r}\ndef run():\n{body}\n")
     with pytest.raises(HostMemoryExhausted) as raised:
         world.call(actor, "run")
     assert not isinstance(raised.value, Exception | Halt)
-    assert not machines._IDLE, "what ended so is used by nobody again"
+    assert not execution_pool._IDLE, "what ended so is used by nobody again"
     assert call_once("def run():\n    return b'7'").value == b"7"
 
 
@@ -134,7 +127,7 @@ def test_a_source_is_not_refused_for_want_of_memory(where, monkeypatch):
     def poor(*_arguments, **_named):
         raise MemoryError
 
-    libraries.library("string")
+    library_loader.library("string")
     monkeypatch.setattr(where, poor)
     cache = CodeCache()
     with pytest.raises(HostMemoryExhausted):

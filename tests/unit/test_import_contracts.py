@@ -47,7 +47,7 @@ VIOLATIONS = {
         },
         SANS_IO,
     ),
-    "the machine is random": ({"pvm/values.py": "import random"}, SANS_IO),
+    "the machine is random": ({"pvm/runtime/values.py": "import random"}, SANS_IO),
     "the machine has a second module with threads": (
         {"pvm/meter.py": "import threading"},
         SANS_IO,

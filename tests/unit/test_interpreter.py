@@ -1,4 +1,4 @@
-"""`pvm.interpreter`: handlers, instances, outcomes (host-api.md §1)."""
+"""`pvm.runtime.interpreter`: handlers, instances, outcomes (host-api.md §1)."""
 
 import gc
 

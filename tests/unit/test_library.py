@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pvm import cbor, libraries, machines
-from pvm.sealing import SealedClass, SealedFunction
+from pvm import cbor
+from pvm.runtime import execution_pool, library_loader
+from pvm.runtime.freezing import SealedClass, SealedFunction
 from pvm.testing import ENVIRONMENT, World, call_once
 
-FOLDER = Path(libraries.__file__).parent / "library"
+FOLDER = Path(library_loader.__file__).parent / "library"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 
 
@@ -22,10 +23,10 @@ def run(source, **options):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_module_is_made_and_gives_nothing_that_could_be_changed(name):
     """sandbox.md §2: a test tries to set an attribute on every object."""
-    vm = machines.new()
+    vm = execution_pool.new()
     vm.cycles.cell_contents = 10_000  # what a class is asked for is paid
-    made = libraries.module(vm, name)
-    names = libraries.library(name).names
+    made = library_loader.module(vm, name)
+    names = library_loader.library(name).names
     assert names.exports
     for one in names.exports:
         value = getattr(made, one)

@@ -6,8 +6,8 @@ An actor's object is called as it is, a native one by the priced method.
 import pytest
 
 from pvm import language
-from pvm.execution import HEAP_TYPE
-from pvm.methods import OWNERS, TABLES, TYPES, is_open
+from pvm.runtime.execution import HEAP_TYPE
+from pvm.runtime.methods.lookup import OWNERS, TABLES, TYPES, is_open
 from pvm.testing import call_once
 
 CLASS = """

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pvm import costs
-from pvm.context import ModuleContext
 from pvm.errors import JSONDecodeError, OutOfCycles, OutOfMemory, TooDeepRecursion
 from pvm.meter import Meter
 from pvm.modules.json import make
+from pvm.runtime.context import ModuleContext
 from pvm.types import Limits
 
 

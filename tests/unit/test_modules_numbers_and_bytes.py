@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pvm.context import ModuleContext
 from pvm.errors import OutOfCycles
 from pvm.meter import Meter
 from pvm.modules import NATIVE
+from pvm.runtime.context import ModuleContext
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
-"""`pvm.namespaces`: what nothing can change serves again, and nobody can tell (D11)."""
+"""`pvm.runtime.namespaces`: what nothing can change serves again, and nobody can tell (D11)."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from pvm import compile_actor, machines
+from pvm import compile_actor
 from pvm.ledger import Ledger
-from pvm.namespaces import NAMESPACES_MAX
+from pvm.runtime import execution_pool
+from pvm.runtime.namespaces import NAMESPACES_MAX
 from pvm.testing import World
 
 ACTORS = Path("genesis/actors")
@@ -82,7 +83,7 @@ def test_who_counts_by_line_sees_the_body_run():
 
 @pytest.mark.parametrize("path", sorted(ACTORS.iterdir()), ids=lambda path: path.stem)
 def test_every_example_is_kept_and_stays_as_it_was(path):
-    machines._IDLE.clear()
+    execution_pool._IDLE.clear()
     world = World()
     world.balances = dict.fromkeys([bytes([n]) * 20 for n in range(256)], 10**20)
     code = compile_actor(path.read_bytes())
@@ -93,7 +94,7 @@ def test_every_example_is_kept_and_stays_as_it_was(path):
             continue  # reached by the deployment alone
         for payload in (b"", b"{}", json.dumps({"amount": 1}).encode()):
             world.call(actor, handler, payload)
-            kept = machines._IDLE[0].namespaces[id(code)].names
+            kept = execution_pool._IDLE[0].namespaces[id(code)].names
             classes = [one for one in kept.values() if isinstance(one, type)]
             before, shown = shown, kept | {one: dict(vars(one)) for one in classes}
             del shown["__builtins__"]
@@ -124,7 +125,7 @@ class Token:
 
 
 def fresh(world, actor, payload, cycles):
-    machines._IDLE.clear()
+    execution_pool._IDLE.clear()
     return world.call(actor, "run", payload, cycles=cycles)
 
 
@@ -149,13 +150,13 @@ def test_who_cannot_pay_halts_where_the_body_halts():
 
 
 def test_an_actor_of_the_same_code_has_its_own_state():
-    machines._IDLE.clear()
+    execution_pool._IDLE.clear()
     world = World()
     code = compile_actor(TOKEN.encode())
     one, other = world.add(code), world.add(code)
     for actor in (one, other, one):
         assert json.loads(world.call(actor, "run").value)[0] == actor.hex()
-    assert len(machines._IDLE[0].namespaces) == 1
+    assert len(execution_pool._IDLE[0].namespaces) == 1
     assert len(world.state) == len({one, other})
 
 
@@ -168,21 +169,21 @@ def test_what_the_class_defines_itself_it_keeps():
 
 
 def test_the_oldest_make_room():
-    machines._IDLE.clear()
+    execution_pool._IDLE.clear()
     world = World()
     actors = [
         world.add(f"{ACTOR}\nNUMBER = {number}") for number in range(NAMESPACES_MAX + 2)
     ]
     for actor in actors:
         assert world.call(actor, "run").value == b"\x01"
-    kept = machines._IDLE[0].namespaces
+    kept = execution_pool._IDLE[0].namespaces
     codes = [space.code for space in kept.values()]
     assert codes == [world.codes[actor] for actor in actors[2:]]
 
 
 def test_a_body_that_fails_is_not_kept():
-    machines._IDLE.clear()
+    execution_pool._IDLE.clear()
     world = World()
     actor = world.add(f"{ACTOR}\nN = 1 // 0")
     assert world.call(actor, "run") == world.call(actor, "run")
-    assert not machines._IDLE[0].namespaces
+    assert not execution_pool._IDLE[0].namespaces

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 import pytest
 
-from pvm import constructors, libraries, text
-from pvm.execution import PricedMethod
 from pvm.modules.hashlib import Hash
-from pvm.sealing import SealedFunction
-from pvm.storage import StorageView
+from pvm.runtime import initializers, library_loader, strings
+from pvm.runtime.execution import PricedMethod
+from pvm.runtime.freezing import SealedFunction
+from pvm.runtime.storage import StorageView
 from tests import reach
 
 
@@ -37,10 +37,10 @@ def test_a_function_of_a_library_that_shows_what_it_seals_is_found(monkeypatch):
 
 
 def test_a_module_among_the_members_of_one_is_found(monkeypatch):
-    native = dict(libraries.NATIVE)
+    native = dict(library_loader.NATIVE)
     make = native["math"]
     native["math"] = lambda context: {**make(context), "numbers": pytest}
-    monkeypatch.setattr(libraries, "NATIVE", MappingProxyType(native))
+    monkeypatch.setattr(library_loader, "NATIVE", MappingProxyType(native))
     assert reach.roots().leaks == {"builtins.module": "math.numbers"}
 
 
@@ -48,8 +48,10 @@ def test_a_priced_method_that_shows_its_machine_is_found(monkeypatch):
     shown = property(lambda self: self._vm)
     monkeypatch.setattr(PricedMethod, "vm", shown, raising=False)
     source = reach.FIXTURE + "def run():\n    return str([].append)\n"
-    assert reach.expressions_of(source).leaks.keys() == {"pvm.execution.Execution"}
-    assert "pvm.execution.Execution" in reach.table(1).leaks
+    assert reach.expressions_of(source).leaks.keys() == {
+        "pvm.runtime.execution.Execution"
+    }
+    assert "pvm.runtime.execution.Execution" in reach.table(1).leaks
 
 
 def test_a_hash_that_shows_its_meter_is_found(monkeypatch):
@@ -78,7 +80,7 @@ def test_a_partial_for_a_method_of_the_class_above_is_found(monkeypatch):
     def bare(vm, method):
         return partial(method.__func__.__func__, vm, method.__self__)
 
-    monkeypatch.setattr(text, "PricedMethod", bare)
+    monkeypatch.setattr(strings, "PricedMethod", bare)
     (above,) = reach.form_sources("Base")
     leaks = reach.expressions_of(above).leaks
     assert leaks.keys() == {"functools.partial"}
@@ -86,6 +88,6 @@ def test_a_partial_for_a_method_of_the_class_above_is_found(monkeypatch):
 
 
 def test_an_initializer_of_the_interpreter_is_found(monkeypatch):
-    monkeypatch.setattr(constructors, "Initializer", lambda method: method)
+    monkeypatch.setattr(initializers, "Initializer", lambda method: method)
     (above,) = reach.form_sources("KeyError")
     assert reach.expressions_of(above).leaks.keys() == {"builtins.method-wrapper"}

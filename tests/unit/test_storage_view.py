@@ -4,8 +4,8 @@ import pytest
 
 from pvm import cbor, costs
 from pvm.errors import HostError, HostErrorCode, OutOfCycles, ReadOnlyViolation
-from pvm.storage import STORAGE_PREFIX, StorageView, attach, storage_key
-from pvm.values import to_cbor
+from pvm.runtime.storage import STORAGE_PREFIX, StorageView, attach, storage_key
+from pvm.runtime.values import to_cbor
 
 
 @pytest.fixture

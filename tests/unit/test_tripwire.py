@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 60
 BEGIN = """
 from contextlib import nullcontext
 from node.testing import Devnet
-import pvm, pvm.codecache, pvm.interpreter, pvm.late, pvm.libraries, pvm.profile
+import pvm, pvm.codecache, pvm.runtime.interpreter, pvm.late, pvm.runtime.library_loader, pvm.profile
 from node.runtime.confinement.tripwire import stand_watch
 
 CALLEE = "def add(payload):\\n    return 1\\n"
@@ -106,8 +106,8 @@ def test_a_profile_is_an_execution_of_a_tools_own():
         "import pvm.profile\n"
         "take = pvm.profile.execute\n"
         "def watched(code, message, host, meter, own):\n"
-        "    import pvm.machines\n"
-        "    idle = pvm.machines._IDLE\n"
+        "    import pvm.runtime.execution_pool\n"
+        "    idle = pvm.runtime.execution_pool._IDLE\n"
         "    idle.append(own)\n"
         "    return take(code, message, host, meter)\n"
         "pvm.profile.execute = watched\n"

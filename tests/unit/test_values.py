@@ -7,8 +7,8 @@ import pytest
 
 from pvm import cbor, costs
 from pvm.errors import OutOfCells, OutOfCycles, OutOfMemory
-from pvm.sets import OrderedSet
-from pvm.values import (
+from pvm.runtime.ordered_set import OrderedSet
+from pvm.runtime.values import (
     MalformedCbor,
     UnencodableValue,
     encode_return,

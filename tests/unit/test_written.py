@@ -19,7 +19,7 @@ from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import check_shape, read
 from pvm.compiler.syntax.imports import resolve
 from pvm.compiler.syntax.visitor import survey
-from pvm.libraries import find_module
+from pvm.runtime.library_loader import find_module
 from pvm.testing import call_once
 from pvm.written import Nodes
 

@@ -9,8 +9,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pvm import costs, language, methods
-from pvm.builtins import AS_VALUES
+from pvm import costs, language
 from pvm.compiler.analysis import leaf_functions
 from pvm.compiler.facts import ENUM
 from pvm.compiler.instrument.context import Scope
@@ -19,6 +18,8 @@ from pvm.compiler.lowering import dataclasses, decorators, desugar
 from pvm.compiler.policy import values
 from pvm.compiler.pricing import bytes_of, cycles_of, price
 from pvm.compiler.syntax import tree
+from pvm.runtime.builtins import AS_VALUES
+from pvm.runtime.methods import lookup
 
 KEY_LENGTH_MAX = 1_024
 
@@ -82,7 +83,7 @@ class Expressions(Operations):
         if not tree.is_atom(value):
             return helper
         plain = self.here.attribute(value, name)
-        if name not in methods.READERS:
+        if name not in lookup.READERS:
             return self._unless_native(value, name, helper, plain)
         kind = self.here.attribute(value, "__class__")
         kinds = self.here.load(f"_readers_{name}")
@@ -109,7 +110,7 @@ class Expressions(Operations):
         """
         if name in language.GUARDED_ATTRIBUTES:
             return True
-        showing = methods.SHOWING.get(name)
+        showing = lookup.SHOWING.get(name)
         return showing is not None and not showing.isdisjoint(self.facts.read)
 
     def _write_subscript(self, node: ast.Subscript) -> ast.expr:
@@ -307,7 +308,7 @@ class Expressions(Operations):
         self, value: ast.expr, name: str, native: ast.expr, plain: ast.expr
     ) -> ast.expr:
         """`native` if `value` has an attribute by being native, else `plain`."""
-        operator = tree.IS if len(methods.OWNERS[name]) == 1 else tree.IN
+        operator = tree.IS if len(lookup.OWNERS[name]) == 1 else tree.IN
         kind = self.here.attribute(value, "__class__")
         owners = self.here.load(f"_owners_{name}")
         test = self.here.compare(kind, operator, owners)

@@ -1,0 +1,76 @@
+"""Where executions come from: made when all others are busy, then used again.
+
+What an execution needs besides its meter and its message is the same for all: the
+bound helpers, and the modules of the universe with all that is in them. Making it
+takes longer than a message, so it is kept.
+"""
+
+import gc
+from types import MethodType
+from typing import Final
+
+from pvm import language
+from pvm.runtime.builtins import AS_VALUES, CLASSES, NATIVE, PRICED
+from pvm.runtime.execution import Execution
+from pvm.runtime.helpers import HELPERS, NATIVES
+from pvm.runtime.library_loader import module
+
+# State of the process, with `worker`'s the only one of the virtual machine. An object
+# is taken by one execution at a time, whatever thread it runs on, and has nothing of
+# the execution before: no result depends on which one is taken.
+_IDLE: Final[list[Execution]] = []
+
+SWEEP_BYTES: Final = 4 * 2**20
+"""Charged to accounts between two looks for what only holds itself."""
+
+_YOUNGEST: Final = 0
+
+
+def take() -> Execution:
+    """An `Execution` that nobody else has."""
+    try:
+        return _IDLE.pop()
+    except IndexError:
+        return new()
+
+
+def give_back(vm: Execution) -> None:
+    """Leave it to the next, after `end`."""
+    _IDLE.append(vm)
+
+
+class _Account:
+    """What executions allocated since the last sweep, by their accounts."""
+
+    __slots__ = ("bytes",)
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+_UNSWEPT: Final = _Account()
+
+
+def sweep(bytes_: int) -> None:
+    """After an execution that allocated so much, and that no other waits for.
+
+    While blocks are made CPython collects nothing, and `l.append(l)` is not freed by
+    itself. What executions made is young, since the last sweep found nothing of theirs
+    alive, so only that is looked at: no more than was allocated meanwhile.
+    """
+    _UNSWEPT.bytes += bytes_
+    if _UNSWEPT.bytes >= SWEEP_BYTES:
+        _UNSWEPT.bytes = 0
+        gc.collect(_YOUNGEST)
+
+
+def new() -> Execution:
+    """A fresh `Execution` that shares nothing that could change with any other."""
+    vm = Execution({**PRICED, **AS_VALUES}, CLASSES)
+    vm.names.update({**NATIVES, **NATIVE})
+    called = {f"_call_{name}": PRICED[name] for name in AS_VALUES}
+    for name, helper in {**HELPERS, **PRICED, **AS_VALUES, **called}.items():
+        vm.names[name] = MethodType(helper, vm)
+    for name in language.IMPLICIT_MODULES:
+        vm.names[name] = module(vm, name)
+    return vm

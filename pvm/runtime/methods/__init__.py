@@ -1,0 +1,1 @@
+"""Priced methods of native types, by their names."""
