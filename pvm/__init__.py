@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     )
     from pvm.hashing import keccak256
     from pvm.host import MUTATING, Host, address_of
-    from pvm.ledger import Block
     from pvm.meter import CYCLES_LIMIT_MAX, Meter
-    from pvm.profile import (
+    from pvm.runtime.failures import source_refused
+    from pvm.runtime.interpreter import execute, find_handler
+    from pvm.runtime.storage import STORAGE_PREFIX, storage_key
+    from pvm.tools.block_costs import Block
+    from pvm.tools.profile import (
         NO_LINE,
         Cost,
         Place,
@@ -43,10 +46,7 @@ if TYPE_CHECKING:
         Stack,
         by_line,
     )
-    from pvm.report import Handler, Report, Room, report_on
-    from pvm.runtime.failures import source_refused
-    from pvm.runtime.interpreter import execute, find_handler
-    from pvm.runtime.storage import STORAGE_PREFIX, storage_key
+    from pvm.tools.report import Handler, Report, Room, report_on
     from pvm.types import (
         Address,
         Cells,
@@ -121,16 +121,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "by_line": ".profile",
-    "Stack": ".profile",
-    "Recorder": ".profile",
-    "ProfiledCode": ".profile",
-    "Place": ".profile",
-    "Cost": ".profile",
-    "NO_LINE": ".profile",
+    "by_line": ".tools.profile",
+    "Stack": ".tools.profile",
+    "Recorder": ".tools.profile",
+    "ProfiledCode": ".tools.profile",
+    "Place": ".tools.profile",
+    "Cost": ".tools.profile",
+    "NO_LINE": ".tools.profile",
     "ActorCode": ".compiler.actors",
     "Address": ".types",
-    "Block": ".ledger",
+    "Block": ".tools.block_costs",
     "CYCLES_LIMIT_MAX": ".meter",
     "Cells": ".types",
     "CodeCache": ".codecache",
@@ -141,7 +141,7 @@ _HOMES = {
     "Failure": ".types",
     "Frame": ".types",
     "Halt": ".errors",
-    "Handler": ".report",
+    "Handler": ".tools.report",
     "Host": ".host",
     "HostError": ".errors",
     "HostErrorCode": ".errors",
@@ -158,11 +158,11 @@ _HOMES = {
     "Outcome": ".types",
     "ReadOnlyViolation": ".errors",
     "Refusal": ".errors",
-    "Report": ".report",
+    "Report": ".tools.report",
     "RevertError": ".errors",
     "reverted": ".errors",
     "Reverted": ".errors",
-    "Room": ".report",
+    "Room": ".tools.report",
     "STORAGE_PREFIX": ".runtime.storage",
     "StackExhausted": ".errors",
     "TooDeepRecursion": ".errors",
@@ -172,7 +172,7 @@ _HOMES = {
     "execute": ".runtime.interpreter",
     "find_handler": ".runtime.interpreter",
     "keccak256": ".hashing",
-    "report_on": ".report",
+    "report_on": ".tools.report",
     "source_refused": ".runtime.failures",
     "storage_key": ".runtime.storage",
 }

@@ -17,9 +17,9 @@ from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
 from pvm.host import address_of
 from pvm.meter import Meter
-from pvm.profile import ProfiledCode, Recorder, by_line
 from pvm.runtime.interpreter import execute
 from pvm.runtime.values import type_name
+from pvm.tools.profile import ProfiledCode, Recorder, by_line
 from pvm.types import (
     Address,
     Entry,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pvm import CompileError
-from pvm.profile import NO_LINE
 from pvm.testing import World
+from pvm.tools.profile import NO_LINE
 
 PROGRAMS = Path(__file__).parents[1] / "actors" / "programs.py"
 CORPUS = PROGRAMS.read_text().split("\n---\n")

@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 60
 BEGIN = """
 from contextlib import nullcontext
 from node.testing import Devnet
-import pvm, pvm.codecache, pvm.runtime.interpreter, pvm.late, pvm.runtime.library_loader, pvm.profile
+import pvm, pvm.codecache, pvm.runtime.interpreter, pvm.late, pvm.runtime.library_loader, pvm.tools.profile
 from node.runtime.confinement.tripwire import stand_watch
 
 CALLEE = "def add(payload):\\n    return 1\\n"
@@ -103,14 +103,14 @@ def test_a_profile_is_an_execution_of_a_tools_own():
     """Else what it traces, and that it does, would trip it."""
     before, then, _ = CASES["a profile watches"]
     program = (
-        "import pvm.profile\n"
-        "take = pvm.profile.execute\n"
+        "import pvm.tools.profile\n"
+        "take = pvm.tools.profile.execute\n"
         "def watched(code, message, host, meter, own):\n"
         "    import pvm.runtime.execution_pool\n"
         "    idle = pvm.runtime.execution_pool._IDLE\n"
         "    idle.append(own)\n"
         "    return take(code, message, host, meter)\n"
-        "pvm.profile.execute = watched\n"
+        "pvm.tools.profile.execute = watched\n"
     )
     code, _ = run(BEGIN + before + program + "stand_watch()\n" + then)
     assert code == EXIT_TRIPPED

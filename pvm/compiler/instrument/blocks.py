@@ -12,7 +12,7 @@ from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.locations import flatten
 from pvm.compiler.syntax.tree import Here
 from pvm.compiler.syntax.visitor import Handled
-from pvm.ledger import PAID, Ledger
+from pvm.tools.block_costs import PAID, Ledger
 
 ENTRY_DEPTH = "_e"
 """Local of a function that counts depth: the depth it found."""

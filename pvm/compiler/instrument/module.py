@@ -18,7 +18,7 @@ from pvm.compiler.instrument.definitions import Definitions
 from pvm.compiler.pricing import FREE, price
 from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.visitor import children, handled
-from pvm.ledger import Ledger
+from pvm.tools.block_costs import Ledger
 
 CELLS = ("_cycles", "_depth", "_memory")
 """Free variables of the module's function, in the order of their names."""

@@ -21,10 +21,10 @@ from typing import NamedTuple, cast
 from pvm.compiler.actors import compile_actor
 from pvm.compiler.lowering.desugar import public_name
 from pvm.host import Host
-from pvm.ledger import PAID, Ledger
 from pvm.meter import Meter
 from pvm.runtime.execution_pool import new
 from pvm.runtime.interpreter import execute
+from pvm.tools.block_costs import PAID, Ledger
 from pvm.types import Message, Outcome
 
 __all__ = [

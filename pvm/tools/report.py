@@ -14,8 +14,8 @@ from pvm.compiler.facts import Facts, gather
 from pvm.compiler.lowering.decorators import family_of, marks_of, methods_of
 from pvm.compiler.parser import parse
 from pvm.compiler.syntax.imports import resolve
-from pvm.ledger import Block, Ledger
 from pvm.runtime.library_loader import find_module
+from pvm.tools.block_costs import Block, Ledger
 
 EVERYBODY = "everybody"
 ITSELF = "the actor itself"

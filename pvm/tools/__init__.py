@@ -1,0 +1,1 @@
+"""What looks at actors for their authors: profiles, prices of blocks, reports."""
