@@ -7,7 +7,7 @@ are first used (PEP 562): most of it compiles, which a chain without actors neve
 from typing import TYPE_CHECKING
 
 from pvm import cbor, costs
-from pvm.late import resolve
+from pvm.lazy_exports import resolve
 
 if TYPE_CHECKING:
     from pvm.codecache import CodeCache

@@ -16,7 +16,7 @@ from msgspec.structs import astuple
 from pvm import costs
 from pvm.alarm import suspended
 from pvm.errors import without_memory_errors
-from pvm.written import Charge, free
+from pvm.node_charges import Charge, free
 
 if TYPE_CHECKING:
     from pvm.compiler.actors import ActorCode

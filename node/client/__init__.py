@@ -130,7 +130,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    from pvm.late import resolve  # noqa: PLC0415 - nothing until a name is used
+    from pvm.lazy_exports import resolve  # noqa: PLC0415 - nothing until a name is used
 
     return resolve(__name__, _HOMES, name)
 

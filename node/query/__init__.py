@@ -12,7 +12,7 @@ they are first used (PEP 562), so that a node does not load at its start what ex
 
 from typing import TYPE_CHECKING
 
-from pvm.late import resolve
+from pvm.lazy_exports import resolve
 
 if TYPE_CHECKING:
     from node.query.blocks import (

@@ -73,6 +73,6 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Load the module behind an exported name."""
-    from pvm.late import resolve  # noqa: PLC0415 - the plugin of pytest loads nothing
+    from pvm.lazy_exports import resolve  # noqa: PLC0415 - the plugin of pytest loads nothing
 
     return resolve(__name__, _HOMES, name)

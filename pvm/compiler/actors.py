@@ -8,9 +8,9 @@ from msgspec import Struct
 from pvm.compiler.facts import Facts
 from pvm.compiler.pipeline import Compiled, compile_module
 from pvm.errors import CompileError, without_memory_errors
+from pvm.node_charges import Charge, free
 from pvm.runtime.library_loader import find_module
 from pvm.tools.block_costs import Ledger
-from pvm.written import Charge, free
 
 
 class ActorCode(Struct, frozen=True):

@@ -20,10 +20,10 @@ from pvm.compiler.policy.statements import check_policy
 from pvm.compiler.syntax.imports import Find, resolve
 from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors
+from pvm.node_charges import Charge, Nodes, free
 from pvm.runtime.namespaces import is_unchanging
 from pvm.tools.block_costs import Ledger
 from pvm.worker import shallow
-from pvm.written import Charge, Nodes, free
 
 
 class Compiled(Struct, frozen=True):

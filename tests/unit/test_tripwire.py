@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 60
 BEGIN = """
 from contextlib import nullcontext
 from node.testing import Devnet
-import pvm, pvm.codecache, pvm.runtime.interpreter, pvm.late, pvm.runtime.library_loader, pvm.tools.profile
+import pvm, pvm.codecache, pvm.runtime.interpreter, pvm.lazy_exports, pvm.runtime.library_loader, pvm.tools.profile
 from node.runtime.confinement.tripwire import stand_watch
 
 CALLEE = "def add(payload):\\n    return 1\\n"
@@ -58,7 +58,7 @@ CASES = {
     "a name is imported when it is first used": (
         LATE,
         CALL,
-        "pvm.late",
+        "pvm.lazy_exports",
     ),
     "a profile watches": (
         "",

@@ -16,7 +16,7 @@ from pvm import language
 from pvm.compiler.facts import Facts
 from pvm.compiler.syntax.locations import place
 from pvm.compiler.syntax.visitor import survey
-from pvm.written import Nodes
+from pvm.node_charges import Nodes
 
 MISSING = "hidden_missing"
 """Stands for an argument that was not given."""

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from pvm.compiler.facts import Facts, is_generator
 from pvm.compiler.syntax.locations import place
-from pvm.written import Nodes
+from pvm.node_charges import Nodes
 
 SDK: Final = "cowboy_sdk"
 

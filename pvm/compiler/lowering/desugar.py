@@ -29,7 +29,7 @@ from pvm import language
 from pvm.compiler.facts import ENUM, Facts
 from pvm.compiler.lowering import dataclasses, enums
 from pvm.compiler.syntax.visitor import Survey, blocks_of, handled, parameters, survey
-from pvm.written import Nodes
+from pvm.node_charges import Nodes
 
 SET = "hidden_set"
 ITERATOR = "hidden_iterator"

@@ -1,4 +1,4 @@
-"""`pvm.written`: compiling pays for each node before it is made (D6)."""
+"""`pvm.node_charges`: compiling pays for each node before it is made (D6)."""
 
 import ast
 
@@ -19,9 +19,9 @@ from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import check_shape, read
 from pvm.compiler.syntax.imports import resolve
 from pvm.compiler.syntax.visitor import survey
+from pvm.node_charges import Nodes
 from pvm.runtime.library_loader import find_module
 from pvm.testing import call_once
-from pvm.written import Nodes
 
 HEAD = "from dataclasses import dataclass, field\nfrom cowboy_sdk import CowboyModel\n"
 
