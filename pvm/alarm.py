@@ -30,7 +30,7 @@ class Now:
         """That is executed, or was."""
 
 
-# State of the process, as that of `worker` and `machines`. Several workers of one
+# State of the process, as that of `worker` and `execution_pool`. Several workers of one
 # process overwrite each other here; a node, where alone it matters, has one.
 NOW: Final = Now()
 

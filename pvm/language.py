@@ -1,8 +1,8 @@
 """Tables of the actor language (sandbox.md §1, §3, §5): what may be said, by name.
 
 Everything here is data. Who reads it: `policy` refuses by it, `desugar` and
-`instrument` rewrite by it, `methods` and `builtins` are tested against it. Deny by
-default: what is in none of these tables is refused.
+`instrument` rewrite by it, `runtime.methods` and `runtime.builtins` are tested against
+it. Deny by default: what is in none of these tables is refused.
 """
 
 import ast

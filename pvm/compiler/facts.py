@@ -12,8 +12,8 @@ from collections.abc import Set as AbstractSet
 from msgspec import Struct
 
 from pvm import language
-from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.imports import Find, nothing
+from pvm.compiler.syntax.tree import literal_int
 from pvm.compiler.syntax.visitor import (
     LEAVES,
     Survey,
@@ -404,5 +404,5 @@ def is_step(node: ast.BinOp, names: AbstractSet[str]) -> bool:
 
 
 def _is_step_literal(node: ast.expr) -> bool:
-    number = tree.literal_int(node)
+    number = literal_int(node)
     return number is not None and number.bit_length() <= _STEP_BITS

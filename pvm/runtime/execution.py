@@ -55,7 +55,7 @@ class Execution:
         self.depth = CellType(END)
         self.memory = CellType(0)
         self.cells = (self.cycles, self.depth, self.memory)
-        """In the order of `instrument.CELLS`."""
+        """In the order of `instrument.module.CELLS`."""
         self.context = ModuleContext()
         """The execution that is running, as native modules see it."""
         self.universe = universe

@@ -490,7 +490,7 @@ def test_start_imports_nothing_before_somebody_asks_for_it() -> None:
     late = {
         *("grpc_reflection.v1alpha", "RestrictedPython", "prometheus_client", "cffi"),
         *(
-            "pvm.compiler.actors",
+            "pvm.compiler",
             "pvm.runtime.interpreter",
             "pvm.runtime.library_loader",
             "pvm.modules",

@@ -1,4 +1,4 @@
-"""`pvm.compiler.actors`: one pipeline, immutable code, a cache that its caller owns."""
+"""`pvm.compiler`: one pipeline, immutable code, a cache that its caller owns."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""`pvm.compiler.lowering.dataclasses`: `@dataclass` written out (sandbox.md §2), as CPython's module."""
+"""`lowering.dataclasses`: `@dataclass` written out (sandbox.md §2), as CPython's."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`pvm.runtime.enums`, `pvm.compiler.lowering.enums`: `Enum` as actors write it (sandbox.md §3)."""
+"""`runtime.enums`, `lowering.enums`: `Enum` as actors write it (sandbox.md §3)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`pvm.runtime.execution_pool`: an execution leaves nothing for the one that comes after."""
+"""`execution_pool`: an execution leaves nothing for the one that comes after."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from pvm.runtime import execution_pool, library_loader
 from pvm.runtime.library_loader import module
 from pvm.testing import DictionaryHost, World, call_once
 
-LIBRARY = Path(library_loader.__file__).parent / "library"
+LIBRARY = Path(library_loader.__file__).parents[1] / "library"
 
 SOURCE = """
 import json

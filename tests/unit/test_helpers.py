@@ -1,4 +1,4 @@
-"""`pvm.runtime.helpers` and what it names: helpers agree with plain Python and charge first."""
+"""Helpers agree with plain Python and charge first."""
 
 import pytest
 

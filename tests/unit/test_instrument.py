@@ -1,4 +1,4 @@
-"""`pvm.compiler.instrument.module`: charges, guards, and that both are linear (sandbox.md §2, §4)."""
+"""`compiler.instrument`: charges, guards; both are linear (sandbox.md §2, §4)."""
 
 import ast
 import gc

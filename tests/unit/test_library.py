@@ -10,7 +10,7 @@ from pvm.runtime import execution_pool, library_loader
 from pvm.runtime.freezing import SealedClass, SealedFunction
 from pvm.testing import ENVIRONMENT, World, call_once
 
-FOLDER = Path(library_loader.__file__).parent / "library"
+FOLDER = Path(library_loader.__file__).parents[1] / "library"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 
 

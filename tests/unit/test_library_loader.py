@@ -1,4 +1,4 @@
-"""`pvm.runtime.library_loader`: modules in the actor language, metered (sandbox.md §2)."""
+"""`runtime.library_loader`: modules in the actor language, metered (sandbox.md §2)."""
 
 import pytest
 

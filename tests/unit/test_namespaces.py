@@ -1,4 +1,4 @@
-"""`pvm.runtime.namespaces`: what nothing can change serves again, and nobody can tell (D11)."""
+"""`namespaces`: what nothing can change serves again, and nobody can tell (D11)."""
 
 import json
 from pathlib import Path

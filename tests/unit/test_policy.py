@@ -1,4 +1,7 @@
-"""`pvm.compiler.policy.statements`: deny by default (sandbox.md, rule 4). By example: test_language.py."""
+"""`pvm.compiler.policy`: deny by default (sandbox.md, rule 4).
+
+By example: test_language.py.
+"""
 
 import ast
 

@@ -19,7 +19,8 @@ DEADLINE_SECONDS = 60
 BEGIN = """
 from contextlib import nullcontext
 from node.testing import Devnet
-import pvm, pvm.codecache, pvm.runtime.interpreter, pvm.lazy_exports, pvm.runtime.library_loader, pvm.tools.profile
+import pvm, pvm.codecache, pvm.lazy_exports, pvm.runtime.interpreter
+import pvm.runtime.library_loader, pvm.tools.profile
 from node.runtime.confinement.tripwire import stand_watch
 
 CALLEE = "def add(payload):\\n    return 1\\n"

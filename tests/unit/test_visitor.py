@@ -1,4 +1,4 @@
-"""`pvm.compiler.syntax.visitor`: the compiler's walk sees the nodes that `ast.walk` sees."""
+"""`syntax.visitor`: the compiler's walk sees the nodes that `ast.walk` sees."""
 
 import ast
 from pathlib import Path

@@ -15,7 +15,7 @@ from pvm.compiler.facts import ENUM
 from pvm.compiler.instrument.context import Scope
 from pvm.compiler.instrument.operators import Operations
 from pvm.compiler.lowering import dataclasses, decorators, desugar
-from pvm.compiler.policy import values
+from pvm.compiler.policy.values import is_super, literal_format
 from pvm.compiler.pricing import bytes_of, cycles_of, price
 from pvm.compiler.syntax import tree
 from pvm.runtime.builtins import AS_VALUES
@@ -100,7 +100,7 @@ class Expressions(Operations):
 
     def _is_above(self, node: ast.Attribute) -> bool:
         """Whether it is read of `super()`, which asks no metaclass."""
-        return values.is_super(node.value) and self.facts.is_universal("super")
+        return is_super(node.value) and self.facts.is_universal("super")
 
     def _is_guarded(self, name: str) -> bool:
         """Whether something native could show more by the name than an actor may see.
@@ -179,7 +179,7 @@ class Expressions(Operations):
                 continue
             specification = ""
             if part.format_spec is not None:
-                specification = values.literal_format(part.format_spec) or ""
+                specification = literal_format(part.format_spec) or ""
             conversion = chr(part.conversion) if part.conversion > 0 else ""
             text = self._field(part.value, conversion, specification)
             parts.append(self.here.put(ast.FormattedValue(text, -1)))
@@ -204,7 +204,7 @@ class Expressions(Operations):
         return self.here.either(test, second, self.here.call("_format", second))
 
     def _write_call(self, node: ast.Call) -> ast.expr:
-        if values.is_super(node) and self.facts.is_universal("super"):
+        if is_super(node) and self.facts.is_universal("super"):
             return self._write_super()
         arguments = [self.element(argument) for argument in node.args]
         keywords = [self._keyword(keyword) for keyword in node.keywords]

@@ -16,7 +16,7 @@ from pvm.compiler.instrument.blocks import ENTRY_DEPTH
 from pvm.compiler.instrument.context import Scope
 from pvm.compiler.instrument.definitions import Definitions
 from pvm.compiler.pricing import FREE, price
-from pvm.compiler.syntax import tree
+from pvm.compiler.syntax import tree as syntax
 from pvm.compiler.syntax.visitor import children, handled
 from pvm.tools.block_costs import Ledger
 
@@ -90,10 +90,10 @@ class _Statements(Definitions):
         head.append(here.assign(ENTRY_DEPTH, here.load("_depth")))
         # Each cell is a free variable of the module, used there or not.
         head += [here.do(here.load(cell)) for cell in CELLS]
-        module = tree.function(MODULE_FUNCTION, here.parameters(), [*head, *body])
+        module = syntax.function(MODULE_FUNCTION, here.parameters(), [*head, *body])
         cells = ast.Assign([here.store(cell) for cell in CELLS], here.constant(0))
         inner: list[ast.stmt] = [here.put(cells), here.put(module)]
-        outer = tree.function("_outer", here.parameters(), inner)
+        outer = syntax.function("_outer", here.parameters(), inner)
         return ast.Module([here.put(outer)], [])
 
     def _write_pass(self, _node: ast.stmt) -> list[ast.stmt]:
@@ -152,7 +152,7 @@ class _Statements(Definitions):
         value = self.rewrite(node.value)
         before: list[ast.stmt] = []
         left: ast.expr = self.here.load(name)
-        if not tree.is_atom(value):
+        if not syntax.is_atom(value):
             held, result = self.temporary(), self.temporary()
             before = [self.here.assign(held, left), self.here.assign(result, value)]
             left, value = self.here.load(held), self.here.load(result)
@@ -186,7 +186,7 @@ class _Statements(Definitions):
         helper = self.here.call("_in_place", name, left, right)
         if not isinstance(operator, ast.Sub):
             return helper
-        result = tree.TEMPORARY + "0"
+        result = syntax.TEMPORARY + "0"
         plain = self.here.binary(left, operator, right)
         test = self.here.conjunction(
             self.here.has_class(left, "_int"),

@@ -1,6 +1,6 @@
 """The decorators of `cowboy_sdk`: facts of the source, no wrappers (host-api.md §4).
 
-`policy_decorators` refuses them where they mean nothing; `write_out` removes them and
+`policy.decorators` refuses them where they mean nothing; `write_out` removes them and
 writes what they mean into the methods they stand on, in plain statements:
 
     @callable_by(OWNER)                 hidden_callers_reset = (OWNER,)

@@ -14,7 +14,7 @@ which no actor may use:
 * `type(x).__name__`, `x.__class__.__name__` → `hidden_name(x)`
 * `super().__init__()` → `super().hidden_dunder_init()`
 * imports of inert modules are dropped
-* `@dataclass` classes → with their methods written out (`records`)
+* `@dataclass` classes → with their methods written out (`dataclasses`)
 * `class E(Enum)` → `class E(hidden_enum)`, `hidden_members(E)`
 * `ABC` as a base and `@abstractmethod` are dropped
 * a class that would take its `__init__` from C gets an empty one, which carries the

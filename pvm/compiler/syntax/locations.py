@@ -1,7 +1,7 @@
 """Where nodes stand: expressions where their statement does.
 
 A failure names the line of a statement, whatever an interpreter thinks of the lines
-inside it. What the compiler adds is put where it is made (`syntax.Here`); here are the
+inside it. What the compiler adds is put where it is made (`tree.Here`); here are the
 nodes of sources that stand on several lines, or come from another place.
 """
 
