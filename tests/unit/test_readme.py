@@ -41,8 +41,8 @@ def recipe(target):
 
 def test_every_block_of_the_readme_is_tested_here():
     assert [language for language, _ in BLOCKS] == [
-        "console",
         "python",
+        "console",
         "console",
         "python",
     ]
