@@ -23,7 +23,7 @@ from node.archive.state_file import StateFile, StateFileRefused, read_records
 from node.chain.fees import idle_lane_basefee
 from node.chain.genesis import build_genesis
 from node.chain.globals import load_globals, load_governed
-from node.chain.mailbox import count_changes, decode_message
+from node.chain.mailbox import decode_message
 from node.chain.reader import load_count
 from node.chain.timers import calendar, due_index, fairness
 from node.chain.timers.due_index import LaneView
@@ -119,7 +119,7 @@ def _commit_part(
         if key[:1] == keys.TIMER_PREFIX:
             calendar.insert(journal, decode_timer(key, record))
         if key[:2] in _MESSAGES:
-            counts.update(count_changes(decode_message(key, record)))
+            counts.update(decode_message(key, record).count_changes())
         journal.put(key, record)
     for key, count in counts.items():
         journal.put(key, keys.height8(load_count(journal, key) + count))

@@ -21,7 +21,7 @@ from node.archive.opening import DamagedChain
 from node.chain.accounts import decode_account
 from node.chain.block import Header, Receipt, ReceiptKind, list_root
 from node.chain.globals import load_globals, load_governed
-from node.chain.mailbox import count_changes, pending_messages
+from node.chain.mailbox import pending_messages
 from node.chain.timers import due_index, fairness
 from node.chain.timers.rules.auction import Auction
 from node.chain.timers.timer import Decision, decode_timer
@@ -137,7 +137,7 @@ def _verify_messages(snapshot: Snapshot) -> None:
     """Counts and sums of waiting messages (D14)."""
     counts: Counter[bytes] = Counter()
     for message in pending_messages(snapshot):
-        counts.update(count_changes(message))
+        counts.update(message.count_changes())
     nobody = Address(b"")
     prefixes = (
         keys.pending_pair(nobody, nobody),

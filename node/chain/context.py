@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 import pvm
 from node.chain.block import Event, Price, Receipt, ReceiptKind
+from node.chain.effects import EventEmitted, ExecutionSideEffects
 from node.chain.globals import Globals, Governed
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
 from node.chain.timers.calendar import DueQueue
@@ -173,37 +174,12 @@ def system_event(
     return Event(None, topic, codec.encode(dict(numbers)), receipt_index)
 
 
-class ExecutionSideEffects(Struct, frozen=True):
-    """What a committed execution hands to the chain beyond its state (CIP-5 §4.3).
-
-    Until the commit all of it can be undone: a callee that fails, and an execution
-    that fails, leave none of it.
-    """
-
-    scheduled: tuple[Timer, ...] = ()
-    cancelled: tuple[Timer, ...] = ()
-    extended: tuple[Timer, ...] = ()
-    messages_sent: int = 0
-    decisions: tuple[TimerDecision, ...] = ()
-    """The same effects on timers, in order, for the timer trace."""
-
-
 class Mark(Struct):
     """Where an execution stood, to go back to (frozen it would cost twice as much)."""
 
     journal: Checkpoint
-    events: int
-    actor_events: int
-    scheduled: int
-    cancelled: int
-    extended: int
-    decisions: int
-    messages: int
-    writes: int
-    undo: int
-    timer_sequence: int
-    messages_queued: int
-    randomness_calls: int
+    effects: int
+    """How many side effects were noted."""
 
 
 class ExecutionScope(Struct):
@@ -222,19 +198,7 @@ class ExecutionScope(Struct):
     """Of a fire, and of an agent's answer."""
     handler: str = ""
     """The one that runs, of those it may call; "" while none was found."""
-    events: list[Event] = field(default_factory=list)
-    actor_events: int = 0
-    scheduled: list[Timer] = field(default_factory=list)
-    cancelled: list[Timer] = field(default_factory=list)
-    extended: list[Timer] = field(default_factory=list)
-    decisions: list[TimerDecision] = field(default_factory=list)
-    messages_sent: int = 0
-    randomness_calls: int = 0
-    written: set[bytes] = field(default_factory=set)
-    """Distinct state keys that host calls changed and that stand (D43)."""
-    write_log: list[bytes] = field(default_factory=list)
-    undo_log: list[Callable[[], None]] = field(default_factory=list)
-    """For effects outside of the journal: a queued fire's cancellation."""
+    effects: ExecutionSideEffects = field(default_factory=ExecutionSideEffects)
     handlers_named: dict[bytes, str] = field(default_factory=dict)
     """By payloads of timers: found out once, whatever comes of the timer."""
 
@@ -256,25 +220,12 @@ class ExecutionScope(Struct):
 
     def emit_system(self, topic: str, **numbers: codec.Value) -> None:
         """Record a system event of this execution; undone with it (D17)."""
-        self.events.append(system_event(topic, numbers, self.receipt_index))
+        event = system_event(topic, numbers, self.receipt_index)
+        self.effects.note(EventEmitted(event))
 
     def mark(self) -> Mark:
         """Open a checkpoint: all that follows can be undone."""
-        return Mark(
-            self.block.journal.checkpoint(),
-            len(self.events),
-            self.actor_events,
-            len(self.scheduled),
-            len(self.cancelled),
-            len(self.extended),
-            len(self.decisions),
-            self.messages_sent,
-            len(self.write_log),
-            len(self.undo_log),
-            self.block.timer_sequence,
-            self.block.messages_queued,
-            self.randomness_calls,
-        )
+        return Mark(self.block.journal.checkpoint(), len(self.effects.entries))
 
     def commit(self, mark: Mark) -> None:
         """Keep what was done since the mark."""
@@ -283,35 +234,4 @@ class ExecutionScope(Struct):
     def revert(self, mark: Mark) -> None:
         """Undo everything since the mark, every counter included (D16)."""
         self.block.journal.revert(mark.journal)
-        del self.events[mark.events :]
-        del self.scheduled[mark.scheduled :]
-        del self.cancelled[mark.cancelled :]
-        del self.extended[mark.extended :]
-        del self.decisions[mark.decisions :]
-        for key in self.write_log[mark.writes :]:
-            self.written.discard(key)
-        del self.write_log[mark.writes :]
-        while len(self.undo_log) > mark.undo:
-            self.undo_log.pop()()
-        self.actor_events = mark.actor_events
-        self.messages_sent = mark.messages
-        self.randomness_calls = mark.randomness_calls
-        self.block.timer_sequence = mark.timer_sequence
-        self.block.messages_queued = mark.messages_queued
-
-    def note_write(self, key: bytes) -> int:
-        """Count a key that a host call changes; returns how many stand (D43)."""
-        if key not in self.written:
-            self.written.add(key)
-            self.write_log.append(key)
-        return len(self.written)
-
-    def side_effects(self) -> ExecutionSideEffects:
-        """What stands at the end of the execution."""
-        return ExecutionSideEffects(
-            tuple(self.scheduled),
-            tuple(self.cancelled),
-            tuple(self.extended),
-            self.messages_sent,
-            tuple(self.decisions),
-        )
+        self.effects.undo(mark.effects)

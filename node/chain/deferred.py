@@ -1,8 +1,8 @@
 """Delivery of deferred messages at the end of a block (CIP-5 §5.1, D14)."""
 
 from node.chain.block import ReceiptKind
+from node.chain.booking import book
 from node.chain.context import BlockContext, ExecutionScope
-from node.chain.execution import add_receipt
 from node.chain.fees import settle
 from node.chain.mailbox import PendingMessage, dequeue, due_messages
 from node.chain.messages import Call, process_entered
@@ -32,5 +32,4 @@ def deliver(block: BlockContext, message: PendingMessage) -> None:
         execution, call, meter, block.timer_config.fire_base_cycles
     )
     settle(block, message.payer, message.price, meter)
-    block.deferred_cycles += meter.cycles_used
-    add_receipt(execution, meter, outcome, id_=execution.msg_id(), call=call)
+    book(execution, meter, outcome, id_=execution.msg_id(), call=call)

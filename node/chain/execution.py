@@ -1,20 +1,20 @@
 """Execution of transactions: validate → pre-charge → act → settle → receipt.
 
 A transaction that fails keeps its nonce increment and its charge and leaves no other
-trace but its receipt (D6). What a committed one did to timers and messages is its
-`ExecutionSideEffects`.
+trace but its receipt (D6). What one that stands did to timers and messages is in its
+`ExecutionSideEffects`, which `book` takes into the block.
 """
 
 from msgspec.structs import replace
 
 import pvm
 from node.chain.accounts import Account, load_account, save_account, transfer
-from node.chain.block import Price, Receipt, ReceiptKind
+from node.chain.block import Price, ReceiptKind
+from node.chain.booking import book
 from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import settle, transaction_price
 from node.chain.messages import Call, exhausted, process_message
 from node.chain.system import InstructionRefused, perform_dev, perform_system
-from node.chain.timers.funding_hint import funding_hint
 from node.chain.transaction import (
     DEV_INSTRUCTIONS,
     DeployActor,
@@ -73,8 +73,7 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
     meter.charge_cells(cells)
     actor, handler, outcome = _act(execution, transaction, meter)
     settle(block, transaction.sender, price, meter)
-    block.user_cycles += meter.cycles_used
-    add_receipt(
+    book(
         execution,
         meter,
         outcome,
@@ -213,46 +212,10 @@ def _execute_dev(
         signer=transaction.sender,
         nonce=transaction.body.nonce,
     )
-    add_receipt(
+    book(
         execution,
         Meter(0, 0),
         _DONE,
         id_=transaction.id,
         call=Call(target, transaction.sender, ("",), b""),
     )
-
-
-def add_receipt(
-    execution: ExecutionScope, meter: Meter, outcome: Outcome, *, id_: bytes, call: Call
-) -> Receipt:
-    """Close an execution: its receipt, events, decisions and use enter the block."""
-    block = execution.block
-    effects = execution.side_effects()
-    cells_used = meter.cells_used
-    receipt = Receipt(
-        kind=execution.kind,
-        index=execution.receipt_index,
-        id=id_,
-        origin=execution.origin,
-        sender=call.sender,
-        actor=call.actor,
-        handler=execution.handler or call.handlers[0],
-        payer=execution.payer,
-        cycles_limit=meter.cycles_limit,
-        cells_limit=meter.cells_limit,
-        cycles_used=meter.cycles_used,
-        cells_used=cells_used,
-        price=execution.price,
-        cycles_held=meter.cycles_reserved,
-        cells_held=meter.cells_reserved,
-        value=outcome.value,
-        failure=outcome.failure,
-        scheduled=tuple([timer.timer_id for timer in effects.scheduled]),
-        hint=outcome.hint or funding_hint(block, effects.scheduled),
-    )
-    block.cells += cells_used
-    block.writes += len(execution.written)
-    block.receipts.append(receipt)
-    block.events.extend(execution.events)
-    block.trace.extend(effects.decisions)
-    return receipt

@@ -16,6 +16,13 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from node.chain.accounts import InsufficientBalance, load_account, transfer
 from node.chain.block import Event, ReceiptKind
 from node.chain.context import ExecutionScope
+from node.chain.effects import (
+    Effect,
+    EventEmitted,
+    MessageSent,
+    RandomnessDrawn,
+    Transferred,
+)
 from node.chain.host_arguments import (
     expect_address,
     expect_amount,
@@ -25,7 +32,7 @@ from node.chain.host_arguments import (
     expect_text,
     refuse,
 )
-from node.chain.mailbox import PendingMessage, enqueue, validate_send
+from node.chain.mailbox import PendingMessage, validate_send
 from node.chain.params import (
     CALL_DEPTH_MAX,
     EVENT_DATA_BYTES_MAX,
@@ -110,9 +117,17 @@ class ActorHost:
         self.call = call
         self.depth = depth
 
-    def note_write(self, key: bytes) -> None:
-        """Count a changed key; halt `OutOfWrites` beyond the bound (D43)."""
-        if self.execution.note_write(key) > WRITES_PER_EXECUTION_MAX:
+    def note(self, effect: Effect) -> None:
+        """Note a side effect; halt `OutOfWrites` beyond the bound (D43)."""
+        self.execution.effects.note(effect)
+        self._bound_writes()
+
+    def _note_storage(self, key: bytes) -> None:
+        self.execution.effects.note_storage(key)
+        self._bound_writes()
+
+    def _bound_writes(self) -> None:
+        if self.execution.effects.writes > WRITES_PER_EXECUTION_MAX:
             self.meter.halt(OutOfWrites())
 
     # --- money -------------------------------------------------------------------
@@ -143,8 +158,7 @@ class ActorHost:
                 HostErrorCode.InsufficientBalance,
                 f"{error.required} base units are wanted, {error.available} are there",
             ) from None
-        self.note_write(keys.account(self.actor))
-        self.note_write(keys.account(recipient))
+        self.note(Transferred(self.actor, recipient, base_units))
 
     # --- state -------------------------------------------------------------------
 
@@ -174,7 +188,7 @@ class ActorHost:
         # EFFECT
         entry = keys.storage(self.actor, name)
         self.execution.block.journal.put(entry, data)
-        self.note_write(entry)
+        self._note_storage(entry)
 
     @guarded
     def delete_state(self, key: object) -> None:
@@ -188,7 +202,7 @@ class ActorHost:
         # EFFECT
         entry = keys.storage(self.actor, name)
         self.execution.block.journal.delete(entry)
-        self.note_write(entry)
+        self._note_storage(entry)
 
     @guarded
     def state_scan_prefix(
@@ -329,7 +343,7 @@ class ActorHost:
         message = PendingMessage(
             kind,
             block.height,
-            block.messages_queued,
+            block.messages_queued + self.execution.effects.count(MessageSent),
             target,
             self.actor,
             handler,
@@ -340,8 +354,7 @@ class ActorHost:
             self.execution.payer,
             self.execution.origin,
         )
-        enqueue(self.execution, message)
-        self.note_write(message.key)
+        self.note(MessageSent(message))
 
     def _budget(
         self, payload_bytes: int, cycles: object, cells: object
@@ -411,16 +424,14 @@ class ActorHost:
         name = expect_text(topic, "topic", EVENT_TOPIC_BYTES_MAX)
         content = expect_bytes(data, "data", 0, EVENT_DATA_BYTES_MAX)
         execution = self.execution
-        if execution.actor_events >= EVENTS_PER_EXECUTION_MAX:
+        if execution.effects.actor_events >= EVENTS_PER_EXECUTION_MAX:
             refuse(f"an execution emits at most {EVENTS_PER_EXECUTION_MAX} events")
         # CHARGE for size
         self.meter.charge_cycles(costs.EMIT_EVENT_PER_BYTE * len(content))
         self.meter.charge_cells((len(content) + 1) // 2)
         # EFFECT
-        execution.events.append(
-            Event(self.actor, name, content, execution.receipt_index)
-        )
-        execution.actor_events += 1
+        event = Event(self.actor, name, content, execution.receipt_index)
+        self.note(EventEmitted(event))
 
     @guarded
     def randomness(self, domain: object) -> bytes:
@@ -433,8 +444,8 @@ class ActorHost:
         self.meter.charge_cycles(costs.KECCAK256_PER_WORD * ((len(name) + 31) // 32))
         # EFFECT
         execution = self.execution
-        counter = keys.height8(execution.randomness_calls)
-        execution.randomness_calls += 1
+        counter = keys.height8(execution.effects.count(RandomnessDrawn))
+        self.note(RandomnessDrawn())
         beacon = execution.block.environment.beacon()
         return keccak256(beacon + execution.msg_id() + self.actor + name + counter)
 

@@ -7,6 +7,7 @@ sending; what it does not use goes back to the payer, without a second balance c
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from msgspec import Struct
 
@@ -67,6 +68,15 @@ class PendingMessage(Struct, frozen=True):
     def handlers(self) -> tuple[str, ...]:
         """Which handlers may take it."""
         return (self.handler,) if self.handler else DEFAULT_MESSAGE_HANDLERS
+
+    def count_changes(self) -> dict[bytes, int]:
+        """How much it adds to each derived count while it waits."""
+        return {
+            keys.pending_pair(self.target, self.sender): 1,
+            keys.pending_count(self.target): 1,
+            keys.waiting_by_payer(self.payer): self.cycles,
+            keys.WAITING_TOTAL: self.cycles,
+        }
 
     def encode(self) -> bytes:
         """The record: the fields after the key, in order."""
@@ -137,26 +147,26 @@ def validate_send(
         HostError: MailboxFull or DeferredLaneFull (D14).
     """
     block = execution.block
-    journal = block.journal
-    pair = load_count(journal, keys.pending_pair(target, sender))
+    load = partial(execution.effects.load_waiting, block.journal)
+    pair = load(keys.pending_pair(target, sender))
     if pair >= PENDING_PER_PAIR_MAX:
         raise HostError(
             HostErrorCode.MailboxFull,
             f"{pair} messages of this sender wait for the target already",
         )
-    count = pending_count(journal, target)
+    count = load(keys.pending_count(target))
     if count >= PENDING_PER_TARGET_MAX:
         raise HostError(
             HostErrorCode.MailboxFull, f"{count} messages wait for the target already"
         )
     lane = block.params.lane_deferred_cycles
-    waiting = load_count(journal, keys.waiting_by_payer(execution.payer))
+    waiting = load(keys.waiting_by_payer(execution.payer))
     if waiting > PAYER_WAITING_LANES_MAX * lane:
         raise HostError(
             HostErrorCode.DeferredLaneFull,
             f"{waiting} cycles of this payer's messages wait already",
         )
-    total = load_count(journal, keys.WAITING_TOTAL)
+    total = load(keys.WAITING_TOTAL)
     if total > TOTAL_WAITING_LANES_MAX * lane:
         raise HostError(
             HostErrorCode.DeferredLaneFull, f"{total} cycles of messages wait already"
@@ -164,13 +174,10 @@ def validate_send(
     assert cycles > 0
 
 
-def enqueue(execution: ExecutionScope, message: PendingMessage) -> None:
-    """Queue an accepted message; undone with the sending execution."""
-    journal = execution.block.journal
+def enqueue(journal: Journal, message: PendingMessage) -> None:
+    """Take a message whose sending execution stands."""
     journal.put(message.key, message.encode())
     _change_counts(journal, message, 1)
-    execution.block.messages_queued += 1
-    execution.messages_sent += 1
 
 
 def dequeue(journal: Journal, message: PendingMessage) -> None:
@@ -179,18 +186,8 @@ def dequeue(journal: Journal, message: PendingMessage) -> None:
     _change_counts(journal, message, -1)
 
 
-def count_changes(message: PendingMessage) -> dict[bytes, int]:
-    """By how much a waiting message adds to each derived count."""
-    return {
-        keys.pending_pair(message.target, message.sender): 1,
-        keys.pending_count(message.target): 1,
-        keys.waiting_by_payer(message.payer): message.cycles,
-        keys.WAITING_TOTAL: message.cycles,
-    }
-
-
 def _change_counts(journal: Journal, message: PendingMessage, sign: int) -> None:
-    for key, change in count_changes(message).items():
+    for key, change in message.count_changes().items():
         count = load_count(journal, key) + sign * change
         assert count >= 0, "more left a queue than entered it"
         if count:

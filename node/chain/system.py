@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from node.chain.accounts import load_account, save_account
 from node.chain.context import BlockContext, ExecutionScope
+from node.chain.effects import TimerCancelled, TimerExtended
 from node.chain.globals import (
     encode_config,
     save_activation,
@@ -17,7 +18,7 @@ from node.chain.globals import (
 )
 from node.chain.params import BasefeeConfig, TimerConfig
 from node.chain.timers import calendar
-from node.chain.timers.host_calls import cancel, extend
+from node.chain.timers.host_calls import clamp_expiry
 from node.chain.transaction import (
     CancelTimer,
     DevInstruction,
@@ -74,8 +75,7 @@ def _cancel_timer(execution: ExecutionScope, timer_id: bytes) -> None:
     """Idempotent: a timer that is gone already is a no-op (CIP-5 §5.4 path 4)."""
     timer = calendar.load_timer(execution.block.journal, timer_id)
     if timer is not None:
-        cancel(execution, timer, "governance")
-        execution.emit_system("timer.cancelled_by_governance", timer_id=timer_id)
+        execution.effects.note(TimerCancelled(timer, "governance"))
 
 
 def _extend_timer(
@@ -90,12 +90,8 @@ def _extend_timer(
             f"new_expires_at must be above {execution.block.height}, "
             f"not {new_expires_at}",
         )
-    extended = extend(execution, timer, new_expires_at)
-    execution.emit_system(
-        "timer.extended_by_governance",
-        timer_id=timer_id,
-        expires_at=extended.expires_at,
-    )
+    extended = clamp_expiry(execution.block, timer, new_expires_at)
+    execution.effects.note(TimerExtended(timer, extended, "governance"))
 
 
 def _refuse_violations(config: TimerConfig | BasefeeConfig) -> None:

@@ -91,7 +91,7 @@ def test_removed_timers_are_gone_and_indexes_agree(entries, height):
         own = [place for place in left if place[1] % 3 == number]
         assert places(calendar.timers_of(journal, actor)) == own
         assert calendar.count_of(journal, actor) == len(own)
-        ids = calendar.timer_ids_of(journal, actor)
+        ids = [timer_id for _, timer_id in calendar.places_of(journal, actor)]
         assert [places([calendar.load_timer(journal, i)])[0] for i in ids] == own
     gone = {n for n, (_, is_removed) in enumerate(entries) if is_removed}
     assert all(

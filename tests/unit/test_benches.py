@@ -135,7 +135,7 @@ def test_a_filled_folder_holds_what_the_calendar_would_have_written(
         journal = Journal(MemoryStore().snapshot())
         for timer in calendar.timers_between(state.snapshot, 0, 2**64 - 1):
             calendar.insert(journal, timer)
-            assert timer.timer_id in calendar.timer_ids_of(state.snapshot, timer.actor)
+            assert timer in calendar.timers_of(state.snapshot, timer.actor)
         wanted = journal.write_set().changes
         assert sum(key.startswith(keys.TIMER_PREFIX) for key in wanted) == 300
         held = {

@@ -85,10 +85,11 @@ def timers_of(reader: Reader, actor: Address) -> Iterator[Timer]:
         yield decode_timer(place, record)
 
 
-def timer_ids_of(reader: Reader, actor: Address) -> list[bytes]:
-    """Ids of an actor's live timers in due order."""
+def places_of(reader: Reader, actor: Address) -> list[tuple[bytes, bytes]]:
+    """Places and ids of an actor's live timers in due order."""
     start = keys.timer_by_actor(actor)
-    return [timer_id for _, timer_id in reader.range(start, keys.prefix_stop(start))]
+    found = reader.range(start, keys.prefix_stop(start))
+    return [(key[len(start) :], timer_id) for key, timer_id in found]
 
 
 def timers_between(

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from node.chain.accounts import debit, load_account
 from node.chain.block import Price, ReceiptKind
+from node.chain.booking import book
 from node.chain.context import BlockContext, ExecutionScope
-from node.chain.execution import add_receipt
 from node.chain.messages import Call, process_entered
 from node.chain.params import AGENT_CYCLES, U128_MAX
 from node.chain.timers.timer import Timer
@@ -98,8 +98,7 @@ def _ask(block: BlockContext, timer: Timer, agent: Address) -> Bid | None:
     outcome, used = _run(execution, call)
     debit(block.journal, timer.fee_payer, price.cost(used.cycles_used, 0))
     block.burned_cycle += used.cycles_used * price.cycle_burn
-    block.agent_cycles += used.cycles_used
-    add_receipt(execution, used, outcome, id_=timer.timer_id, call=call)
+    book(execution, used, outcome, id_=timer.timer_id, call=call)
     answer = _read(outcome.value) if outcome.failure is None else None
     if answer is None:
         kind = "Answer" if outcome.failure is None else outcome.failure.kind

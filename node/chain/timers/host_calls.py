@@ -11,7 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from node.chain.accounts import credit, load_account, save_account
-from node.chain.context import ExecutionScope
+from node.chain.context import BlockContext, ExecutionScope, QueuedFire
+from node.chain.effects import (
+    FireCancelled,
+    TimerCancelled,
+    TimerExtended,
+    TimerScheduled,
+)
 from node.chain.host_arguments import (
     expect_address,
     expect_bytes,
@@ -28,18 +34,14 @@ from node.chain.params import (
     U64_MAX,
     is_reserved,
 )
-from node.chain.timers import calendar
 from node.chain.timers.ruleset import FeeTerms
 from node.chain.timers.timer import (
-    Decision,
     Timer,
-    TimerDecision,
     derive_timer_id,
     is_handler_too_long,
     route_payload,
 )
 from node.primitives.types import Address, Height, TimerId
-from node.state import keys
 from pvm import HostError, HostErrorCode, costs
 
 if TYPE_CHECKING:
@@ -81,32 +83,9 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
         block.journal, host.actor, replace(account, scheduling_counter=counter + 1)
     )
     timer_id = derive_timer_id(host.actor, timer.height, timer.payload, counter)
-    timer = replace(
-        timer, handler=handler, timer_id=timer_id, sequence=block.timer_sequence
-    )
-    block.timer_sequence += 1
-    calendar.insert(block.journal, timer)
-    execution.scheduled.append(timer)
-    _record(
-        execution,
-        timer,
-        Decision.SCHEDULED,
-        "",
-        expires_at=timer.expires_at,
-        gas_limit=timer.gas_limit,
-    )
-    execution.emit_system(
-        "TimerScheduled",
-        timer_id=timer_id,
-        actor=timer.actor,
-        height=timer.height,
-        fee_payer=timer.fee_payer,
-        gas_limit=timer.gas_limit,
-        expires_at=timer.expires_at,
-        expires_before_due=timer.expires_at < timer.height,
-    )
-    block.rule_set.announce_terms(execution, timer, terms)
-    host.note_write(keys.timer_by_id(timer_id))
+    sequence = block.timer_sequence + execution.effects.count(TimerScheduled)
+    timer = replace(timer, handler=handler, timer_id=timer_id, sequence=sequence)
+    host.note(TimerScheduled(timer, terms))
     return timer_id
 
 
@@ -152,7 +131,7 @@ def _validate_timer(
         else expect_int(request.expires_at, "expires_at", 0, latest)
     )
     gba = _validate_agent(host, request)
-    count = calendar.count_of(block.journal, host.actor)
+    count = host.execution.effects.count_timers(block.journal, host.actor)
     if count >= config.max_timers_per_actor:
         raise HostError(
             HostErrorCode.TimerLimit,
@@ -243,20 +222,14 @@ def extend_timer(host: "ActorHost", timer_id: object, new_expires_at: object) ->
             f"not {expires_at}"
         )
     # EFFECT
-    extend(host.execution, timer, expires_at)
-    host.note_write(keys.timer_by_id(timer.timer_id))
+    extended = clamp_expiry(block, timer, expires_at)
+    host.note(TimerExtended(timer, extended, "actor"))
 
 
-def extend(execution: ExecutionScope, timer: Timer, expires_at: int) -> Timer:
-    """Clamp and set the expiry: both extension paths alike (CIP-5 §5.4)."""
-    block = execution.block
+def clamp_expiry(block: BlockContext, timer: Timer, expires_at: int) -> Timer:
+    """The timer with another expiry: both extension paths alike (CIP-5 §5.4)."""
     latest = block.height + block.timer_config.max_ttl_blocks
-    extended = replace(timer, expires_at=Height(min(expires_at, latest, U64_MAX)))
-    calendar.replace(block.journal, extended)
-    block.rule_set.amend(block, timer, extended)
-    execution.extended.append(extended)
-    _record(execution, extended, Decision.EXTENDED, "", expires_at=extended.expires_at)
-    return extended
+    return replace(timer, expires_at=Height(min(expires_at, latest, U64_MAX)))
 
 
 def cancel_timer(host: "ActorHost", timer_id: object) -> None:
@@ -264,43 +237,26 @@ def cancel_timer(host: "ActorHost", timer_id: object) -> None:
     # CHARGE
     host.meter.charge_cycles(costs.CANCEL_TIMER)
     # VALIDATE
-    block = host.execution.block
-    queued = block.queue.get(timer_id) if type(timer_id) is bytes else None
-    if queued is not None and not queued.is_cancelled:
+    queued = _queued(host.execution, timer_id)
+    if queued is not None:
         if queued.timer.actor != host.actor:
             raise _unauthorized()
-        # EFFECT
-        _cancel_queued(host.execution, queued.timer)
-        host.note_write(keys.timer_by_id(queued.timer.timer_id))
+        # EFFECT, the refund at once; the lane's reservation is not given back (D21)
+        journal = host.execution.block.journal
+        credit(journal, queued.timer.fee_payer, queued.max_cost)
+        host.note(FireCancelled(queued.timer, queued.max_cost))
         return
     timer = _own_timer(host, timer_id)
     # EFFECT
-    cancel(host.execution, timer, "actor")
-    host.note_write(keys.timer_by_id(timer.timer_id))
+    host.note(TimerCancelled(timer, "actor"))
 
 
-def cancel(execution: ExecutionScope, timer: Timer, by: str) -> None:
-    """Take a live timer out of the calendar (CIP-5 §5.4 path 4)."""
-    calendar.remove(execution.block.journal, timer)
-    execution.block.rule_set.forget(execution.block, timer)
-    execution.cancelled.append(timer)
-    _record(execution, timer, Decision.CANCELLED, by)
-
-
-def _cancel_queued(execution: ExecutionScope, timer: Timer) -> None:
-    """Refund at once; the reservation of the lane is not given back (D21)."""
-    block = execution.block
-    queued = block.queue[timer.timer_id]
-    refund = queued.max_cost
-    credit(block.journal, timer.fee_payer, refund)
-    queued.is_cancelled = True
-
-    def undo() -> None:
-        queued.is_cancelled = False
-
-    execution.undo_log.append(undo)
-    execution.cancelled.append(timer)
-    _record(execution, timer, Decision.CANCELLED, "actor", refunded=refund)
+def _queued(execution: ExecutionScope, timer_id: object) -> QueuedFire | None:
+    """A fire that waits in this block's queue, unless somebody cancelled it."""
+    if type(timer_id) is not bytes or execution.effects.is_gone(timer_id):
+        return None
+    queued = execution.block.queue.get(timer_id)
+    return None if queued is None or queued.is_cancelled else queued
 
 
 def get_timer(
@@ -312,7 +268,8 @@ def get_timer(
     # VALIDATE
     identifier = _expect_timer_id(timer_id)
     # EFFECT
-    timer = calendar.load_timer(host.execution.block.journal, identifier)
+    execution = host.execution
+    timer = execution.effects.load_timer(execution.block.journal, identifier)
     if timer is None or timer.actor != host.actor:
         return None
     return {
@@ -330,11 +287,11 @@ def get_timer(
 def list_timers(host: "ActorHost") -> list[bytes]:
     """Ids of the actor's live timers, in due order."""
     # CHARGE, for what is there before it is read
-    journal = host.execution.block.journal
-    count = calendar.count_of(journal, host.actor)
+    journal, effects = host.execution.block.journal, host.execution.effects
+    count = effects.count_timers(journal, host.actor)
     host.meter.charge_cycles(costs.LIST_TIMERS + costs.LIST_TIMERS_PER_ENTRY * count)
     # EFFECT
-    return calendar.timer_ids_of(journal, host.actor)
+    return effects.timer_ids_of(journal, host.actor)
 
 
 def _expect_timer_id(value: object) -> bytes:
@@ -344,7 +301,8 @@ def _expect_timer_id(value: object) -> bytes:
 def _own_timer(host: "ActorHost", timer_id: object) -> Timer:
     """A live timer of the executing actor; other actors' are Unauthorized."""
     identifier = _expect_timer_id(timer_id)
-    timer = calendar.load_timer(host.execution.block.journal, identifier)
+    execution = host.execution
+    timer = execution.effects.load_timer(execution.block.journal, identifier)
     if timer is None:
         raise HostError(HostErrorCode.TimerNotFound, "no live timer has this id")
     if timer.actor != host.actor:
@@ -355,30 +313,4 @@ def _own_timer(host: "ActorHost", timer_id: object) -> Timer:
 def _unauthorized() -> HostError:
     return HostError(
         HostErrorCode.Unauthorized, "the timer belongs to another actor (CIP-5 §4.2)"
-    )
-
-
-def _record(
-    execution: ExecutionScope,
-    timer: Timer,
-    decision: Decision,
-    reason: str,
-    **numbers: int,
-) -> None:
-    execution.decisions.append(
-        TimerDecision(
-            timer.timer_id,
-            timer.actor,
-            timer.fee_payer,
-            timer.height,
-            decision,
-            reason,
-            {
-                "current_height": execution.block.height,
-                "sequence": timer.sequence,
-                **numbers,
-            },
-            execution.receipt_index,
-            execution.origin,
-        )
     )

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from node.chain.accounts import Account, credit, load_account, save_account
 from node.chain.block import ReceiptKind
+from node.chain.booking import book
 from node.chain.context import BlockContext, ExecutionScope, QueuedFire
-from node.chain.execution import add_receipt
 from node.chain.fees import settle
 from node.chain.messages import Call, process_entered
 from node.chain.params import GC_CYCLES_PER_REMOVAL, WRITES_BEFORE_DEFERRED_STOP
@@ -200,7 +200,6 @@ def fire(
     base = block.timer_config.fire_base_cycles
     outcome = process_entered(execution, call, meter, base)
     settle(block, timer.fee_payer, queued.price, meter)
-    block.timer_cycles += meter.cycles_used
     numbers = {} if story is None else story
     numbers["current_height"] = block.height
     numbers["sequence"] = timer.sequence
@@ -224,7 +223,7 @@ def fire(
             execution.receipt_index,
         )
     )
-    add_receipt(execution, meter, outcome, id_=timer.timer_id, call=call)
+    book(execution, meter, outcome, id_=timer.timer_id, call=call)
 
 
 def record(

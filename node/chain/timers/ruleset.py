@@ -14,6 +14,7 @@ from node.chain.globals import Globals
 from node.chain.params import TimerConfig
 from node.chain.reader import Reader
 from node.chain.timers.lane_position import Standing
+from node.primitives import codec
 from node.primitives.types import Address, Amount, Height
 
 if TYPE_CHECKING:
@@ -94,10 +95,10 @@ class RuleSet(Protocol):
         """The terms as they are recorded, or `HostError` (D31, D35)."""
         ...
 
-    def announce_terms(
-        self, execution: "ExecutionScope", timer: "Timer", terms: FeeTerms
-    ) -> None:
-        """Events about the terms, once the timer is accepted."""
+    def announcement(
+        self, timer: "Timer", terms: FeeTerms
+    ) -> tuple[str, dict[str, codec.Value]] | None:
+        """The event about the terms of an accepted timer: topic and data, or None."""
         ...
 
     def price(self, globals_: Globals, timer: "Timer | None" = None) -> Price:

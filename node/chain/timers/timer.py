@@ -19,6 +19,7 @@ from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.primitives.hex_repr import show_struct
 from node.primitives.types import ZERO_HASH, Address, Amount, Hash32, Height, TimerId
+from node.state.keys import timer_place
 
 
 class Timer(Struct, frozen=True):
@@ -49,6 +50,11 @@ class Timer(Struct, frozen=True):
     """Whether it was once found over the auction's cap (D17, D36)."""
     last_bid: tuple[Amount, Amount] | None = None
     """Last valid answer of its Gas Bidding Agent: fee, priority (D8)."""
+
+    @property
+    def place(self) -> bytes:
+        """Due height and sequence, in the order of D22."""
+        return timer_place(self.height, self.sequence)
 
     def limit_under(self, cap: int) -> int:
         """Cycles a fire may use: as stated, at most the cap in force (D23)."""

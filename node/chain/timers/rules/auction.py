@@ -25,6 +25,7 @@ from node.chain.timers.due_index import Decline, DueTimer, LaneView
 from node.chain.timers.gba import HEADROOM, last_bid
 from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
 from node.chain.timers.timer import Decision, Timer, decode_timer
+from node.primitives import codec
 from node.primitives.types import NOTHING, Address, Amount, Height
 from node.state import keys
 from pvm import HostError, HostErrorCode
@@ -92,17 +93,17 @@ class Auction:
             stated, max_priority_fee_per_cycle=clamped, clamped_from=priority
         )
 
-    def announce_terms(
-        self, execution: ExecutionScope, timer: Timer, terms: FeeTerms
-    ) -> None:
+    def announcement(
+        self, timer: Timer, terms: FeeTerms
+    ) -> tuple[str, dict[str, codec.Value]] | None:
         """Say that a priority was lowered (CIP-1 §6)."""
-        if terms.clamped_from is not None:
-            execution.emit_system(
-                "TimerPriorityClampedAtSchedule",
-                timer_id=timer.timer_id,
-                stated=terms.clamped_from,
-                clamped=timer.max_priority_fee_per_cycle,
-            )
+        if terms.clamped_from is None:
+            return None
+        return "TimerPriorityClampedAtSchedule", {
+            "timer_id": timer.timer_id,
+            "stated": terms.clamped_from,
+            "clamped": timer.max_priority_fee_per_cycle,
+        }
 
     is_reserving = False
 

@@ -28,6 +28,7 @@ from node.chain.timers.lane import (
 )
 from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
 from node.chain.timers.timer import Decision, Timer, TimerDecision
+from node.primitives import codec
 from node.primitives.types import Address, Amount, Height
 
 
@@ -59,12 +60,13 @@ class Fifo:
         del execution
         return terms
 
-    def announce_terms(
-        self, execution: ExecutionScope, timer: Timer, terms: FeeTerms
-    ) -> None:
+    def announcement(
+        self, timer: Timer, terms: FeeTerms
+    ) -> tuple[str, dict[str, codec.Value]] | None:
         """`bid` is accepted, ignored, and its deprecation said (D35)."""
-        if terms.is_bid_stated:
-            execution.emit_system("TimerArgDeprecated", timer_id=timer.timer_id)
+        if not terms.is_bid_stated:
+            return None
+        return "TimerArgDeprecated", {"timer_id": timer.timer_id}
 
     is_reserving = True
 

@@ -1,0 +1,274 @@
+"""ExecutionSideEffects: what an execution did beyond computing, in order (CIP-5 §4.3).
+
+Every host call that changes something notes it here once, and so does a system
+instruction about a timer. Accounts and storage change in the journal at the same time.
+Timers and messages do not: the execution and the actors that it calls see them at once
+through this log, which lies over the store, and the timer store and the mailbox take
+them when the execution stands (D18). Its receipt, its events, its part of the timer
+trace and the count of the keys that it wrote (D43) are read from here (`booking`).
+
+Rules: an entry is noted after what it says was accepted; undoing takes entries off the
+end, and each takes back what it counted.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+
+from node.chain.block import Event
+from node.chain.reader import Reader, load_count
+from node.chain.timers import calendar
+from node.chain.timers.ruleset import FeeTerms
+from node.chain.timers.timer import Timer
+from node.primitives.types import Address, Amount
+from node.state import keys
+
+if TYPE_CHECKING:
+    from node.chain.mailbox import PendingMessage
+
+By = Literal["actor", "governance"]
+"""Who changes a live timer: its owner, or a system instruction (CIP-5 §5.4)."""
+
+
+class TimerScheduled(Struct, frozen=True):
+    """A timer was accepted."""
+
+    timer: Timer
+    terms: FeeTerms
+
+
+class TimerExtended(Struct, frozen=True):
+    """A live timer got another expiry."""
+
+    before: Timer
+    timer: Timer
+    by: By
+
+
+class TimerCancelled(Struct, frozen=True):
+    """A live timer was removed."""
+
+    timer: Timer
+    by: By
+
+
+class FireCancelled(Struct, frozen=True):
+    """A timer that waits in this block's queue was cancelled; its money is back."""
+
+    timer: Timer
+    refund: Amount
+
+
+class MessageSent(Struct, frozen=True):
+    """A message was accepted for the next block."""
+
+    message: "PendingMessage"
+
+
+class Transferred(Struct, frozen=True):
+    """Base units moved between two accounts."""
+
+    sender: Address
+    to: Address
+    amount: Amount
+
+
+class StorageWritten(Struct, frozen=True, gc=False):
+    """A value of an actor's storage was set or removed."""
+
+    key: bytes
+    """Of the state."""
+
+
+class EventEmitted(Struct, frozen=True):
+    """An actor emitted an event, or a system instruction announced one."""
+
+    event: Event
+
+
+class RandomnessDrawn(Struct, frozen=True, gc=False):
+    """Random bytes were drawn: the next draw gives others (D39)."""
+
+
+Effect = (
+    TimerScheduled
+    | TimerExtended
+    | TimerCancelled
+    | FireCancelled
+    | MessageSent
+    | Transferred
+    | StorageWritten
+    | EventEmitted
+    | RandomnessDrawn
+)
+
+
+class ExecutionSideEffects(Struct):
+    """The log of one execution and of all the calls that it makes."""
+
+    _log: list[Effect] = field(default_factory=list)
+    _counts: dict[type[Effect], int] = field(default_factory=dict)
+    _actor_events: int = 0
+    _written: dict[bytes, int] = field(default_factory=dict)
+    """Key of the state → how many entries say that a host call wrote it."""
+    _timers: dict[bytes, Timer | None] = field(default_factory=dict)
+    """Id → the timer as it stands after the log; None: it is gone."""
+    _places: dict[Address, dict[bytes, bytes]] = field(default_factory=dict)
+    """Actor → place → id, of the live timers that the log names."""
+    _timer_changes: dict[bytes, int] = field(default_factory=dict)
+    """Actor → by how many its live timers grew."""
+    _waiting: dict[bytes, int] = field(default_factory=dict)
+    """Derived count of the mailbox → by how much it grew."""
+
+    # --- the log -----------------------------------------------------------------
+
+    @property
+    def entries(self) -> Sequence[Effect]:
+        """All that stands, in order."""
+        return self._log
+
+    def note(self, effect: Effect) -> None:
+        """Add an entry."""
+        self._log.append(effect)
+        self._book(effect, 1)
+
+    def note_storage(self, key: bytes) -> None:
+        """Add an entry of a written value, once while it stands: writes are many."""
+        if key not in self._written:
+            self.note(StorageWritten(key))
+
+    def undo(self, length: int) -> None:
+        """Take off all entries behind the first so many (D16)."""
+        assert 0 <= length <= len(self._log), "a log has no entries to come"
+        while len(self._log) > length:
+            self._book(self._log.pop(), -1)
+
+    def _book(self, effect: Effect, sign: int) -> None:
+        kind = type(effect)
+        self._counts[kind] = self._counts.get(kind, 0) + sign
+        for key in _written_keys(effect):
+            _add(self._written, key, sign)
+        match effect:
+            case EventEmitted(event):
+                self._actor_events += sign if event.emitter is not None else 0
+            case MessageSent(message):
+                for key, change in message.count_changes().items():
+                    _add(self._waiting, key, sign * change)
+            case _:
+                self._book_timer(effect, sign)
+
+    def _book_timer(self, effect: Effect, sign: int) -> None:
+        is_done = sign > 0
+        match effect:
+            case TimerScheduled(timer):
+                self._stand(timer, is_live=is_done)
+                _add(self._timer_changes, timer.actor, sign)
+                if not is_done:
+                    del self._timers[timer.timer_id]  # it never was
+            case TimerExtended(before, timer):
+                self._stand(timer if is_done else before, is_live=True)
+            case TimerCancelled(timer):
+                self._stand(timer, is_live=not is_done)
+                _add(self._timer_changes, timer.actor, -sign)
+            case FireCancelled(timer) if is_done:
+                self._timers[timer.timer_id] = None
+            case FireCancelled(timer):
+                del self._timers[timer.timer_id]
+            case _:
+                pass
+
+    def _stand(self, timer: Timer, *, is_live: bool) -> None:
+        places = self._places.setdefault(timer.actor, {})
+        if is_live:
+            places[timer.place] = timer.timer_id
+        else:
+            places.pop(timer.place, None)
+        self._timers[timer.timer_id] = timer if is_live else None
+
+    # --- what was done so far ----------------------------------------------------
+
+    def count(self, kind: type[Effect]) -> int:
+        """How many entries of a kind stand."""
+        return self._counts.get(kind, 0)
+
+    @property
+    def actor_events(self) -> int:
+        """How many events of actors stand (D17)."""
+        return self._actor_events
+
+    @property
+    def writes(self) -> int:
+        """Distinct keys that host calls changed and that stand (D43)."""
+        return len(self._written)
+
+    @property
+    def scheduled(self) -> list[Timer]:
+        """Timers that were accepted, those that were cancelled since included."""
+        return [e.timer for e in self._log if type(e) is TimerScheduled]
+
+    # --- the store with the log over it ------------------------------------------
+
+    def is_gone(self, timer_id: bytes) -> bool:
+        """Whether this execution cancelled a timer."""
+        return self._timers.get(timer_id, _UNTOUCHED) is None
+
+    def load_timer(self, reader: Reader, timer_id: bytes) -> Timer | None:
+        """A live timer by its id, or None."""
+        timer = self._timers.get(timer_id, _UNTOUCHED)
+        if isinstance(timer, _Untouched):
+            return calendar.load_timer(reader, timer_id)
+        return timer
+
+    def count_timers(self, reader: Reader, actor: Address) -> int:
+        """How many live timers an actor holds (CIP-5 §4.2)."""
+        stored = calendar.count_of(reader, actor)
+        return stored + self._timer_changes.get(actor, 0)
+
+    def timer_ids_of(self, reader: Reader, actor: Address) -> list[bytes]:
+        """Ids of an actor's live timers in due order."""
+        stored = calendar.places_of(reader, actor)
+        if actor not in self._places:
+            return [timer_id for _, timer_id in stored]
+        standing = {p: i for p, i in stored if not self.is_gone(i)}
+        standing |= self._places[actor]
+        return [standing[place] for place in sorted(standing)]
+
+    def load_waiting(self, reader: Reader, key: bytes) -> int:
+        """A derived count of the mailbox with what this execution sent."""
+        return load_count(reader, key) + self._waiting.get(key, 0)
+
+
+class _Untouched(Struct):
+    """Stands for a timer that the log does not name."""
+
+
+_UNTOUCHED = _Untouched()
+
+
+def _written_keys(effect: Effect) -> tuple[bytes, ...]:
+    """What D43 counts of an entry: keys that host calls write, governance's not."""
+    match effect:
+        case (
+            TimerExtended(by="governance")
+            | TimerCancelled(by="governance")
+            | EventEmitted()
+            | RandomnessDrawn()
+        ):
+            return ()
+        case StorageWritten(key):
+            return (key,)
+        case MessageSent(message):
+            return (message.key,)
+        case Transferred(sender, to):
+            return keys.account(sender), keys.account(to)
+        case _:
+            return (keys.timer_by_id(effect.timer.timer_id),)
+
+
+def _add(counts: dict[bytes, int], key: bytes, change: int) -> None:
+    count = counts.get(key, 0) + change
+    if count:
+        counts[key] = count
+    else:
+        counts.pop(key, None)
