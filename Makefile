@@ -81,7 +81,7 @@ format: $(STAMP) ## rewrite the sources in the project's form
 	"$(BIN)/ruff" format .
 
 CHECKS := check-format check-lint check-types check-api check-imports \
-	check-proto check-sync
+	check-proto check-sync check-tree
 
 # Side by side, the output of each in one piece, all of them even where one fails.
 .PHONY: check
@@ -107,6 +107,8 @@ check-proto:
 	"$(BIN)/python" scripts/genproto.py --check
 check-sync:
 	"$(BIN)/python" scripts/gensync.py --check
+check-tree:
+	"$(BIN)/python" scripts/gentree.py --check
 
 .PHONY: test
 test: bytecode ## what a person runs, under three minutes
@@ -174,6 +176,10 @@ sync: $(STAMP) ## write the clients without an event loop from those with one
 .PHONY: proto
 proto: $(STAMP) ## generate node/rpc/v1 from proto/
 	@"$(BIN)/python" scripts/genproto.py
+
+.PHONY: tree
+tree: $(STAMP) ## write the tree of ARCHITECTURE.md from the packages' docstrings
+	@"$(BIN)/python" scripts/gentree.py
 
 .PHONY: vectors
 vectors: $(STAMP) ## write tests/vectors anew; review the difference as a consensus change

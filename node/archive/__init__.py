@@ -1,4 +1,4 @@
-"""A chain as it is kept: in a store, block by block, and whole, in one file.
+"""Chains in folders, bundles and state files: opening, replay, verification, import.
 
 `opening`, `chain_store` and `pruning` make the store of a node, `verification`
 recomputes it, and a command reaches it through `folder`. `bundle` and `state_file` are

@@ -1,1 +1,1 @@
-"""The rules of the chain, as pure functions over a snapshot; begin at transition.py."""
+"""The rules of the chain, pure functions over a snapshot; read transition.py first."""

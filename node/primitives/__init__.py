@@ -1,1 +1,1 @@
-"""Bytes and numbers: the types, hashes, signatures and trees that all else rests on."""
+"""Bytes and numbers: types, codec, hashes, signatures, the Merkle tree."""

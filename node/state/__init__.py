@@ -1,1 +1,1 @@
-"""What the chain remembers: keys, stores, the journal and the commitment to it all."""
+"""What the chain remembers: keys, stores, the journal, the state root."""

@@ -1,4 +1,4 @@
-"""For users: the chain in this process, without sockets, event loop or LevelDB.
+"""For users: the chain inside a test, and the pytest plugin.
 
 Names resolve when they are first used (PEP 562), so that importing costs little.
 """

@@ -1,1 +1,1 @@
-"""Source bytes to code that pays for itself; read `pipeline` first."""
+"""From source bytes to code that pays for itself; read pipeline.py first."""

@@ -1,4 +1,4 @@
-"""Native modules: what an actor can import that is not written in its language.
+"""Native modules that actors import: `pvm_host`, `json`, `math` and others.
 
 Each is a table of priced functions, made afresh for every execution from its
 `ModuleContext`. Rules (sandbox.md §3, §9): every function has an exact signature,

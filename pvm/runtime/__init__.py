@@ -1,1 +1,1 @@
-"""What executes a compiled actor: one message at a time, paid as it goes."""
+"""What executes a compiled actor: its namespace, helpers, values, storage."""

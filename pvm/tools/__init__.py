@@ -1,1 +1,1 @@
-"""What looks at actors for their authors: profiles, prices of blocks, reports."""
+"""For authors of actors: profiles, prices of blocks, reports."""

@@ -386,32 +386,6 @@ def test_every_module_of_the_state_but_the_store_on_disk_is_declared_free_of_io(
     assert declared == present - {prefix + name for name in on_disk}
 
 
-def listed_files(text: str) -> set[str]:
-    """The paths in a tree drawn by indentation, folders ending in a slash."""
-    found: set[str] = set()
-    folders: list[str] = []
-    for line in text.splitlines():
-        if not line.strip():
-            continue
-        depth = (len(line) - len(line.lstrip())) // 2
-        name = line.split()[0]
-        folders[depth:] = [name]
-        if not name.endswith("/"):
-            found.add("".join(folders))
-    return found
-
-
-def test_the_tree_in_architecture_md_is_the_tree():
-    text = TEXTS["ARCHITECTURE.md"]
-    tree = re.search(
-        r"<!-- tree begins.*?```\n(.*?)```\n<!-- tree ends", text, re.DOTALL
-    )
-    assert tree
-    listed = {p for p in listed_files(tree[1]) if not p.endswith("/__init__.py")}
-    present = {p for p in PRODUCT if not p.endswith("/__init__.py")}
-    assert (listed - present, present - listed) == (set(), set())
-
-
 # Distributions whose packages have another name.
 IMPORT_NAMES = {
     "googleapis-common-protos": "google.rpc",

@@ -1,1 +1,1 @@
-"""Timers: their records, their calendar, and the lane in which they fire."""
+"""Timers: records, calendar, host calls, and the lane in which they fire."""

@@ -1,1 +1,1 @@
-"""Clients for programs with an event loop: the source of `node.client._sync`."""
+"""Clients for programs with an event loop, written by hand."""

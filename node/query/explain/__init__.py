@@ -1,1 +1,1 @@
-"""Explanations: why a timer fired or did not, what one costs, and both in sentences."""
+"""Why a timer fired or did not, what one costs, and both in sentences."""

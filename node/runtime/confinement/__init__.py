@@ -1,1 +1,1 @@
-"""What the kernel refuses this process, and the alarm for whatever an actor does."""
+"""What the kernel refuses the process that executes actors, and an alarm."""

@@ -1,1 +1,1 @@
-"""What can be told of a source from its tree alone."""
+"""What a source's tree alone tells: lost writes, leaf functions."""

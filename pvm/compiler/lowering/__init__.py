@@ -1,1 +1,1 @@
-"""What the gate would refuse, written out in plain statements."""
+"""Decorators, dataclasses, enums and more, written out in plain statements."""

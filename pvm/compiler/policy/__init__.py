@@ -1,1 +1,1 @@
-"""What may be said in the language, and a reason for each refusal."""
+"""What may be said in the language, with a reason for each refusal."""

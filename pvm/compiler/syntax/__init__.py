@@ -1,1 +1,1 @@
-"""Trees of syntax: how they are read, walked, built, and where their nodes stand."""
+"""Syntax trees: reading, walking, building them; where their nodes stand."""

@@ -1,1 +1,1 @@
-"""Priced methods of native types, by their names."""
+"""Priced methods of native types, by name."""

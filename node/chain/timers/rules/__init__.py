@@ -1,4 +1,4 @@
-"""One module a rule set; the table of those that this node carries (D1)."""
+"""A module for each set of timer rules, and the table of them (D1)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
