@@ -51,7 +51,7 @@ RECURSION_LIMIT: Final = FRAMES_PER_LINK * DEPTH_MAX + FRAMES_BESIDE
 
 Recursion in C, which 3.12 counts apart and ends at 1,500, is at most three calls a
 link: slots and natives that call an actor's function, and no native calls another
-without taking a link (`Execution.deeper`)."""
+without taking a link (`VmExecution.deeper`)."""
 
 DIGITS_MAX: Final = 4_300
 """Of an int as text, as CPython has it unless PYTHONINTMAXSTRDIGITS says otherwise."""

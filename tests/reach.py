@@ -23,14 +23,14 @@ from unittest import mock
 
 import pvm
 from pvm import Worker, language
-from pvm.compiler.actors import pipeline
+from pvm.compiler import pipeline
 from pvm.depth import LINKS
 from pvm.errors import Halt, HostError, JSONDecodeError, RevertError
 from pvm.meter import Meter
 from pvm.runtime import execution_pool, interpreter, library_loader
 from pvm.runtime.classes import ORIGIN
 from pvm.runtime.enums import Enum, EnumClass
-from pvm.runtime.execution import ACTOR_MODULE, Execution, SealedModule
+from pvm.runtime.execution import ACTOR_MODULE, SealedModule, VmExecution
 from pvm.runtime.helpers import HELPERS
 from pvm.runtime.methods import lookup
 from pvm.runtime.namespaces import enter
@@ -68,7 +68,7 @@ GIVEN = {
     "an exception": _OWN,
     "a method": _OWN,
     "a class method": _OWN,
-    "pvm.runtime.enums.Missing": "a dataclass's `__init__` compares with it; no name",
+    "pvm.runtime.enums.MissingArgument": "of a dataclass's `__init__`; no name",
     "builtins.property": "of a class, by a decorator: its public names are refused",
     "builtin callable": "no attribute; looks at a type only",
     "builtin chr": "no attribute; of one int",
@@ -170,7 +170,7 @@ def _kind_of_class(value):
 def _kind_of_method(value):
     subject, function = value.__self__, value.__func__
     owner = type(subject)
-    if owner is Execution:
+    if owner is VmExecution:
         name = f"{function.__module__}.{function.__qualname__}"
         return "a priced builtin" if function in _PRICED else f"helper {name}"
     if _module_of(owner).startswith("pvm") and not isinstance(subject, type):

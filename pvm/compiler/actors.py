@@ -10,7 +10,7 @@ from pvm.compiler.pipeline import Compiled, compile_module
 from pvm.errors import CompileError, without_memory_errors
 from pvm.node_charges import Charge, free
 from pvm.runtime.library_loader import find_module
-from pvm.tools.block_costs import Ledger
+from pvm.tools.block_costs import BlockCosts
 
 
 class ActorCode(Struct, frozen=True):
@@ -40,7 +40,7 @@ class ActorCode(Struct, frozen=True):
 
 @without_memory_errors
 def compile_actor(
-    source: bytes, ledger: Ledger | None = None, charge: Charge = free
+    source: bytes, ledger: BlockCosts | None = None, charge: Charge = free
 ) -> ActorCode:
     """Compile an actor's source; with a ledger for tools, not for a chain.
 
@@ -55,7 +55,7 @@ def compile_actor(
             carries every refusal of the first step that refuses, and of names.
         HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
-    compiled = compile_module(source, find_module, ledger=ledger, charge=charge)
+    compiled = compile_module(source, find_module, block_costs=ledger, charge=charge)
     return _actor_code(compiled, is_watched=ledger is not None)
 
 

@@ -22,7 +22,7 @@ from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors
 from pvm.node_charges import Charge, Nodes, free
 from pvm.runtime.namespaces import is_unchanging
-from pvm.tools.block_costs import Ledger
+from pvm.tools.block_costs import BlockCosts
 from pvm.worker import shallow
 
 
@@ -48,7 +48,7 @@ def compile_module(
     source: bytes,
     find: Find,
     file: str = language.ACTOR_FILE,
-    ledger: Ledger | None = None,
+    block_costs: BlockCosts | None = None,
     charge: Charge = free,
 ) -> Compiled:
     """The steps from source to code, where a stack is shallow (`worker.shallow`).
@@ -57,7 +57,7 @@ def compile_module(
         source: of an actor, or of a module of the library.
         find: what each module that can be imported offers.
         file: the name by which failures are located.
-        ledger: where the prices of its blocks are written down, for tools.
+        block_costs: where the prices of its blocks are written down, for tools.
         charge: takes the cycles of each step before it is made (D6).
 
     Raises:
@@ -65,11 +65,11 @@ def compile_module(
             carries every refusal of the first step that refuses, and of names.
         HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
-    return shallow(lambda: _steps(source, find, file, ledger, charge))
+    return shallow(lambda: _steps(source, find, file, block_costs, charge))
 
 
 def _steps(
-    source: bytes, find: Find, file: str, ledger: Ledger | None, charge: Charge
+    source: bytes, find: Find, file: str, block_costs: BlockCosts | None, charge: Charge
 ) -> Compiled:
     text = decode(source)
     refuse_foreign(text, lambda admitted: _steps(admitted, find, file, None, charge))
@@ -89,7 +89,7 @@ def _steps(
     # What was bound stays bound: the policy has admitted names by that.
     facts = replace(facts, bound=facts.bound | rename_variables(found))
     is_library = file != language.ACTOR_FILE
-    module = instrument(tree, facts, ledger, is_library=is_library)
+    module = instrument(tree, facts, block_costs, is_library=is_library)
     code = _module_code(_compile(module, file))
     return Compiled(code, tree, facts, marks, nodes.count, is_fixed)
 

@@ -50,7 +50,7 @@ def hook(name: str, value: object) -> Hook | None:
 
 
 def _deeper(meter: Meter) -> object:
-    """As `Execution.deeper`: what is put back into the cell afterwards."""
+    """As `VmExecution.deeper`: what is put back into the cell afterwards."""
     depth: object = meter.depth.cell_contents
     if depth is END:
         meter.halt(TooDeepRecursion())

@@ -9,7 +9,7 @@ from typing import Final
 
 from pvm.compiler.lowering.decorators import Rule
 from pvm.errors import HostError, HostErrorCode
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 from pvm.runtime.owner import OWNER, SELF, owner_of
 from pvm.types import Entry
 
@@ -19,7 +19,7 @@ State = tuple[int, bool, bool, frozenset[tuple[bytes, str]]]
 _ADDRESS_BYTES: Final = 20
 
 
-def enter(vm: Execution, name: str, rule: int, callers: object) -> State:
+def enter(vm: VmExecution, name: str, rule: int, callers: object) -> State:
     """A method with a rule is entered; returns what `leave` puts back.
 
     Raises:
@@ -45,13 +45,13 @@ def enter(vm: Execution, name: str, rule: int, callers: object) -> State:
     return state
 
 
-def leave(vm: Execution, state: State) -> None:
+def leave(vm: VmExecution, state: State) -> None:
     """The method is left, by whatever way an actor can take."""
     meter = vm.meter
     meter.inside, meter.read_only, meter.is_quiet, meter.guards = state
 
 
-def _require_itself(vm: Execution, name: str) -> None:
+def _require_itself(vm: VmExecution, name: str) -> None:
     """Neither `@public` nor `@callable_by`: the actor itself, and its deployment."""
     message = vm.context.message
     is_own = message.sender == message.actor or message.entry is Entry.DEPLOYMENT
@@ -59,7 +59,7 @@ def _require_itself(vm: Execution, name: str) -> None:
         raise _denied(f"{name} can be called by the actor itself only")
 
 
-def _require_listed(vm: Execution, name: str, callers: object) -> None:
+def _require_listed(vm: VmExecution, name: str, callers: object) -> None:
     assert isinstance(callers, tuple), "decorators writes a display"
     sender = vm.context.message.sender
     vm.charge(len(callers))
@@ -69,7 +69,7 @@ def _require_listed(vm: Execution, name: str, callers: object) -> None:
     raise _denied(f"{name} can be called by those only that callable_by lists")
 
 
-def _resolve(vm: Execution, caller: object) -> bytes:
+def _resolve(vm: VmExecution, caller: object) -> bytes:
     """The address that an argument of `callable_by` means now."""
     if type(caller) is bytes and len(caller) == _ADDRESS_BYTES:
         return caller

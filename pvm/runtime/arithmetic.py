@@ -11,7 +11,7 @@ from pvm import costs, language
 from pvm.runtime.containers import listed, pay_for_built
 from pvm.runtime.dict_keys import charge_keys, dict_from_keys, key
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 from pvm.runtime.ordered_set import SET_LIKE, OrderedSet
 
 _INTS = (int, bool)
@@ -22,7 +22,7 @@ _POWER_BITS_MAX = 8_192
 _SHIFT_MAX = language.INT_BITS_MAX
 
 
-def checked(vm: Execution, result: int) -> int:
+def checked(vm: VmExecution, result: int) -> int:
     """An integer that was made: within the bound, and paid when long."""
     bits = result.bit_length()
     if bits > costs.INT_FREE_BITS:
@@ -38,7 +38,7 @@ def words(value: int) -> int:
     return (value.bit_length() + 63) // 64
 
 
-def added(vm: Execution, result: object) -> object:
+def added(vm: VmExecution, result: object) -> object:
     """What `a + b` gave, where syntax alone may not have paid."""
     kind = type(result)
     if kind is int:
@@ -49,12 +49,12 @@ def added(vm: Execution, result: object) -> object:
     return result
 
 
-def add(vm: Execution, left: object, right: object) -> object:
+def add(vm: VmExecution, left: object, right: object) -> object:
     """`left + right`."""
     return added(vm, operator.add(left, right))
 
 
-def sub(vm: Execution, left: object, right: object) -> object:
+def sub(vm: VmExecution, left: object, right: object) -> object:
     """`left - right`; views and sets never subtract by themselves.
 
     Nor from the right: a list minus a view would be a set of CPython's.
@@ -67,7 +67,7 @@ def sub(vm: Execution, left: object, right: object) -> object:
     return checked(vm, result) if type(result) is int else result
 
 
-def mul(vm: Execution, left: object, right: object) -> object:
+def mul(vm: VmExecution, left: object, right: object) -> object:
     """`left * right`: looks before it multiplies."""
     if isinstance(left, _INTS) and isinstance(right, _INTS):
         if type(left) is bool or type(right) is bool:  # of ints it is done in place
@@ -81,13 +81,13 @@ def mul(vm: Execution, left: object, right: object) -> object:
     return operator.mul(left, right)
 
 
-def _charge_product(vm: Execution, left: int, right: int) -> None:
+def _charge_product(vm: VmExecution, left: int, right: int) -> None:
     bits = max(left.bit_length(), right.bit_length())
     if bits > costs.INT_FREE_BITS:
         vm.charge(costs.INT_LONG + bits // 64 + words(left) * words(right) // 8)
 
 
-def _charge_repetition(vm: Execution, items: object, times: int) -> None:
+def _charge_repetition(vm: VmExecution, items: object, times: int) -> None:
     vm.charge(costs.OPERATION)
     length = len(items) * max(0, times)  # type: ignore[arg-type] # a sequence
     if isinstance(items, str | bytes):
@@ -96,7 +96,7 @@ def _charge_repetition(vm: Execution, items: object, times: int) -> None:
         vm.sequence(length)
 
 
-def floordiv(vm: Execution, left: object, right: object) -> object:
+def floordiv(vm: VmExecution, left: object, right: object) -> object:
     """`left // right`."""
     if isinstance(left, _INTS) and isinstance(right, _INTS):
         if type(left) is bool:
@@ -106,7 +106,7 @@ def floordiv(vm: Execution, left: object, right: object) -> object:
     return operator.floordiv(left, right)
 
 
-def mod(vm: Execution, left: object, right: object) -> object:
+def mod(vm: VmExecution, left: object, right: object) -> object:
     """`left % right`; never formatting."""
     if isinstance(left, _INTS) and isinstance(right, _INTS):
         if type(left) is bool:
@@ -118,7 +118,9 @@ def mod(vm: Execution, left: object, right: object) -> object:
     return operator.mod(left, right)
 
 
-def power(vm: Execution, left: object, right: object, modulus: object = None) -> object:
+def power(
+    vm: VmExecution, left: object, right: object, modulus: object = None
+) -> object:
     """`left ** right` and `pow(left, right, modulus)`."""
     if not isinstance(left, _INTS) or not isinstance(right, _INTS):
         raise refused(TypeError("powers are of integers"))
@@ -138,7 +140,7 @@ def power(vm: Execution, left: object, right: object, modulus: object = None) ->
     return checked(vm, pow(left, right, modulus))
 
 
-def lshift(vm: Execution, left: object, right: object) -> object:
+def lshift(vm: VmExecution, left: object, right: object) -> object:
     """`left << right`."""
     if not isinstance(left, _INTS) or not isinstance(right, _INTS):
         return operator.lshift(left, right)
@@ -147,7 +149,7 @@ def lshift(vm: Execution, left: object, right: object) -> object:
     return checked(vm, left << (right if left else 0))
 
 
-def rshift(vm: Execution, left: object, right: object) -> object:
+def rshift(vm: VmExecution, left: object, right: object) -> object:
     """`left >> right`."""
     if isinstance(right, int):
         vm.charge(right.bit_length() // costs.SHIFTED_BITS_PER)
@@ -155,7 +157,7 @@ def rshift(vm: Execution, left: object, right: object) -> object:
     return checked(vm, result) if type(result) is int else result
 
 
-def or_(vm: Execution, left: object, right: object) -> object:
+def or_(vm: VmExecution, left: object, right: object) -> object:
     """`left | right`."""
     if isinstance(left, _NOT_BY_ITSELF) or isinstance(right, _NOT_BY_ITSELF):
         return _combine(vm, left, right, "or")
@@ -169,7 +171,7 @@ def or_(vm: Execution, left: object, right: object) -> object:
     return _bits(vm, operator.or_(left, right))
 
 
-def xor(vm: Execution, left: object, right: object) -> object:
+def xor(vm: VmExecution, left: object, right: object) -> object:
     """`left ^ right`."""
     if isinstance(left, _NOT_BY_ITSELF) or isinstance(right, _NOT_BY_ITSELF):
         return _combine(vm, left, right, "xor")
@@ -178,7 +180,7 @@ def xor(vm: Execution, left: object, right: object) -> object:
     return _bits(vm, operator.xor(left, right))
 
 
-def and_(vm: Execution, left: object, right: object) -> object:
+def and_(vm: VmExecution, left: object, right: object) -> object:
     """`left & right`."""
     if isinstance(left, _NOT_BY_ITSELF) or isinstance(right, _NOT_BY_ITSELF):
         return _combine(vm, left, right, "and")
@@ -187,13 +189,15 @@ def and_(vm: Execution, left: object, right: object) -> object:
     return _bits(vm, operator.and_(left, right))
 
 
-def _bits(vm: Execution, result: object) -> object:
+def _bits(vm: VmExecution, result: object) -> object:
     if isinstance(result, UnionType):
         raise refused(TypeError("classes cannot be combined"))
     return checked(vm, result) if type(result) is int else result
 
 
-def _combine(vm: Execution, left: object, right: object, operation: str) -> OrderedSet:
+def _combine(
+    vm: VmExecution, left: object, right: object, operation: str
+) -> OrderedSet:
     """A set operation in the order of insertion: left items, then right ones."""
     if not isinstance(left, SET_LIKE) or not isinstance(right, SET_LIKE):
         raise refused(TypeError("a set combines with a set"))
@@ -211,7 +215,7 @@ def _combine(vm: Execution, left: object, right: object, operation: str) -> Orde
     return kind(dict_from_keys(vm, rest))
 
 
-def in_place(vm: Execution, name: str, left: object, right: object) -> object:
+def in_place(vm: VmExecution, name: str, left: object, right: object) -> object:
     """`left |= right` and its like: a set or a dict changes in place."""
     vm.charge(costs.IN_PLACE)
     result = _IN_PLACE[name](vm, left, right)
@@ -227,7 +231,7 @@ def in_place(vm: Execution, name: str, left: object, right: object) -> object:
 _IN_PLACE = {"or": or_, "xor": xor, "and": and_, "sub": sub}
 
 
-def iadd(vm: Execution, left: object, right: object) -> object:
+def iadd(vm: VmExecution, left: object, right: object) -> object:
     """`left += right`: a list grows in place."""
     if type(left) is list:
         vm.charge(costs.OPERATION)
@@ -242,7 +246,7 @@ def iadd(vm: Execution, left: object, right: object) -> object:
     return added(vm, result)
 
 
-def imul(vm: Execution, left: object, right: object) -> object:
+def imul(vm: VmExecution, left: object, right: object) -> object:
     """`left *= right`: a list grows in place."""
     vm.charge(costs.IN_PLACE)
     if type(left) is list and isinstance(right, _INTS):

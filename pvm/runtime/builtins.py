@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pvm import costs, language
 from pvm.runtime import arithmetic, constructors, iteration
 from pvm.runtime.classes import CLASS_OF
-from pvm.runtime.execution import Execution, Helper
+from pvm.runtime.execution import Helper, VmExecution
 
 NATIVE: Mapping[str, object] = {
     "len": len,
@@ -67,7 +67,7 @@ PRICED: Mapping[str, Helper] = {
 def _paying(helper: Helper, cycles: int) -> Helper:
     """The helper as a value: its call by name has paid more than a call."""
 
-    def call(vm: Execution, /, *arguments: object, **named: object) -> object:
+    def call(vm: VmExecution, /, *arguments: object, **named: object) -> object:
         vm.charge(cycles)
         return helper(vm, *arguments, **named)
 

@@ -18,7 +18,7 @@ from types import (
 from pvm import language
 from pvm.compiler.lowering import desugar
 from pvm.errors import HostError, JSONDecodeError, RevertError
-from pvm.runtime.execution import ACTOR_MODULE, Execution, SealedModule
+from pvm.runtime.execution import ACTOR_MODULE, SealedModule, VmExecution
 from pvm.runtime.ordered_set import FrozenOrderedSet, OrderedSet
 from pvm.runtime.storage import StorageView
 
@@ -104,7 +104,7 @@ def is_descriptor(value: object) -> bool:
     return isinstance(value, _DESCRIPTORS)
 
 
-def class_value(vm: Execution, class_: type) -> object:
+def class_value(vm: VmExecution, class_: type) -> object:
     """What stands for a class where an actor sees it as a value.
 
     Native classes are their priced constructors; an actor's class is itself.
@@ -117,7 +117,7 @@ def class_value(vm: Execution, class_: type) -> object:
     return class_ if is_actor_class(class_) else vm.builtin("type")
 
 
-def native_class(vm: Execution, value: object) -> type | None:
+def native_class(vm: VmExecution, value: object) -> type | None:
     """The class that `value` stands for, or None if it stands for none."""
     if isinstance(value, type):
         return value
@@ -136,6 +136,6 @@ def name_of_class(class_: type) -> str:
     return "object"
 
 
-def class_name(_vm: Execution, value: object) -> str:
+def class_name(_vm: VmExecution, value: object) -> str:
     """`type(value).__name__`."""
     return name_of_class(type(value))

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pvm import costs
 from pvm.runtime.dict_keys import key
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 from pvm.runtime.ordered_set import (
     DICT_KEYS,
     SET_LIKE,
@@ -37,7 +37,7 @@ _Test = Callable[..., object]  # type: ignore[explicit-any] # of `operator`
 
 
 def equal(  # noqa: C901 - one loop over the kinds, unrolled
-    vm: Execution, left: object, right: object
+    vm: VmExecution, left: object, right: object
 ) -> bool:
     """Whether two values are equal, `__eq__` of actors' objects included."""
     waiting: list[Iterator[_Pair]] = [iter([(left, right)])]
@@ -68,7 +68,7 @@ def equal(  # noqa: C901 - one loop over the kinds, unrolled
     return True
 
 
-def is_sought(vm: Execution, item: object, one: object) -> bool:
+def is_sought(vm: VmExecution, item: object, one: object) -> bool:
     """Whether a search for an object or container ends here."""
     vm.charge(costs.SEARCHED_ITEM)
     return equal(vm, item, one)
@@ -88,7 +88,7 @@ def _lengths(one: Sequence[object], other: Sequence[object]) -> _Pair:
 
 
 def _pairs_of_dicts(
-    vm: Execution, one: dict[object, object], other: dict[object, object]
+    vm: VmExecution, one: dict[object, object], other: dict[object, object]
 ) -> Iterator[_Pair]:
     """Values under equal keys, and a last pair that differs where the keys do."""
     for name, value in one.items():
@@ -98,7 +98,7 @@ def _pairs_of_dicts(
         yield value, other[name]
 
 
-def _enter(vm: Execution, one: object, other: object, depth: int) -> bool:
+def _enter(vm: VmExecution, one: object, other: object, depth: int) -> bool:
     """Pay for two containers; False if their lengths differ."""
     vm.charge(costs.COMPARED_CONTAINER)
     if len(one) != len(other):  # type: ignore[arg-type] # both are containers
@@ -109,13 +109,13 @@ def _enter(vm: Execution, one: object, other: object, depth: int) -> bool:
     return True
 
 
-def _scalars_equal(vm: Execution, one: object, other: object) -> bool:
+def _scalars_equal(vm: VmExecution, one: object, other: object) -> bool:
     if type(one) in _TEXT and type(one) is type(other):
         vm.charge(min(len(one), len(other)) // costs.COMPARED_PER)  # type: ignore[arg-type]
     return bool(one == other)
 
 
-def _others_equal(vm: Execution, one: object, other: object, depth: int) -> bool:
+def _others_equal(vm: VmExecution, one: object, other: object, depth: int) -> bool:
     """Sets, views, and what an actor's class decides."""
     if isinstance(one, SET_LIKE) and isinstance(other, SET_LIKE):
         return _enter(vm, one, other, depth) and all(
@@ -126,7 +126,7 @@ def _others_equal(vm: Execution, one: object, other: object, depth: int) -> bool
     return bool(one == other)
 
 
-def eq(vm: Execution, left: object, right: object) -> object:
+def eq(vm: VmExecution, left: object, right: object) -> object:
     """`left == right`."""
     if type(left) is int:  # as inserted code does it
         return left == right
@@ -137,7 +137,7 @@ def eq(vm: Execution, left: object, right: object) -> object:
     return left == right
 
 
-def ne(vm: Execution, left: object, right: object) -> object:
+def ne(vm: VmExecution, left: object, right: object) -> object:
     """`left != right`."""
     if type(left) is int:  # as inserted code does it
         return left != right
@@ -152,12 +152,12 @@ def _walks(value: object) -> bool:
     return type(value) in _WALKED
 
 
-def _charge_texts(vm: Execution, left: object, right: object) -> None:
+def _charge_texts(vm: VmExecution, left: object, right: object) -> None:
     if type(left) in _TEXT and type(left) is type(right):
         vm.charge(min(len(left), len(right)) // costs.COMPARED_PER)  # type: ignore[arg-type]
 
 
-def _ordered(vm: Execution, left: object, right: object, test: _Test) -> object:
+def _ordered(vm: VmExecution, left: object, right: object, test: _Test) -> object:
     """Lexicographic order of sequences, item by item; else Python's own."""
     if type(left) is int:  # as inserted code does it
         return test(left, right)
@@ -185,7 +185,7 @@ def _ordered(vm: Execution, left: object, right: object, test: _Test) -> object:
 
 
 def _first_difference(
-    vm: Execution, left: object, right: object
+    vm: VmExecution, left: object, right: object
 ) -> tuple[object, object] | None:
     for one, other in zip(left, right, strict=False):  # type: ignore[call-overload]
         vm.charge(costs.WALK_ITEM)
@@ -199,7 +199,7 @@ def _first_difference(
     return None
 
 
-def _subset(vm: Execution, left: SetLike, right: SetLike, test: _Test) -> bool:
+def _subset(vm: VmExecution, left: SetLike, right: SetLike, test: _Test) -> bool:
     """Sets are ordered by inclusion."""
     if test in (operator.gt, operator.ge):
         flipped = operator.lt if test is operator.gt else operator.le
@@ -211,21 +211,21 @@ def _subset(vm: Execution, left: SetLike, right: SetLike, test: _Test) -> bool:
     return all(key(vm, right, item) in right for item in left)
 
 
-def lt(vm: Execution, left: object, right: object) -> object:
+def lt(vm: VmExecution, left: object, right: object) -> object:
     """`left < right`."""
     return _ordered(vm, left, right, operator.lt)
 
 
-def le(vm: Execution, left: object, right: object) -> object:
+def le(vm: VmExecution, left: object, right: object) -> object:
     """`left <= right`."""
     return _ordered(vm, left, right, operator.le)
 
 
-def gt(vm: Execution, left: object, right: object) -> object:
+def gt(vm: VmExecution, left: object, right: object) -> object:
     """`left > right`."""
     return _ordered(vm, left, right, operator.gt)
 
 
-def ge(vm: Execution, left: object, right: object) -> object:
+def ge(vm: VmExecution, left: object, right: object) -> object:
     """`left >= right`."""
     return _ordered(vm, left, right, operator.ge)

@@ -11,7 +11,7 @@ from pvm.runtime.classes import CLASS_OF, class_value, native_class
 from pvm.runtime.containers import RANGE_BITS_MAX, SIZED, size_of, snapshot
 from pvm.runtime.dict_keys import charge_keys, dict_from_keys, new_key
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution, Helper
+from pvm.runtime.execution import Helper, VmExecution
 from pvm.runtime.ordered_set import FrozenOrderedSet, OrderedSet
 from pvm.runtime.strings import to_repr, to_str
 
@@ -23,7 +23,7 @@ _WORD = 1 << 64
 _MISSING = object()
 
 
-def int_(vm: Execution, value: object = 0, base: object = _MISSING) -> int:
+def int_(vm: VmExecution, value: object = 0, base: object = _MISSING) -> int:
     """`int(value)`, `int(text, base)`."""
     if isinstance(value, str | bytes):
         vm.charge(len(value) + len(value) * len(value) // 512)
@@ -43,7 +43,7 @@ def int_(vm: Execution, value: object = 0, base: object = _MISSING) -> int:
     raise refused(TypeError("int() takes an int, a bool, str or bytes"))
 
 
-def str_(vm: Execution, value: object = "", encoding: object = _MISSING) -> str:
+def str_(vm: VmExecution, value: object = "", encoding: object = _MISSING) -> str:
     """`str(value)`, `str(data, "utf-8")`."""
     if type(value) is int and -_WORD < value < _WORD and encoding is _MISSING:
         return str(value)
@@ -56,7 +56,7 @@ def str_(vm: Execution, value: object = "", encoding: object = _MISSING) -> str:
     return decode(vm, value, encoding)
 
 
-def decode(vm: Execution, data: bytes, encoding: object = "utf-8") -> str:
+def decode(vm: VmExecution, data: bytes, encoding: object = "utf-8") -> str:
     """Text of bytes, strictly."""
     if encoding not in _ENCODINGS:
         raise refused(ValueError("encodings are utf-8 and ascii"))
@@ -65,7 +65,7 @@ def decode(vm: Execution, data: bytes, encoding: object = "utf-8") -> str:
     return data.decode("ascii" if encoding == "ascii" else "utf-8")
 
 
-def encode(vm: Execution, text: str, encoding: object = "utf-8") -> bytes:
+def encode(vm: VmExecution, text: str, encoding: object = "utf-8") -> bytes:
     """Bytes of a text, strictly."""
     if encoding not in _ENCODINGS:
         raise refused(ValueError("encodings are utf-8 and ascii"))
@@ -74,7 +74,7 @@ def encode(vm: Execution, text: str, encoding: object = "utf-8") -> bytes:
     return text.encode("ascii" if encoding == "ascii" else "utf-8")
 
 
-def bytes_(vm: Execution, value: object = b"", encoding: object = _MISSING) -> bytes:
+def bytes_(vm: VmExecution, value: object = b"", encoding: object = _MISSING) -> bytes:
     """`bytes(n)`, `bytes(items)`, `bytes(text, "utf-8")`."""
     if type(value) is str:
         if encoding is _MISSING:
@@ -96,24 +96,24 @@ def bytes_(vm: Execution, value: object = b"", encoding: object = _MISSING) -> b
     return bytes(items)  # type: ignore[arg-type] # ints
 
 
-def bool_(_vm: Execution, value: object = False) -> bool:  # noqa: FBT002 - as Python's
+def bool_(_vm: VmExecution, value: object = False) -> bool:  # noqa: FBT002 - as Python's
     """`bool(value)`."""
     return bool(value)
 
 
-def repr_(vm: Execution, value: object) -> str:
+def repr_(vm: VmExecution, value: object) -> str:
     """`repr(value)`."""
     return to_repr(vm, value)
 
 
-def list_(vm: Execution, items: object = ()) -> list[object]:
+def list_(vm: VmExecution, items: object = ()) -> list[object]:
     """`list(items)`."""
     if type(items) in SIZED:
         vm.charge(size_of(items))
     return snapshot(vm, items)
 
 
-def tuple_(vm: Execution, items: object = ()) -> tuple[object, ...]:
+def tuple_(vm: VmExecution, items: object = ()) -> tuple[object, ...]:
     """`tuple(items)`."""
     if type(items) is tuple:
         return items
@@ -121,7 +121,7 @@ def tuple_(vm: Execution, items: object = ()) -> tuple[object, ...]:
 
 
 def dict_(
-    vm: Execution, items: object = (), /, **named: object
+    vm: VmExecution, items: object = (), /, **named: object
 ) -> dict[object, object]:
     """`dict(items)`, `dict(a=1)`."""
     result: dict[object, object] = {}
@@ -130,7 +130,11 @@ def dict_(
 
 
 def update(
-    vm: Execution, target: dict[object, object], items: object = (), /, **named: object
+    vm: VmExecution,
+    target: dict[object, object],
+    items: object = (),
+    /,
+    **named: object,
 ) -> None:
     """Put pairs or another dict into `target`."""
     if type(items) is dict:
@@ -152,7 +156,7 @@ def update(
         target.update(named)
 
 
-def range_(_vm: Execution, *bounds: object) -> range:
+def range_(_vm: VmExecution, *bounds: object) -> range:
     """`range(stop)`, `range(start, stop, step)`: of short integers.
 
     Whatever is asked of a range divides by its step: that is paid by syntax only
@@ -167,34 +171,34 @@ def range_(_vm: Execution, *bounds: object) -> range:
     return made
 
 
-def set_(vm: Execution, items: object = ()) -> OrderedSet:
+def set_(vm: VmExecution, items: object = ()) -> OrderedSet:
     """`set(items)`."""
     return OrderedSet(_distinct(vm, items))
 
 
-def frozenset_(vm: Execution, items: object = ()) -> FrozenOrderedSet:
+def frozenset_(vm: VmExecution, items: object = ()) -> FrozenOrderedSet:
     """`frozenset(items)`."""
     return FrozenOrderedSet(_distinct(vm, items))
 
 
-def _distinct(vm: Execution, items: object) -> dict[object, None]:
+def _distinct(vm: VmExecution, items: object) -> dict[object, None]:
     listed = snapshot(vm, items)
     vm.charge(costs.ITERATED * len(listed))
     vm.mapping(len(listed))
     return dict_from_keys(vm, listed)
 
 
-def type_(vm: Execution, value: object) -> object:
+def type_(vm: VmExecution, value: object) -> object:
     """`type(value)`: a class of the actor's, or a priced constructor."""
     return class_value(vm, type(value))
 
 
-def isinstance_(vm: Execution, value: object, classes: object) -> bool:
+def isinstance_(vm: VmExecution, value: object, classes: object) -> bool:
     """`isinstance` whose second argument is only known now."""
     return isinstance(value, _flat_classes(vm, classes))
 
 
-def issubclass_(vm: Execution, class_: object, classes: object) -> bool:
+def issubclass_(vm: VmExecution, class_: object, classes: object) -> bool:
     """`issubclass`, of classes as values."""
     native = native_class(vm, class_)
     if native is None:
@@ -202,7 +206,7 @@ def issubclass_(vm: Execution, class_: object, classes: object) -> bool:
     return issubclass(native, _flat_classes(vm, classes))
 
 
-def _flat_classes(vm: Execution, classes: object) -> tuple[type, ...]:
+def _flat_classes(vm: VmExecution, classes: object) -> tuple[type, ...]:
     parts = classes if type(classes) is tuple else (classes,)
     vm.charge(costs.CLASS_AS_VALUE * len(parts))
     found = [native_class(vm, part) for part in parts]
@@ -216,7 +220,7 @@ def exception_constructor(name: str) -> Helper:
     """An exception class as a value: makes one, paid."""
     class_ = CLASS_OF[name]
 
-    def construct(vm: Execution, *arguments: object) -> Exception:
+    def construct(vm: VmExecution, *arguments: object) -> Exception:
         vm.allocate(costs.EXCEPTION_BYTES)
         error = class_(*arguments)
         assert isinstance(error, Exception)
@@ -225,12 +229,12 @@ def exception_constructor(name: str) -> Helper:
     return construct
 
 
-def not_constructible(_vm: Execution, *_arguments: object) -> None:
+def not_constructible(_vm: VmExecution, *_arguments: object) -> None:
     """Errors of the host are made by the host."""
     raise refused(TypeError("the host makes its errors itself"))
 
 
-def made_by_loads(_vm: Execution, *_arguments: object) -> None:
+def made_by_loads(_vm: VmExecution, *_arguments: object) -> None:
     """A `JSONDecodeError` is made by `json.loads`."""
     raise refused(TypeError("json.loads makes its errors itself"))
 

@@ -17,7 +17,7 @@ from pvm.runtime.dict_keys import (
     note_deletion,
 )
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 from pvm.runtime.ordered_set import FrozenOrderedSet, OrderedSet
 
 _HUGE = 1 << 62
@@ -44,12 +44,12 @@ def size_of(items: object) -> int:
         return _HUGE
 
 
-def getitem(vm: Execution, container: object, wanted: object) -> object:
+def getitem(vm: VmExecution, container: object, wanted: object) -> object:
     """`container[wanted]` where nothing could be bound."""
     return operator.getitem(container, key(vm, container, wanted))  # type: ignore[call-overload]
 
 
-def delete(vm: Execution, container: object, wanted: object) -> None:
+def delete(vm: VmExecution, container: object, wanted: object) -> None:
     """`del container[wanted]`."""
     if type(container) is list:
         vm.charge(len(container))
@@ -62,7 +62,7 @@ _SLICED = frozenset({str, bytes, list, tuple, range})
 
 
 def slice_(
-    vm: Execution, container: object, start: object, stop: object, step: object
+    vm: VmExecution, container: object, start: object, stop: object, step: object
 ) -> object:
     """`container[start:stop:step]`: the result is paid.
 
@@ -77,7 +77,7 @@ def slice_(
     return result
 
 
-def pay_for_built(vm: Execution, value: object) -> None:
+def pay_for_built(vm: VmExecution, value: object) -> None:
     """Pay for a text or sequence by its length."""
     kind = type(value)
     if kind is str:
@@ -98,7 +98,7 @@ def _require_short(value: range) -> None:
 
 
 def set_slice(
-    vm: Execution,
+    vm: VmExecution,
     value: object,
     container: object,
     start: object,
@@ -116,7 +116,7 @@ def set_slice(
 
 
 def delete_slice(
-    vm: Execution, container: object, start: object, stop: object, step: object
+    vm: VmExecution, container: object, start: object, stop: object, step: object
 ) -> None:
     """`del container[start:stop:step]`; only lists have it."""
     if type(container) is not list:
@@ -125,13 +125,13 @@ def delete_slice(
     operator.delitem(container, slice(start, stop, step))  # type: ignore[arg-type] # checked by it
 
 
-def star(vm: Execution, items: object) -> list[object] | tuple[object, ...]:
+def star(vm: VmExecution, items: object) -> list[object] | tuple[object, ...]:
     """What `*items` spreads."""
     vm.charge(costs.SPREAD)
     return listed(vm, items)
 
 
-def listed(vm: Execution, items: object) -> list[object] | tuple[object, ...]:
+def listed(vm: VmExecution, items: object) -> list[object] | tuple[object, ...]:
     """What an iterable gives: paid, and no longer changing."""
     if type(items) is tuple:
         vm.sequence(len(items))
@@ -139,7 +139,7 @@ def listed(vm: Execution, items: object) -> list[object] | tuple[object, ...]:
     return snapshot(vm, items)
 
 
-def snapshot(vm: Execution, items: object) -> list[object]:
+def snapshot(vm: VmExecution, items: object) -> list[object]:
     """A new list of what an iterable gives, each item paid."""
     if type(items) in SIZED:
         size = size_of(items)
@@ -162,7 +162,7 @@ def iterate(items: object) -> Iterable[object]:
     return iter(items)  # type: ignore[call-overload, no-any-return] # raises itself
 
 
-def pre(vm: Execution, items: object, cycles: int, bytes_: int) -> Iterable[object]:
+def pre(vm: VmExecution, items: object, cycles: int, bytes_: int) -> Iterable[object]:
     """The source of a comprehension: a snapshot, all its rounds paid."""
     kind = type(items)
     if kind in SIZED:
@@ -179,7 +179,7 @@ def pre(vm: Execution, items: object, cycles: int, bytes_: int) -> Iterable[obje
     return result
 
 
-def spread_dict(vm: Execution, items: object) -> dict[object, object]:
+def spread_dict(vm: VmExecution, items: object) -> dict[object, object]:
     """What `{**items}` spreads."""
     if type(items) is not dict:
         raise refused(TypeError("only a dict can be spread"))
@@ -189,7 +189,7 @@ def spread_dict(vm: Execution, items: object) -> dict[object, object]:
     return items
 
 
-def keywords(vm: Execution, items: object) -> dict[str, object]:
+def keywords(vm: VmExecution, items: object) -> dict[str, object]:
     """What `f(**items)` passes: names that an actor could write."""
     spread = spread_dict(vm, items)
     # Each is compared with the parameters, which may differ in their last letter.
@@ -200,7 +200,9 @@ def keywords(vm: Execution, items: object) -> dict[str, object]:
     return spread  # type: ignore[return-value] # checked above
 
 
-def dict_of(vm: Execution, pairs: list[tuple[object, object]]) -> dict[object, object]:
+def dict_of(
+    vm: VmExecution, pairs: list[tuple[object, object]]
+) -> dict[object, object]:
     """A dict comprehension, whose pairs its source has paid for."""
     vm.charge(costs.KEYED * len(pairs))
     vm.allocate(costs.MAPPING_BYTES)
@@ -210,7 +212,7 @@ def dict_of(vm: Execution, pairs: list[tuple[object, object]]) -> dict[object, o
     return result
 
 
-def set_of(vm: Execution, items: list[object]) -> OrderedSet:
+def set_of(vm: VmExecution, items: list[object]) -> OrderedSet:
     """A set display or comprehension, whose items were paid as a list."""
     vm.charge(costs.KEYED * len(items))
     result = dict_from_keys(vm, items)
@@ -219,7 +221,7 @@ def set_of(vm: Execution, items: list[object]) -> OrderedSet:
 
 
 def contains(  # noqa: PLR0911 - a line for each kind of container
-    vm: Execution, item: object, container: object
+    vm: VmExecution, item: object, container: object
 ) -> bool:
     """`item in container`."""
     kind = type(container)
@@ -245,7 +247,7 @@ def contains(  # noqa: PLR0911 - a line for each kind of container
 
 
 def charge_search(
-    vm: Execution, text: str | bytes, sought: object, *, is_backward: bool = False
+    vm: VmExecution, text: str | bytes, sought: object, *, is_backward: bool = False
 ) -> None:
     """Pay for a search whose needle nearly matches everywhere.
 
@@ -263,7 +265,7 @@ def charge_search(
     vm.charge(places * needle // costs.SEARCH_NAIVE_PER)
 
 
-def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:
+def any_equal(vm: VmExecution, item: object, container: Iterable[object]) -> bool:
     """Search from the front; each comparison is paid."""
     size = size_of(container)
     if type(item) in SCALARS:
@@ -273,7 +275,7 @@ def any_equal(vm: Execution, item: object, container: Iterable[object]) -> bool:
     return first_equal(vm, item, container) >= 0
 
 
-def charge_scalar_search(vm: Execution, item: object, size: int) -> None:
+def charge_scalar_search(vm: VmExecution, item: object, size: int) -> None:
     """Pay for comparing a scalar with so many items."""
     vm.charge(size)
     kind = type(item)
@@ -285,7 +287,7 @@ def charge_scalar_search(vm: Execution, item: object, size: int) -> None:
             vm.charge(size * (length // costs.COMPARED_PER))
 
 
-def first_equal(vm: Execution, item: object, container: Iterable[object]) -> int:
+def first_equal(vm: VmExecution, item: object, container: Iterable[object]) -> int:
     """Where an object or container is found, from the front, or -1.
 
     Without a generator, which would take more of the stack for each comparison, and

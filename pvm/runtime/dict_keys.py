@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from pvm import costs
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import HEAP_TYPE, Execution, Helper
+from pvm.runtime.execution import HEAP_TYPE, Helper, VmExecution
 from pvm.runtime.ordered_set import SET_LIKE, OrderedSet
 
 KEY_LENGTH_MAX = 1_024
@@ -18,14 +18,14 @@ KEY_INT_MAX = 1 << 60
 _SIZED: tuple[type, ...] = (dict, *SET_LIKE)
 
 
-def key(vm: Execution, container: object, wanted: object) -> object:
+def key(vm: VmExecution, container: object, wanted: object) -> object:
     """A key that is read: only a tuple costs more than its syntax."""
     if type(wanted) is tuple:
         charge_tuple(vm, wanted, _length(container))
     return wanted
 
 
-def getter(vm: Execution, container: object) -> Helper:
+def getter(vm: VmExecution, container: object) -> Helper:
     """`container.get`, looked up before the key is made: a tuple as key pays."""
     found: Helper = container.get  # type: ignore[attr-defined] # or AttributeError
 
@@ -35,7 +35,7 @@ def getter(vm: Execution, container: object) -> Helper:
     return get
 
 
-def new_key(vm: Execution, container: object, wanted: object) -> object:
+def new_key(vm: VmExecution, container: object, wanted: object) -> object:
     """A key that is written, or found unfit; `container` may be a length."""
     kind = type(wanted)
     if kind is int:
@@ -75,7 +75,7 @@ def _length(container: object) -> int:
     return len(container) if isinstance(container, _SIZED) else 0  # type: ignore[arg-type]
 
 
-def charge_tuple(vm: Execution, wanted: object, size: int) -> None:
+def charge_tuple(vm: VmExecution, wanted: object, size: int) -> None:
     """Pay for hashing a tuple, whatever it holds, and for its collisions."""
     vm.charge(size // 2)
     stack: list[tuple[object, int]] = [(wanted, 1)]
@@ -88,7 +88,7 @@ def charge_tuple(vm: Execution, wanted: object, size: int) -> None:
             stack.extend((item, depth + 1) for item in part)
 
 
-def _check_items(vm: Execution, wanted: object) -> None:
+def _check_items(vm: VmExecution, wanted: object) -> None:
     stack = [wanted]
     while stack:
         part = stack.pop()
@@ -98,14 +98,14 @@ def _check_items(vm: Execution, wanted: object) -> None:
             new_key(vm, 0, part)
 
 
-def charge_keys(vm: Execution, keys: Iterable[object], size: int) -> None:
+def charge_keys(vm: VmExecution, keys: Iterable[object], size: int) -> None:
     """Pay for the tuples among keys that go into a container of up to `size`."""
     for one in keys:
         if type(one) is tuple:
             charge_tuple(vm, one, size)
 
 
-def note_deletion(vm: Execution, container: dict[object, object]) -> None:
+def note_deletion(vm: VmExecution, container: dict[object, object]) -> None:
     """Pack a dict that has lost many items.
 
     CPython leaves a hole where an item was, over which whatever begins to iterate has
@@ -124,7 +124,7 @@ def note_deletion(vm: Execution, container: dict[object, object]) -> None:
     container.update(packed)
 
 
-def dict_from_keys(vm: Execution, items: Iterable[object]) -> dict[object, None]:
+def dict_from_keys(vm: VmExecution, items: Iterable[object]) -> dict[object, None]:
     """The items as keys, checked and paid."""
     result: dict[object, None] = {}
     for item in items:
@@ -133,7 +133,7 @@ def dict_from_keys(vm: Execution, items: Iterable[object]) -> dict[object, None]
 
 
 def has_key(
-    vm: Execution, container: "dict[object, None] | OrderedSet", item: object
+    vm: VmExecution, container: "dict[object, None] | OrderedSet", item: object
 ) -> bool:
     """Membership by hash."""
     return key(vm, container, item) in container

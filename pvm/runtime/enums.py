@@ -17,7 +17,7 @@ from pvm import costs
 from pvm.compiler.lowering import desugar
 from pvm.errors import Sealed
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 
 ATTRIBUTES = frozenset({"name", "value"})
 """What a member shows."""
@@ -30,7 +30,7 @@ _BITS_APART = 60
 """Of ints whose hashes differ (sandbox.md §5)."""
 
 
-class Missing:
+class MissingArgument:
     """Its one instance stands for an argument that was not given."""
 
     __slots__ = ()
@@ -93,9 +93,9 @@ class EnumClass(Sealed):
         found: dict[object, object] = vars(self).get(table, {})
         return found
 
-    def _paid(self) -> Execution:
+    def _paid(self) -> VmExecution:
         """The execution that made the class, after paying for one question."""
-        vm: Execution = vars(self)[_VM]
+        vm: VmExecution = vars(self)[_VM]
         vm.charge(costs.ENUM_QUESTION)
         return vm
 
@@ -119,7 +119,7 @@ class Enum(metaclass=EnumClass):
         raise AttributeError(name)
 
 
-def make_members(vm: Execution, class_: EnumClass) -> None:
+def make_members(vm: VmExecution, class_: EnumClass) -> None:
     """Make members of the constants of a class: what follows its statement."""
     names: dict[object, object] = {}
     values: dict[object, object] = {}
@@ -151,7 +151,7 @@ def _is_method(value: object) -> bool:
     return isinstance(value, FunctionType | property | staticmethod | classmethod)
 
 
-def _pay_search(vm: Execution, value: object, members: int) -> None:
+def _pay_search(vm: VmExecution, value: object, members: int) -> None:
     """Tuples and long ints can be made to collide with every member's value."""
     if type(value) is tuple:
         bits = sum(one.bit_length() for one in value if type(one) is int)

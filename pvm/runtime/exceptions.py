@@ -17,7 +17,7 @@ from pvm.errors import (
     StackExhausted,
 )
 from pvm.runtime.classes import class_value
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 
 _MARK = "_pvm_mark"
 _LINE = "_pvm_line"
@@ -57,7 +57,7 @@ def is_ours(error: BaseException) -> bool:
     return marked or isinstance(error, HostError | RevertError)
 
 
-def said(vm: Execution, error: object, _cause: object = None) -> Exception:
+def said(vm: VmExecution, error: object, _cause: object = None) -> Exception:
     """What `raise error` raises: marked as the actor's, without a history."""
     vm.charge(costs.RAISED)
     if isinstance(error, MethodType) or (
@@ -75,18 +75,18 @@ def said(vm: Execution, error: object, _cause: object = None) -> Exception:
     return error
 
 
-def made(vm: Execution, error: Exception, cause: object = None) -> Exception:
+def made(vm: VmExecution, error: Exception, cause: object = None) -> Exception:
     """What `raise Error(…)` raises, of an exception that is paid when it is raised."""
     vm.allocate(costs.EXCEPTION_BYTES)
     return said(vm, error, cause)
 
 
-def failed(vm: Execution, *message: object) -> Exception:
+def failed(vm: VmExecution, *message: object) -> Exception:
     """What `assert` raises."""
     return made(vm, AssertionError(*message))
 
 
-def caught(vm: Execution, error: Exception) -> Exception:
+def caught(vm: VmExecution, error: Exception) -> Exception:
     """What a handler gets to see; remembers the line of the failure."""
     vm.charge(costs.CAUGHT)
     line = line_of(error)
@@ -102,14 +102,14 @@ def caught(vm: Execution, error: Exception) -> Exception:
     return error
 
 
-def again(vm: Execution, error: Exception) -> Exception:
+def again(vm: VmExecution, error: Exception) -> Exception:
     """What a bare `raise` raises: the same failure, of the same line."""
     vm.charge(costs.RAISED)
     _forget(error)
     return error
 
 
-def fatal(vm: Execution) -> None:
+def fatal(vm: VmExecution) -> None:
     """The interpreter gave up before our limits did: nothing runs after it.
 
     How deep it goes and how much memory the machine has must not decide, here or in an
@@ -155,7 +155,7 @@ def _strip(error: Exception) -> None:
     setattr(error, _MARK, _STRIPPED)
 
 
-def enter_context(_vm: Execution, manager: object) -> object:
+def enter_context(_vm: VmExecution, manager: object) -> object:
     """Call `__enter__` of an actor's object."""
     method = getattr(manager, "__enter__", None)
     if method is None or not hasattr(manager, "__exit__"):
@@ -163,7 +163,7 @@ def enter_context(_vm: Execution, manager: object) -> object:
     return method()
 
 
-def exit_context(vm: Execution, manager: object, error: Exception | None) -> object:
+def exit_context(vm: VmExecution, manager: object, error: Exception | None) -> object:
     """Call `__exit__`; there is no traceback to see."""
     method = manager.__exit__  # type: ignore[attr-defined] # checked on entering
     if error is None:

@@ -1,6 +1,6 @@
 """The execution that is running, as the helpers of inserted code see it.
 
-Every helper is a function whose first parameter is the `Execution`; actor code gets
+Every helper is a function whose first parameter is the `VmExecution`; actor code gets
 bound methods of it, on which nothing can be set and from which, names being static,
 nothing can be reached.
 """
@@ -35,7 +35,7 @@ HEAP_TYPE = 1 << 9
 """Flag of classes made by a `class` statement: actors' ones and few of ours."""
 
 
-class Execution:
+class VmExecution:
     """Counters and names of one execution after another.
 
     The cells are free variables of library functions, which are made once, so they
@@ -142,7 +142,7 @@ class Execution:
         """Pay for the memory of a dict or set."""
         self.allocate(costs.MAPPING_BYTES + costs.MAPPING_BYTES_PER_ITEM * items)
 
-    def bind(self, helper: Callable[Concatenate["Execution", _P], _R]) -> MethodType:
+    def bind(self, helper: Callable[Concatenate["VmExecution", _P], _R]) -> MethodType:
         """The helper as actor code calls it."""
         return MethodType(helper, self)
 
@@ -159,7 +159,7 @@ class PricedMethod:
 
     __slots__ = ("_method", "_vm")
 
-    def __init__(self, vm: Execution, method: MethodType) -> None:
+    def __init__(self, vm: VmExecution, method: MethodType) -> None:
         self._vm = vm
         self._method = method
 

@@ -11,14 +11,14 @@ from typing import Final
 
 from pvm import language
 from pvm.runtime.builtins import AS_VALUES, CLASSES, NATIVE, PRICED
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 from pvm.runtime.helpers import HELPERS, NATIVES
 from pvm.runtime.library_loader import module
 
 # State of the process, with `worker`'s the only one of the virtual machine. An object
 # is taken by one execution at a time, whatever thread it runs on, and has nothing of
 # the execution before: no result depends on which one is taken.
-_IDLE: Final[list[Execution]] = []
+_IDLE: Final[list[VmExecution]] = []
 
 SWEEP_BYTES: Final = 4 * 2**20
 """Charged to accounts between two looks for what only holds itself."""
@@ -26,15 +26,15 @@ SWEEP_BYTES: Final = 4 * 2**20
 _YOUNGEST: Final = 0
 
 
-def take() -> Execution:
-    """An `Execution` that nobody else has."""
+def take() -> VmExecution:
+    """A `VmExecution` that nobody else has."""
     try:
         return _IDLE.pop()
     except IndexError:
         return new()
 
 
-def give_back(vm: Execution) -> None:
+def give_back(vm: VmExecution) -> None:
     """Leave it to the next, after `end`."""
     _IDLE.append(vm)
 
@@ -64,9 +64,9 @@ def sweep(bytes_: int) -> None:
         gc.collect(_YOUNGEST)
 
 
-def new() -> Execution:
-    """A fresh `Execution` that shares nothing that could change with any other."""
-    vm = Execution({**PRICED, **AS_VALUES}, CLASSES)
+def new() -> VmExecution:
+    """A fresh `VmExecution` that shares nothing that could change with any other."""
+    vm = VmExecution({**PRICED, **AS_VALUES}, CLASSES)
     vm.names.update({**NATIVES, **NATIVE})
     called = {f"_call_{name}": PRICED[name] for name in AS_VALUES}
     for name, helper in {**HELPERS, **PRICED, **AS_VALUES, **called}.items():

@@ -36,7 +36,7 @@ from pvm.errors import (
 )
 from pvm.runtime.classes import name_of_class, origin_of
 from pvm.runtime.exceptions import caught, line_of
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 from pvm.runtime.strings import exception_text
 from pvm.types import Failure, Frame
 
@@ -89,7 +89,7 @@ _MISMATCH = "a call with wrong arguments, or an operation on values of wrong typ
 """Of a `TypeError` that the interpreter raised."""
 
 
-def failure_of(vm: Execution, error: BaseException | None) -> Failure | None:
+def failure_of(vm: VmExecution, error: BaseException | None) -> Failure | None:
     """Why the execution failed; None if it did not.
 
     Args:
@@ -171,7 +171,7 @@ def _function_name(qualified: str) -> str:
     return name[-FUNCTION_LENGTH_MAX:]
 
 
-def _describe(vm: Execution, error: Exception) -> tuple[str, str]:
+def _describe(vm: VmExecution, error: Exception) -> tuple[str, str]:
     if isinstance(error, UnencodableValue):
         return "ReturnValue", str(error)
     text = _safe_text(vm, error)
@@ -185,7 +185,7 @@ def _describe(vm: Execution, error: Exception) -> tuple[str, str]:
     return kind, text
 
 
-def _safe_text(vm: Execution, error: Exception) -> str:
+def _safe_text(vm: VmExecution, error: Exception) -> str:
     """The text of an exception; that of the interpreter is not repeated."""
     try:
         return exception_text(vm, caught(vm, error))
@@ -195,7 +195,7 @@ def _safe_text(vm: Execution, error: Exception) -> str:
         return ""
 
 
-def _describe_halt(vm: Execution) -> tuple[str, str]:
+def _describe_halt(vm: VmExecution) -> tuple[str, str]:
     halt = vm.meter.halted
     if halt is None:
         try:

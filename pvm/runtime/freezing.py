@@ -15,7 +15,7 @@ from typing_extensions import override
 from pvm import costs, language
 from pvm.errors import Sealed
 from pvm.runtime.classes import ORIGIN, is_descriptor
-from pvm.runtime.execution import Execution, SealedModule
+from pvm.runtime.execution import SealedModule, VmExecution
 from pvm.runtime.ordered_set import FrozenOrderedSet
 
 _SCALARS = (int, str, bytes, type(None))
@@ -73,7 +73,7 @@ class SealedClass(Sealed):
 
 
 def build_class(
-    vm: Execution, body: FunctionType, name: str, /, *bases: type, **_named: object
+    vm: VmExecution, body: FunctionType, name: str, /, *bases: type, **_named: object
 ) -> type:
     """What a `class` statement of a library calls; the class is that of one `vm`."""
     made: type = builtins.__build_class__(body, name, *bases, metaclass=SealedClass)

@@ -20,25 +20,25 @@ from pvm.runtime import (
     strings,
 )
 from pvm.runtime.classes import CLASS_OF, class_name
-from pvm.runtime.enums import Enum, Missing, make_members
-from pvm.runtime.execution import Execution, Helper
+from pvm.runtime.enums import Enum, MissingArgument, make_members
+from pvm.runtime.execution import Helper, VmExecution
 from pvm.runtime.library_loader import module
 from pvm.runtime.methods import lookup
 
 
-def halt(vm: Execution) -> None:
+def halt(vm: VmExecution) -> None:
     """A counter fell below zero."""
     vm.meter.halt_by_counters()
 
 
-def pay(vm: Execution, cycles: int, bytes_: int) -> None:
+def pay(vm: VmExecution, cycles: int, bytes_: int) -> None:
     """Enter a lambda that is a leaf; returns None, on which `or` goes on."""
     vm.charge(cycles)
     if bytes_:
         vm.allocate(bytes_)
 
 
-def enter(vm: Execution, cycles: int, bytes_: int) -> object:
+def enter(vm: VmExecution, cycles: int, bytes_: int) -> object:
     """Enter a lambda that may call: pay, and take one of depth."""
     vm.charge(cycles)
     if bytes_:
@@ -46,13 +46,13 @@ def enter(vm: Execution, cycles: int, bytes_: int) -> object:
     return vm.deeper()
 
 
-def leave(vm: Execution, depth: object, result: object) -> object:
+def leave(vm: VmExecution, depth: object, result: object) -> object:
     """Leave a lambda: give the depth back."""
     vm.meter.depth.cell_contents = depth
     return result
 
 
-def import_module(vm: Execution, name: str) -> object:
+def import_module(vm: VmExecution, name: str) -> object:
     """`import name`; the policy has checked that there is one."""
     is_first = name not in vm.imported
     vm.charge(costs.IMPORT_FIRST if is_first else costs.IMPORT_AGAIN)
@@ -60,7 +60,7 @@ def import_module(vm: Execution, name: str) -> object:
     return module(vm, name)
 
 
-def import_from(vm: Execution, name: str, attribute: str) -> object:
+def import_from(vm: VmExecution, name: str, attribute: str) -> object:
     """`from name import attribute`."""
     found: object = getattr(import_module(vm, name), attribute)
     return found
@@ -136,7 +136,7 @@ HELPERS: Mapping[str, Helper] = {
 
 NATIVES: Mapping[str, object] = {
     "_Enum": Enum,
-    "_missing": Missing(),
+    "_missing": MissingArgument(),
     "_len": len,
     "_isinstance": isinstance,
     "_enumerate": enumerate,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import FunctionType, MethodType, MethodWrapperType
 
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 from pvm.runtime.freezing import sealed
 
 _KEYWORDS: Mapping[type, frozenset[str]] = {
@@ -44,14 +44,14 @@ def _require(known: frozenset[str], named: Mapping[str, object]) -> None:
 
 
 def make_error(
-    _vm: Execution, class_: type[Exception], /, *arguments: object, **named: object
+    _vm: VmExecution, class_: type[Exception], /, *arguments: object, **named: object
 ) -> Exception:
     """`E(…, name=…)` of a native exception; the block has paid."""
     _require(_KEYWORDS.get(class_, frozenset()), named)
     return class_(*arguments, **named)
 
 
-def initializer(_vm: Execution, proxy: object) -> object:
+def initializer(_vm: VmExecution, proxy: object) -> object:
     """`super().__init__`: that of a class of the actor's, or CPython's own, wrapped.
 
     Raises:

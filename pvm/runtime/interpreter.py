@@ -18,7 +18,7 @@ from pvm.errors import Halt, HostMemoryExhausted
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.runtime import namespaces
-from pvm.runtime.execution import Execution
+from pvm.runtime.execution import VmExecution
 from pvm.runtime.execution_pool import give_back, sweep, take
 from pvm.runtime.failures import failure_of, handler_not_found
 from pvm.runtime.library_loader import module
@@ -34,14 +34,14 @@ def execute(
     message: Message,
     host: Host,
     meter: Meter,
-    own: Execution | None = None,
+    own: VmExecution | None = None,
 ) -> Outcome:
     """Run the handler that `message` names, in a namespace of its own.
 
     In a deployment the module's body runs even if there is no handler, so that an
     actor whose body fails is not deployed. What was used is read from `meter`;
     undoing the effects of a failure is the caller's part. A tool may give an
-    `Execution` of its own, which stays its own.
+    `VmExecution` of its own, which stays its own.
 
     Raises:
         HostMemoryExhausted: this machine has no memory left; there is no outcome.
@@ -95,7 +95,7 @@ def is_reached_by_call(code: ActorCode, handler: str) -> bool:
     )
 
 
-def _outcome(code: ActorCode, vm: Execution, handler: str | None) -> Outcome:
+def _outcome(code: ActorCode, vm: VmExecution, handler: str | None) -> Outcome:
     failed: BaseException | None = None
     value = b""
     encode = to_cbor if vm.context.message.is_structured else encode_return
@@ -121,7 +121,7 @@ def _forget(error: BaseException | None) -> None:
         error.__context__ = None
 
 
-def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:
+def _run(code: ActorCode, vm: VmExecution, handler: str | None) -> object:
     namespace = namespaces.enter(vm, code)
     names = namespace.names
     if code.actor_class is None:
@@ -136,7 +136,7 @@ def _run(code: ActorCode, vm: Execution, handler: str | None) -> object:
     return _call(vm, getattr(class_(), handler))
 
 
-def _give_state(vm: Execution, namespace: namespaces.Namespace, class_: type) -> None:
+def _give_state(vm: VmExecution, namespace: namespaces.Namespace, class_: type) -> None:
     """Let every instance have its state before `__init__` runs, whoever makes it.
 
     The view is that of all executions of `vm`, so a class that is kept has it already.
@@ -153,7 +153,7 @@ def _give_state(vm: Execution, namespace: namespaces.Namespace, class_: type) ->
     namespace.owner = owner
 
 
-def _call(vm: Execution, function: object) -> object:
+def _call(vm: VmExecution, function: object) -> object:
     """Call a handler with what it takes: nothing, the payload, or context and payload.
 
     A parameter that has a default is not asked for, unless it is the first.

@@ -8,7 +8,7 @@ from pvm import costs, language
 from pvm.runtime.arithmetic import _INTS, added, checked, floordiv, mod
 from pvm.runtime.containers import RANGE_BITS_MAX, iterate, snapshot
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution, Helper
+from pvm.runtime.execution import Helper, VmExecution
 from pvm.runtime.freezing import ACTOR_FUNCTIONS
 
 _LOOKED_THROUGH = 24
@@ -18,7 +18,7 @@ _MISSING = object()
 _Key = Callable[[object], object] | None
 
 
-def sort_factor(vm: Execution, keys: list[object]) -> int:
+def sort_factor(vm: VmExecution, keys: list[object]) -> int:
     """1 + longest // 64, in bytes; refuses what cannot be compared natively."""
     vm.charge(len(keys))
     if len(keys) > _LOOKED_THROUGH and type(keys[0]) is int and _are_words(keys):
@@ -48,7 +48,7 @@ def _are_words(keys: list[object]) -> bool:
     return True
 
 
-def _sequence_weight(vm: Execution, items: Iterable[object]) -> int:
+def _sequence_weight(vm: VmExecution, items: Iterable[object]) -> int:
     weight = 0
     for item in items:
         if type(item) not in _SCALARS:
@@ -60,7 +60,7 @@ def _sequence_weight(vm: Execution, items: Iterable[object]) -> int:
 
 
 def sort(
-    vm: Execution, items: list[object], key: _Key = None, reverse: object = None
+    vm: VmExecution, items: list[object], key: _Key = None, reverse: object = None
 ) -> list[object]:
     """A sorted copy of `items`, which the caller has paid for."""
     count = len(items)
@@ -75,7 +75,7 @@ def sort(
     return [items[index] for index in order]
 
 
-def _keys_of(vm: Execution, items: list[object], key: _Key) -> list[object]:
+def _keys_of(vm: VmExecution, items: list[object], key: _Key) -> list[object]:
     """By what items are ordered: each call of a key function is paid."""
     if key is None:
         return items
@@ -88,7 +88,7 @@ def _has_order(value: object) -> bool:
     return isinstance(getattr(type(value), "__lt__", None), ACTOR_FUNCTIONS)
 
 
-def _merged(vm: Execution, keys: list[object], *, is_reverse: bool) -> list[int]:
+def _merged(vm: VmExecution, keys: list[object], *, is_reverse: bool) -> list[int]:
     """The order of objects, by merging: which are compared is ours to say."""
     count = len(keys)
     vm.charge(costs.SORT + count * count.bit_length() * costs.CALL)
@@ -120,13 +120,13 @@ def _merge(
 
 
 def sorted_(
-    vm: Execution, items: object, /, *, key: _Key = None, reverse: object = False
+    vm: VmExecution, items: object, /, *, key: _Key = None, reverse: object = False
 ) -> list[object]:
     """`sorted(items)`."""
     return sort(vm, snapshot(vm, items), key, reverse)
 
 
-def sum_(vm: Execution, items: object, start: object = 0) -> object:
+def sum_(vm: VmExecution, items: object, start: object = 0) -> object:
     """`sum(items)`; not of texts."""
     if isinstance(start, str | bytes):
         raise refused(TypeError("texts are joined, not summed"))
@@ -144,21 +144,21 @@ def sum_(vm: Execution, items: object, start: object = 0) -> object:
 
 
 def min_(
-    vm: Execution, *items: object, key: _Key = None, default: object = _MISSING
+    vm: VmExecution, *items: object, key: _Key = None, default: object = _MISSING
 ) -> object:
     """`min(a, b)`, `min(items)`."""
     return _extreme(vm, items, key, default, min)
 
 
 def max_(
-    vm: Execution, *items: object, key: _Key = None, default: object = _MISSING
+    vm: VmExecution, *items: object, key: _Key = None, default: object = _MISSING
 ) -> object:
     """`max(a, b)`, `max(items)`."""
     return _extreme(vm, items, key, default, max)
 
 
 def _extreme(
-    vm: Execution,
+    vm: VmExecution,
     items: tuple[object, ...],
     key: _Key,
     default: object,
@@ -183,17 +183,17 @@ def _extreme(
     return values[choose(range(len(values)), key=keys.__getitem__)]  # type: ignore[call-overload]
 
 
-def any_(vm: Execution, items: object) -> bool:
+def any_(vm: VmExecution, items: object) -> bool:
     """`any(items)`."""
     return any(_asked(vm, items))
 
 
-def all_(vm: Execution, items: object) -> bool:
+def all_(vm: VmExecution, items: object) -> bool:
     """`all(items)`."""
     return all(_asked(vm, items))
 
 
-def _asked(vm: Execution, items: object) -> Iterable[object]:
+def _asked(vm: VmExecution, items: object) -> Iterable[object]:
     """Items whose truth is asked for: paid as those of a test are."""
     if type(items) is not tuple:
         items = snapshot(vm, items)
@@ -203,7 +203,7 @@ def _asked(vm: Execution, items: object) -> Iterable[object]:
     return items
 
 
-def map_(vm: Execution, function: object, *items: object) -> list[object]:
+def map_(vm: VmExecution, function: object, *items: object) -> list[object]:
     """`map` as a list."""
     if not callable(function) or not items:
         raise refused(TypeError("map takes a function and iterables"))
@@ -217,7 +217,7 @@ def map_(vm: Execution, function: object, *items: object) -> list[object]:
     return result
 
 
-def filter_(vm: Execution, function: object, items: object) -> list[object]:
+def filter_(vm: VmExecution, function: object, items: object) -> list[object]:
     """`filter` as a list."""
     listed = snapshot(vm, items)
     if function is None:
@@ -232,7 +232,7 @@ def filter_(vm: Execution, function: object, items: object) -> list[object]:
     return result
 
 
-def zip_(vm: Execution, *items: object) -> list[tuple[object, ...]]:
+def zip_(vm: VmExecution, *items: object) -> list[tuple[object, ...]]:
     """`zip` as a list."""
     vm.charge(costs.ZIPPED * max(0, len(items) - costs.ZIPPED_FREE))
     sources = [snapshot(vm, one) for one in items]
@@ -242,7 +242,7 @@ def zip_(vm: Execution, *items: object) -> list[tuple[object, ...]]:
     return list(zip(*sources, strict=False))
 
 
-def abs_(vm: Execution, value: object) -> object:
+def abs_(vm: VmExecution, value: object) -> object:
     """`abs(value)`: of integers."""
     if not isinstance(value, _INTS):
         raise refused(TypeError("abs takes an int"))
@@ -250,7 +250,7 @@ def abs_(vm: Execution, value: object) -> object:
 
 
 def enumerate_(
-    vm: Execution, items: object, start: object = 0
+    vm: VmExecution, items: object, start: object = 0
 ) -> list[tuple[int, object]]:
     """`enumerate` as a list."""
     if type(start) is not int:
@@ -263,33 +263,33 @@ def enumerate_(
     return list(enumerate(listed, start))
 
 
-def reversed_(vm: Execution, items: object) -> list[object]:
+def reversed_(vm: VmExecution, items: object) -> list[object]:
     """`reversed` as a list."""
     if type(items) not in (list, tuple, str, bytes, range, dict):
         raise refused(TypeError("reversed takes a sequence or a dict"))
     return snapshot(vm, items)[::-1]
 
 
-def iter_(vm: Execution, items: object) -> object:
+def iter_(vm: VmExecution, items: object) -> object:
     """`iter(items)`, with one argument."""
     vm.allocate(64)
     return iterate(items)
 
 
-def next_(_vm: Execution, iterator: object, default: object = _MISSING) -> object:
+def next_(_vm: VmExecution, iterator: object, default: object = _MISSING) -> object:
     """`next(iterator)`, `next(iterator, default)`."""
     if default is _MISSING:
         return next(iterator)  # type: ignore[call-overload]
     return next(iterator, default)  # type: ignore[call-overload]
 
 
-def divmod_(vm: Execution, left: object, right: object) -> tuple[object, object]:
+def divmod_(vm: VmExecution, left: object, right: object) -> tuple[object, object]:
     """`divmod(left, right)`."""
     vm.allocate(costs.SEQUENCE_BYTES + 16)
     return floordiv(vm, left, right), mod(vm, left, right)
 
 
-def round_(vm: Execution, value: object, digits: object = None) -> int:
+def round_(vm: VmExecution, value: object, digits: object = None) -> int:
     """`round(value)`: integers only; negative digits round to powers of ten."""
     if not isinstance(value, _INTS):
         raise refused(TypeError("round takes an int"))
@@ -301,17 +301,17 @@ def round_(vm: Execution, value: object, digits: object = None) -> int:
     return checked(vm, round(value, digits))
 
 
-def hex_(vm: Execution, value: object) -> str:
+def hex_(vm: VmExecution, value: object) -> str:
     """`hex(value)`."""
     return _digits(vm, value, hex)
 
 
-def bin_(vm: Execution, value: object) -> str:
+def bin_(vm: VmExecution, value: object) -> str:
     """`bin(value)`."""
     return _digits(vm, value, bin)
 
 
-def _digits(vm: Execution, value: object, convert: Callable[[int], str]) -> str:
+def _digits(vm: VmExecution, value: object, convert: Callable[[int], str]) -> str:
     if not isinstance(value, _INTS):
         raise refused(TypeError("digits are of integers"))
     text = convert(value)

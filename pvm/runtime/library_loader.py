@@ -2,7 +2,7 @@
 
 They pass the same compiler as an actor, so they are metered and bounded without a
 line of their own for it. Each is compiled once a process, when it is first imported,
-and made once for each `Execution`. A library module may import native ones and other
+and made once for each `VmExecution`. A library module may import native ones and other
 library modules, without a cycle; a name with an underscore is its own business; a
 package may import its own modules, which makes them attributes of it.
 """
@@ -23,7 +23,7 @@ from pvm.depth import LINKS
 from pvm.meter import CYCLES_LIMIT_MAX
 from pvm.modules import ATTRIBUTES, EXPORTS, NATIVE
 from pvm.runtime import enums
-from pvm.runtime.execution import ACTOR_MODULE, Execution, SealedModule
+from pvm.runtime.execution import ACTOR_MODULE, SealedModule, VmExecution
 from pvm.runtime.freezing import build_class, seal
 from pvm.types import DEPTH_MAX
 
@@ -67,7 +67,7 @@ _NAMES = {
 """Of the modules that are not written in the actor language."""
 
 
-def module(vm: Execution, name: str) -> object:
+def module(vm: VmExecution, name: str) -> object:
     """The module, made if this `vm` has not made it yet; costs nothing."""
     found = vm.modules.get(name)
     if found is None:
@@ -126,7 +126,7 @@ def _names(name: str, facts: Facts, tree: ast.Module) -> ModuleNames:
     )
 
 
-def _make(vm: Execution, name: str) -> SealedModule:
+def _make(vm: VmExecution, name: str) -> SealedModule:
     """Run the body of a library module, outside of the account of any execution."""
     found = library(name)
     assert found is not None, "the policy refuses modules that are not there"
@@ -149,6 +149,6 @@ def _make(vm: Execution, name: str) -> SealedModule:
     return SealedModule({one: namespace[one] for one in found.names.exports})
 
 
-def _import_from(vm: Execution, name: str, attribute: str) -> object:
+def _import_from(vm: VmExecution, name: str, attribute: str) -> object:
     found: object = getattr(module(vm, name), attribute)
     return found

@@ -7,7 +7,7 @@ gets the same again. Making a class takes longer than most handlers run.
 
 Rules: only what is unchanging by its source is kept (`is_unchanging`); a message pays
 for what is kept what its body took, and runs the body where it cannot, to halt where
-that halts; what is kept is an `Execution`'s own, bounded, and part of no result.
+that halts; what is kept is a `VmExecution`'s own, bounded, and part of no result.
 """
 
 import ast
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 from pvm import language
 from pvm.compiler.facts import Facts
 from pvm.compiler.syntax.visitor import Survey, walk
-from pvm.runtime.execution import ACTOR_MODULE, Execution
+from pvm.runtime.execution import ACTOR_MODULE, VmExecution
 
 if TYPE_CHECKING:
     from pvm.compiler.actors import ActorCode
 
 NAMESPACES_MAX: Final = 32
-"""Kept by one `Execution`: some 10 KB each, of the longest source some 2 MB."""
+"""Kept by one `VmExecution`: some 10 KB each, of the longest source some 2 MB."""
 
 _VALUES = (ast.Constant, ast.Name, ast.Tuple, ast.UnaryOp, ast.BinOp)
 """Of constants and names of what a module holds, these make nothing mutable."""
@@ -46,7 +46,7 @@ class Namespace:
         """Attributes of it: those of the state that it does not define itself."""
 
 
-def enter(vm: Execution, code: "ActorCode") -> Namespace:
+def enter(vm: VmExecution, code: "ActorCode") -> Namespace:
     """The namespace of a module for one message, paid for."""
     kept = vm.namespaces.get(id(code))
     if kept is not None and _is_paid(vm, kept):
@@ -54,7 +54,7 @@ def enter(vm: Execution, code: "ActorCode") -> Namespace:
     return _make(vm, code)
 
 
-def _is_paid(vm: Execution, kept: Namespace) -> bool:
+def _is_paid(vm: VmExecution, kept: Namespace) -> bool:
     cycles = vm.cycles.cell_contents - kept.cycles
     memory = vm.memory.cell_contents - kept.memory
     if cycles < 0 or memory < 0:
@@ -64,7 +64,7 @@ def _is_paid(vm: Execution, kept: Namespace) -> bool:
     return True
 
 
-def _make(vm: Execution, code: "ActorCode") -> Namespace:
+def _make(vm: VmExecution, code: "ActorCode") -> Namespace:
     cycles, memory = vm.cycles.cell_contents, vm.memory.cell_contents
     names: dict[str, object] = {"__builtins__": vm.names, "__name__": ACTOR_MODULE}
     made = Namespace(code, names)

@@ -12,7 +12,7 @@ from pvm.runtime.classes import class_name, is_actor_class, name_of_class
 from pvm.runtime.containers import snapshot
 from pvm.runtime.enums import Enum, member_text
 from pvm.runtime.exceptions import is_stripped, refused
-from pvm.runtime.execution import Execution, PricedMethod, SealedModule
+from pvm.runtime.execution import PricedMethod, SealedModule, VmExecution
 from pvm.runtime.freezing import ACTOR_FUNCTIONS, sealed
 from pvm.runtime.ordered_set import FrozenOrderedSet, OrderedSet
 from pvm.runtime.storage import StorageView
@@ -40,7 +40,7 @@ _FIXED = {
 }
 
 
-def integer_text(vm: Execution, value: int) -> str:
+def integer_text(vm: VmExecution, value: int) -> str:
     """Decimal digits; longer than a word is paid by its length."""
     bits = value.bit_length()
     if bits <= _WORD_BITS:
@@ -52,7 +52,7 @@ def integer_text(vm: Execution, value: int) -> str:
 
 
 def to_str(  # noqa: PLR0911 - a line for each kind
-    vm: Execution, value: object
+    vm: VmExecution, value: object
 ) -> str:
     """`str(value)`."""
     kind = type(value)
@@ -71,7 +71,7 @@ def to_str(  # noqa: PLR0911 - a line for each kind
 
 
 def to_repr(  # noqa: C901 - one loop, over containers inside one another
-    vm: Execution, value: object
+    vm: VmExecution, value: object
 ) -> str:
     """`repr(value)`: ASCII only.
 
@@ -114,7 +114,7 @@ def to_repr(  # noqa: C901 - one loop, over containers inside one another
     return result
 
 
-def _grown(vm: Execution, chunks: list[str], parts: list[str], paid: int) -> int:
+def _grown(vm: VmExecution, chunks: list[str], parts: list[str], paid: int) -> int:
     """Pay for what was written since, in one piece; how much is paid then."""
     chunks.append("".join(parts))
     parts.clear()
@@ -125,7 +125,7 @@ def _grown(vm: Execution, chunks: list[str], parts: list[str], paid: int) -> int
 
 
 def _scalar(  # noqa: C901, PLR0911 - a line for each kind, the frequent first
-    vm: Execution, value: object
+    vm: VmExecution, value: object
 ) -> str | None:
     """The text of what holds no other values; None for what does."""
     kind = type(value)
@@ -163,7 +163,7 @@ def _is_container(value: object) -> bool:
     )
 
 
-def _opened(vm: Execution, value: object, emit: Callable[[str], None]) -> _Open:
+def _opened(vm: VmExecution, value: object, emit: Callable[[str], None]) -> _Open:
     """Pay for a container and write its opening."""
     kind = type(value)
     separators = _COMMAS
@@ -183,7 +183,9 @@ def _opened(vm: Execution, value: object, emit: Callable[[str], None]) -> _Open:
     return iter(items), closing, separators, 0
 
 
-def _other_brackets(vm: Execution, value: object) -> tuple[str, Sequence[object], str]:
+def _other_brackets(
+    vm: VmExecution, value: object
+) -> tuple[str, Sequence[object], str]:
     kind = type(value)
     if isinstance(value, Exception):
         method = _actor_method(kind, "__repr__")
@@ -212,7 +214,7 @@ def _text_result(text: object) -> str:
     return text
 
 
-def exception_text(vm: Execution, error: Exception) -> str:
+def exception_text(vm: VmExecution, error: Exception) -> str:
     """`str(error)`; what the interpreter said is not repeated (sandbox.md §6)."""
     for _ in range(costs.NESTING_MAX):
         method = _actor_method(type(error), "__str__")
@@ -226,7 +228,7 @@ def exception_text(vm: Execution, error: Exception) -> str:
     raise refused(ValueError("values nested more than 64 deep"))
 
 
-def _arguments_text(vm: Execution, error: Exception) -> str:
+def _arguments_text(vm: VmExecution, error: Exception) -> str:
     if not error.args:
         return name_of_class(type(error)) if is_stripped(error) else ""
     if len(error.args) > 1:
@@ -236,7 +238,7 @@ def _arguments_text(vm: Execution, error: Exception) -> str:
     return to_str(vm, error.args[0])
 
 
-def inherited(vm: Execution, proxy: object, name: str) -> object:
+def inherited(vm: VmExecution, proxy: object, name: str) -> object:
     """`super().__str__` and its like: what a class of the actor's or a library's says.
 
     What CPython's own classes say is not for actors: their texts hold addresses and
@@ -255,13 +257,13 @@ def inherited(vm: Execution, proxy: object, name: str) -> object:
     return PricedMethod(vm, MethodType(vm.bind(method), value))
 
 
-def _inherited_str(vm: Execution, value: object) -> str:
+def _inherited_str(vm: VmExecution, value: object) -> str:
     if isinstance(value, Exception):
         return _arguments_text(vm, value)
     return member_text(value) if isinstance(value, Enum) else to_repr(vm, value)
 
 
-def _inherited_repr(vm: Execution, value: object) -> str:
+def _inherited_repr(vm: VmExecution, value: object) -> str:
     if isinstance(value, Exception):
         arguments = to_repr(vm, list(value.args))[1:-1]
         return f"{class_name(vm, value)}({arguments})"
@@ -274,7 +276,7 @@ _INHERITED = {"__repr__": _inherited_repr, "__str__": _inherited_str}
 
 
 def format_field(  # noqa: C901 - a line for each form of a field
-    vm: Execution, value: object, conversion: str = "", specification: str = ""
+    vm: VmExecution, value: object, conversion: str = "", specification: str = ""
 ) -> str:
     """One field of an f-string."""
     if conversion == "r":

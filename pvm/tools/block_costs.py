@@ -1,6 +1,6 @@
 """What each block of a source costs, line by line: for tools, never for executions.
 
-A source that is compiled with a ledger has the same prices as without one. Beside each
+A source that is compiled with block costs has the same prices as without. Beside each
 charge stands a call that says which block was paid, so that `profile` can give a
 block's price to the lines it is the price of; executions of a chain have no such call.
 """
@@ -15,7 +15,7 @@ from pvm.compiler.lowering.desugar import public_name
 from pvm.compiler.pricing import Pricing, bytes_of, cycles_of
 
 PAID = "_paid"
-"""What a source compiled with a ledger calls when a block is paid, with its number."""
+"""What a source compiled so calls when a block is paid, with its number."""
 
 
 class Block(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Block(Struct, frozen=True):
     """Line → cycles; what no statement costs belongs to the line that opens it."""
 
 
-class Ledger(Struct):
+class BlockCosts(Struct):
     """The blocks of a source, in the order in which they were written."""
 
     blocks: list[Block] = field(default_factory=list)

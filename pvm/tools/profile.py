@@ -1,13 +1,13 @@
 """Cycles and cells by line of an actor's source, for the executions that a chain makes.
 
-The execution is the one that a chain makes, of a source compiled with a ledger. What
-a block costs goes to its lines as the ledger says, when they are reached. What was paid
-for lines that an exception, a `return` or a `continue` left out stays with the line
-that opened their block, since a block is paid whole on entry. All else (work that
-depends on operands, library functions) goes to the line of the actor that was running,
-which the interpreter's trace function tells, and what a host call costs to that call,
-made by that line. All are differences of one meter, so they add up to what the meter
-says, to the unit. What an actor costs that is called is its own, below the call.
+The execution is the one that a chain makes, of a source compiled with block costs. What
+a block costs goes to its lines when they are reached. What was paid for lines that an
+exception, a `return` or a `continue` left out stays with the line that opened their
+block, since a block is paid whole on entry. All else (work that depends on operands,
+library functions) goes to the line of the actor that was running, which the
+interpreter's trace function tells, and what a host call costs to that call, made by
+that line. All are differences of one meter, so they add up to what the meter says, to
+the unit. What an actor costs that is called is its own, below the call.
 """
 
 import sys
@@ -24,7 +24,7 @@ from pvm.host import Host
 from pvm.meter import Meter
 from pvm.runtime.execution_pool import new
 from pvm.runtime.interpreter import execute
-from pvm.tools.block_costs import PAID, Ledger
+from pvm.tools.block_costs import PAID, BlockCosts
 from pvm.types import Message, Outcome
 
 __all__ = [
@@ -85,9 +85,9 @@ class ProfiledCode:
         Raises:
             CompileError: as `compile_actor`.
         """
-        ledger = Ledger()
-        self.code = compile_actor(source, ledger)
-        self.blocks = ledger.blocks
+        block_costs = BlockCosts()
+        self.code = compile_actor(source, block_costs)
+        self.blocks = block_costs.blocks
         named = dict(_codes(self.code.module))
         self.codes = {id(code): name for code, name in named.items()}
         """Name of each function by the identity of its code."""

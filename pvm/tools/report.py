@@ -15,7 +15,7 @@ from pvm.compiler.lowering.decorators import family_of, marks_of, methods_of
 from pvm.compiler.parser import parse
 from pvm.compiler.syntax.imports import resolve
 from pvm.runtime.library_loader import find_module
-from pvm.tools.block_costs import Block, Ledger
+from pvm.tools.block_costs import Block, BlockCosts
 
 EVERYBODY = "everybody"
 ITSELF = "the actor itself"
@@ -67,8 +67,8 @@ def report_on(source: bytes) -> Report:
         CompileError: it is not in the language; carries all that the first step
             which refuses has found.
     """
-    ledger = Ledger()
-    code = compile_actor(source, ledger)
+    block_costs = BlockCosts()
+    code = compile_actor(source, block_costs)
     tree = parse(source)
     room = (
         Room("bytes of source", len(source), language.SOURCE_BYTES_MAX),
@@ -88,12 +88,12 @@ def report_on(source: bytes) -> Report:
             node.lineno,
             _who(node, facts, code, has_rules=has_rules, is_method=id(node) in methods),
             tuple(marks_of(node, facts)),
-            _blocks_of(ledger, name),
+            _blocks_of(block_costs, name),
         )
         for name, node in functions.items()
     )
     classes = {"", *(one.name for one in tree.body if isinstance(one, ast.ClassDef))}
-    body = tuple(block for block in ledger.blocks if block.function in classes)
+    body = tuple(block for block in block_costs.blocks if block.function in classes)
     return Report(
         code.actor_class,
         handlers,
@@ -167,10 +167,10 @@ def _who(
     return ITSELF
 
 
-def _blocks_of(ledger: Ledger, name: str) -> tuple[Block, ...]:
+def _blocks_of(block_costs: BlockCosts, name: str) -> tuple[Block, ...]:
     return tuple(
         block
-        for block in ledger.blocks
+        for block in block_costs.blocks
         if block.function == name or block.function.startswith(f"{name}.")
     )
 

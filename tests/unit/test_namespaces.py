@@ -9,7 +9,7 @@ from pvm import compile_actor
 from pvm.runtime import execution_pool
 from pvm.runtime.namespaces import NAMESPACES_MAX
 from pvm.testing import World
-from pvm.tools.block_costs import Ledger
+from pvm.tools.block_costs import BlockCosts
 
 ACTORS = Path("genesis/actors")
 
@@ -78,7 +78,7 @@ def test_functions_alone_are_made_anew():
 
 
 def test_who_counts_by_line_sees_the_body_run():
-    assert not compile_actor(ACTOR.encode(), Ledger()).is_unchanging
+    assert not compile_actor(ACTOR.encode(), BlockCosts()).is_unchanging
 
 
 @pytest.mark.parametrize("path", sorted(ACTORS.iterdir()), ids=lambda path: path.stem)

@@ -49,9 +49,9 @@ def test_a_priced_method_that_shows_its_machine_is_found(monkeypatch):
     monkeypatch.setattr(PricedMethod, "vm", shown, raising=False)
     source = reach.FIXTURE + "def run():\n    return str([].append)\n"
     assert reach.expressions_of(source).leaks.keys() == {
-        "pvm.runtime.execution.Execution"
+        "pvm.runtime.execution.VmExecution"
     }
-    assert "pvm.runtime.execution.Execution" in reach.table(1).leaks
+    assert "pvm.runtime.execution.VmExecution" in reach.table(1).leaks
 
 
 def test_a_hash_that_shows_its_meter_is_found(monkeypatch):

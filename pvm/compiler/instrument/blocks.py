@@ -12,7 +12,7 @@ from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.locations import flatten
 from pvm.compiler.syntax.tree import Here
 from pvm.compiler.syntax.visitor import Handled
-from pvm.tools.block_costs import PAID, Ledger
+from pvm.tools.block_costs import PAID, BlockCosts
 
 ENTRY_DEPTH = "_e"
 """Local of a function that counts depth: the depth it found."""
@@ -32,7 +32,7 @@ class Blocks(Expressions):
         self.caught: list[str] = []
         """Variables of the handlers around, innermost last; "" without one."""
         self.unique = 0
-        self.ledger: Ledger | None = None
+        self.block_costs: BlockCosts | None = None
         """Where blocks are written down, if a tool asks."""
 
     def charge(self, price: int, body: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
@@ -63,9 +63,9 @@ class Blocks(Expressions):
 
     def _written_down(self, price: int, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """What says that a block is paid, if a tool asks."""
-        if self.ledger is None:
+        if self.block_costs is None:
             return []
-        number = self.ledger.add(self.pricing, body, price)
+        number = self.block_costs.add(self.pricing, body, price)
         return [self.here.do(self.here.call(PAID, self.here.constant(number)))]
 
     def block(self, body: Sequence[ast.stmt], more: int = FREE) -> list[ast.stmt]:
@@ -94,17 +94,17 @@ class Blocks(Expressions):
         if node.end_lineno != node.lineno:
             flatten(node)
         before, self.here = self.here, Here(node.lineno, node.col_offset)
-        if self.ledger is None:
+        if self.block_costs is None:
             written = write(self, node)
         else:
-            with self.ledger.at(node):
+            with self.block_costs.at(node):
                 written = write(self, node)
         self.here = before
         return written
 
     def place(self, node: ast.stmt) -> AbstractContextManager[None]:
         """Blocks that are written inside stand in `node`."""
-        return _NOWHERE if self.ledger is None else self.ledger.at(node)
+        return _NOWHERE if self.block_costs is None else self.block_costs.at(node)
 
     def nothing(self) -> ast.Pass:
         """For a block without statements."""

@@ -18,7 +18,7 @@ from pvm.compiler.instrument.definitions import Definitions
 from pvm.compiler.pricing import FREE, price
 from pvm.compiler.syntax import tree as syntax
 from pvm.compiler.syntax.visitor import children, handled
-from pvm.tools.block_costs import Ledger
+from pvm.tools.block_costs import BlockCosts
 
 CELLS = ("_cycles", "_depth", "_memory")
 """Free variables of the module's function, in the order of their names."""
@@ -36,17 +36,17 @@ _IN_PLACE: Mapping[type[ast.operator], str] = {
 def instrument(
     tree: ast.Module,
     facts: Facts,
-    ledger: Ledger | None = None,
+    block_costs: BlockCosts | None = None,
     *,
     is_library: bool = False,
 ) -> ast.Module:
     """The instrumented module of a tree that passed the gate; `facts` are of it.
 
-    With a ledger its blocks are written down, and each says when it is paid. The
+    With block costs its blocks are written down, and each says when it is paid. The
     functions of a library are called in the loops of other modules.
     """
     writer = _Statements(facts, _WRITTEN)
-    writer.ledger = ledger
+    writer.block_costs = block_costs
     writer.is_library = is_library
     return writer.module(tree)
 

@@ -13,14 +13,14 @@ from pvm.compiler.policy.values import (
     instead_of,
     is_super,
 )
-from pvm.compiler.policy.walker import Place, PolicyWalk
+from pvm.compiler.policy.walker import PolicyWalk, Position
 from pvm.compiler.syntax.visitor import children, walk
 
 
 class PolicyOfExpressions(PolicyWalk):
     """Expressions."""
 
-    def _check_name(self, node: ast.Name, _place: Place) -> None:
+    def _check_name(self, node: ast.Name, _position: Position) -> None:
         if node.id in self.plain:
             return
         before = len(self.refusals)
@@ -68,20 +68,20 @@ class PolicyOfExpressions(PolicyWalk):
             return False
         return True
 
-    def _check_attribute(self, node: ast.Attribute, place: Place) -> None:
+    def _check_attribute(self, node: ast.Attribute, position: Position) -> None:
         is_read = isinstance(node.ctx, ast.Load)
         if is_read and node.attr == "__name__" and self.is_class_of(node.value):
             for part in children(node.value):
                 if not (isinstance(part, ast.Name) and part.id == "type"):
-                    self.check(part, place)
+                    self.check(part, position)
             return
         if is_super(node.value):
             if node.attr not in language.DUNDER_METHODS:
                 self._check_attribute_name(node)
-            self._check_super(node.value, place)
+            self._check_super(node.value, position)
             return
         self._check_attribute_name(node)
-        self.check(node.value, place)
+        self.check(node.value, position)
 
     def _check_attribute_name(self, node: ast.Attribute) -> None:
         name = node.attr
@@ -129,16 +129,16 @@ class PolicyOfExpressions(PolicyWalk):
         elif not self._is_misplaced(node, node.attr):
             self.plain_exports.add((module, node.attr))
 
-    def _check_super(self, node: ast.expr, place: Place) -> None:
-        is_method = place.is_method and not place.in_comprehension
+    def _check_super(self, node: ast.expr, position: Position) -> None:
+        is_method = position.is_method and not position.in_comprehension
         if isinstance(node, ast.Call) and (node.args or node.keywords):
             self.refuse(node, "super takes no arguments", "super().method()")
-        elif not is_method or place.is_generator:
+        elif not is_method or position.is_generator:
             self.refuse(node, "super() stands outside of a method", "Base.method(self)")
         elif not self.facts.is_universal("super"):
             self.refuse(node, "super is rebound in this module", "another name")
 
-    def _check_call(self, node: ast.Call, place: Place) -> None:
+    def _check_call(self, node: ast.Call, position: Position) -> None:
         for keyword in node.keywords:
             if keyword.arg is not None and keyword.arg.startswith("_"):
                 self.refuse(keyword, "a keyword argument starts with an underscore")
@@ -146,41 +146,43 @@ class PolicyOfExpressions(PolicyWalk):
         if name and name not in self.facts.bound:
             if name in {"getattr", "hasattr"}:
                 self._check_getattr(node, name)
-                self._check_passed(node, place)
+                self._check_passed(node, position)
                 return
             if name in {"isinstance", "issubclass"}:
-                self._check_isinstance(node, name, place)
+                self._check_isinstance(node, name, position)
                 return
             if name == "type" and (len(node.args) != 1 or node.keywords):
                 self.refuse(node, "type takes one argument", "a class statement")
-        self.check(node.func, place)
-        self._check_passed(node, place)
+        self.check(node.func, position)
+        self._check_passed(node, position)
 
-    def _check_isinstance(self, node: ast.Call, name: str, place: Place) -> None:
+    def _check_isinstance(self, node: ast.Call, name: str, position: Position) -> None:
         if len(node.args) != 2 or node.keywords:  # noqa: PLR2004 - as Python's
             self.refuse(node, f"{name} takes a value and a class")
             return
-        self.check(node.args[0], place)
-        self.check_class_name(node.args[1], place)
+        self.check(node.args[0], position)
+        self.check_class_name(node.args[1], position)
 
-    def _check_passed(self, node: ast.Call, place: Place) -> None:
-        self._check_items(node.args, place)
+    def _check_passed(self, node: ast.Call, position: Position) -> None:
+        self._check_items(node.args, position)
         for keyword in node.keywords:
-            self.check(keyword.value, place)
+            self.check(keyword.value, position)
 
-    def _check_items(self, items: Iterable[ast.expr], place: Place) -> None:
+    def _check_items(self, items: Iterable[ast.expr], position: Position) -> None:
         """Items of a display or a target, or arguments: each may be spread."""
         for item in items:
-            self.check(item.value if isinstance(item, ast.Starred) else item, place)
+            self.check(item.value if isinstance(item, ast.Starred) else item, position)
 
-    def _check_tuple(self, node: ast.Tuple | ast.List | ast.Set, place: Place) -> None:
-        self._check_items(node.elts, place)
+    def _check_tuple(
+        self, node: ast.Tuple | ast.List | ast.Set, position: Position
+    ) -> None:
+        self._check_items(node.elts, position)
 
     _check_list = _check_set = _check_tuple
 
-    def _check_starred(self, node: ast.Starred, place: Place) -> None:
+    def _check_starred(self, node: ast.Starred, position: Position) -> None:
         self.refuse(node, "a star stands where nothing is spread", "a list around it")
-        self.check(node.value, place)
+        self.check(node.value, position)
 
     def _check_getattr(self, node: ast.Call, name: str) -> None:
         wanted = {"getattr": (2, 3), "hasattr": (2,)}[name]
@@ -202,7 +204,7 @@ class PolicyOfExpressions(PolicyWalk):
         else:
             self.check_identifier(node, attribute)
 
-    def _check_compare(self, node: ast.Compare, place: Place) -> None:
+    def _check_compare(self, node: ast.Compare, position: Position) -> None:
         sides = [node.left, *node.comparators]
         if len(node.ops) > language.COMPARISONS_MAX:
             reason = f"a chain of more than {language.COMPARISONS_MAX} comparisons"
@@ -221,9 +223,9 @@ class PolicyOfExpressions(PolicyWalk):
                     node, "`is` with an exception of a native module", "isinstance"
                 )
             elif has_is or (is_type_call and isinstance(side, ast.Name)):
-                self.check_class_name(side, place)
+                self.check_class_name(side, position)
             else:
-                self.check(side, place)
+                self.check(side, position)
 
     def _has_identity(self, node: ast.expr) -> bool:
         match node:
@@ -241,48 +243,50 @@ class PolicyOfExpressions(PolicyWalk):
             case _:
                 return False
 
-    def _check_subscript(self, node: ast.Subscript, place: Place) -> None:
+    def _check_subscript(self, node: ast.Subscript, position: Position) -> None:
         if isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Slice):
             reason = "a slice among several targets"
             self.refuse(node, reason, "an assignment of its own")
-        self.check_children(node, place)
+        self.check_children(node, position)
 
-    def _check_constant(self, node: ast.Constant, _place: Place) -> None:
+    def _check_constant(self, node: ast.Constant, _position: Position) -> None:
         for reason, instead in check_constant(node.value):
             self.refuse(node, reason, instead)
 
-    def _check_binop(self, node: ast.BinOp, place: Place) -> None:
+    def _check_binop(self, node: ast.BinOp, position: Position) -> None:
         is_text = isinstance(node.left, ast.JoinedStr) or (
             isinstance(node.left, ast.Constant)
             and isinstance(node.left.value, str | bytes)
         )
         if isinstance(node.op, ast.Mod) and is_text:
             self.refuse(node, "% on text has unbounded widths", "an f-string")
-        self.check(node.left, place)
+        self.check(node.left, position)
         self.check_operator(node, node.op)
-        self.check(node.right, place)
+        self.check(node.right, position)
 
-    def _check_formattedvalue(self, node: ast.FormattedValue, place: Place) -> None:
+    def _check_formattedvalue(
+        self, node: ast.FormattedValue, position: Position
+    ) -> None:
         for reason, instead in check_f_string_field(node):
             self.refuse(node, reason, instead)
         if not isinstance(node.value, ast.Starred):
-            self.check(node.value, place)
+            self.check(node.value, position)
 
-    def _check_lambda(self, node: ast.Lambda, place: Place) -> None:
+    def _check_lambda(self, node: ast.Lambda, position: Position) -> None:
         self.functions += 1
-        if place.class_body:
+        if position.class_body:
             self.refuse(node, "a lambda stands in a class body", "a method")
-        self.check_parameters(node.args, place)
-        self.check_variables(node, place)
-        functions = (*place.functions, node)
-        inner = Place(function=node, scopes=place.scopes + 1, functions=functions)
+        self.check_parameters(node.args, position)
+        self.check_variables(node, position)
+        functions = (*position.functions, node)
+        inner = Position(function=node, scopes=position.scopes + 1, functions=functions)
         self.check_scopes(node, inner)
         self.check(node.body, inner)
 
-    def _check_listcomp(self, node: ast.expr, place: Place) -> None:
-        if place.class_body:
+    def _check_listcomp(self, node: ast.expr, position: Position) -> None:
+        if position.class_body:
             self.refuse(node, "a comprehension stands in a class body", "a method")
-        inner = replace(place, in_comprehension=True, scopes=place.scopes + 1)
+        inner = replace(position, in_comprehension=True, scopes=position.scopes + 1)
         self.check_scopes(node, inner)
         self.check_children(node, inner)
 
@@ -292,7 +296,7 @@ class PolicyOfExpressions(PolicyWalk):
 
     _check_generatorexp = _check_listcomp
 
-    def _check_comprehension(self, node: ast.comprehension, place: Place) -> None:
+    def _check_comprehension(self, node: ast.comprehension, position: Position) -> None:
         if node.is_async:
             self.refuse(node.iter, "async is not available")
         self.check_no_star(node.target)
@@ -301,18 +305,18 @@ class PolicyOfExpressions(PolicyWalk):
                 self.refuse(
                     part, "a comprehension assigns to something else than a name"
                 )
-        self.check_children(node, place)
+        self.check_children(node, position)
 
-    def _check_namedexpr(self, node: ast.NamedExpr, place: Place) -> None:
-        if place.class_body:
+    def _check_namedexpr(self, node: ast.NamedExpr, position: Position) -> None:
+        if position.class_body:
             self.refuse(node, "an assignment expression stands in a class body")
-        self.check_children(node, place)
+        self.check_children(node, position)
 
-    def _check_yield(self, node: ast.expr, place: Place) -> None:
+    def _check_yield(self, node: ast.expr, position: Position) -> None:
         self.refuse(
             node, "yield stands inside an expression", "yield v, or x = yield v"
         )
-        self.check_children(node, place)
+        self.check_children(node, position)
 
     _check_yieldfrom = _check_yield
 

@@ -18,7 +18,7 @@ from pvm.compiler.policy.expressions import PolicyOfExpressions
 from pvm.compiler.policy.values import (
     check_import,
 )
-from pvm.compiler.policy.walker import Place
+from pvm.compiler.policy.walker import Position
 from pvm.compiler.syntax.imports import Find
 from pvm.compiler.syntax.visitor import Handled, Survey, children, handled, survey
 from pvm.errors import CompileError
@@ -40,7 +40,7 @@ def check_policy(
     """
     policy = _Policy(facts, find, _CHECKED)
     policy.check_future(tree)
-    policy.check_body(tree.body, Place())
+    policy.check_body(tree.body, Position())
     for node, reason, instead in check_decorators(tree, facts, found or survey(tree)):
         policy.refuse(node, reason, instead)
     if policy.functions > language.FUNCTIONS_MAX:
@@ -69,29 +69,29 @@ class _Policy(PolicyOfExpressions):
             elif not is_docstring:
                 is_first = False
 
-    def _check_expr(self, node: ast.Expr | ast.Assign, place: Place) -> None:
+    def _check_expr(self, node: ast.Expr | ast.Assign, position: Position) -> None:
         """An expression statement or assignment: the two places of a `yield`."""
         value = node.value
         if isinstance(node, ast.Assign):
-            self._check_targets(node.targets, place)
-        if place.class_kind == "enum" and enums.is_auto(self.facts, value):
+            self._check_targets(node.targets, position)
+        if position.class_kind == "enum" and enums.is_auto(self.facts, value):
             return
         is_yield = isinstance(value, ast.Yield) or (
             isinstance(value, ast.YieldFrom) and isinstance(node, ast.Expr)
         )
         if not is_yield:
-            self.check(value, place)
+            self.check(value, position)
             return
-        if place.in_protected:
+        if position.in_protected:
             self.refuse(node, "yield stands inside try or with", "collect, then yield")
-        if not isinstance(place.function, ast.FunctionDef):
+        if not isinstance(position.function, ast.FunctionDef):
             self.refuse(node, "yield stands outside of a function")
         for child in children(value):
-            self.check(child, place)
+            self.check(child, position)
 
     _check_assign = _check_expr
 
-    def _check_targets(self, targets: list[ast.expr], place: Place) -> None:
+    def _check_targets(self, targets: list[ast.expr], position: Position) -> None:
         """A star may stand at the top of an unpacking target, a slice alone."""
         for target in targets:
             if isinstance(target, ast.Tuple | ast.List):
@@ -99,36 +99,36 @@ class _Policy(PolicyOfExpressions):
                     if not isinstance(element, ast.Starred):
                         self.check_no_star(element)
             if len(targets) == 1 and isinstance(target, ast.Subscript):
-                self.check_children(target, place)
+                self.check_children(target, position)
             else:
-                self.check(target, place)
+                self.check(target, position)
 
-    def _check_annassign(self, node: ast.AnnAssign, place: Place) -> None:
-        if place.class_kind == "dataclass" and dataclasses.is_field(node):
-            self._check_field(node, place)
+    def _check_annassign(self, node: ast.AnnAssign, position: Position) -> None:
+        if position.class_kind == "dataclass" and dataclasses.is_field(node):
+            self._check_field(node, position)
             return
-        if node.value is None and place.function is not None:
+        if node.value is None and position.function is not None:
             self.refuse(node, "an annotation without a value", "a value")
-        if (place.function, getattr(node.target, "id", None)) in self.declared:
+        if (position.function, getattr(node.target, "id", None)) in self.declared:
             self.refuse(node, "an annotated name is global", "no annotation")
-        self.check(node.target, place)
+        self.check(node.target, position)
         if node.value is not None:
-            self.check(node.value, place)
+            self.check(node.value, position)
 
-    def _check_field(self, node: ast.AnnAssign, place: Place) -> None:
+    def _check_field(self, node: ast.AnnAssign, position: Position) -> None:
         """A field of a dataclass; its `field(…)` holds expressions of the class."""
-        self.check(node.target, place)
+        self.check(node.target, position)
         for reason, instead in dataclasses.check_field(self.facts, node):
             self.refuse(node, reason, instead)
         value = node.value
         if dataclasses.is_field_call(self.facts, value):
             for keyword in cast("ast.Call", value).keywords:
                 # A factory is called in the `__init__` that is written.
-                self.check(keyword.value, replace(place, class_body=False, scopes=1))
+                self.check(keyword.value, replace(position, class_body=False, scopes=1))
         elif value is not None:
-            self.check(value, place)
+            self.check(value, position)
 
-    def _check_augassign(self, node: ast.AugAssign, place: Place) -> None:
+    def _check_augassign(self, node: ast.AugAssign, position: Position) -> None:
         if isinstance(node.target, ast.Subscript) and isinstance(
             node.target.slice, ast.Slice
         ):
@@ -137,30 +137,34 @@ class _Policy(PolicyOfExpressions):
         if isinstance(node.target, ast.Name):
             load = ast.Name(node.target.id, ast.Load())
             ast.copy_location(load, node.target)
-            self.check(load, place)
-        self.check(node.target, place)
+            self.check(load, position)
+        self.check(node.target, position)
         self.check_operator(node, node.op)
-        self.check(node.value, place)
+        self.check(node.value, position)
 
-    def _check_for(self, node: ast.For, place: Place) -> None:
+    def _check_for(self, node: ast.For, position: Position) -> None:
         self.check_no_star(node.target)
-        self._check_block(node, replace(place, blocks=place.blocks + 1, in_loop=True))
+        self._check_block(
+            node, replace(position, blocks=position.blocks + 1, in_loop=True)
+        )
 
-    def _check_while(self, node: ast.While, place: Place) -> None:
-        self._check_block(node, replace(place, blocks=place.blocks + 1, in_loop=True))
+    def _check_while(self, node: ast.While, position: Position) -> None:
+        self._check_block(
+            node, replace(position, blocks=position.blocks + 1, in_loop=True)
+        )
 
-    def _check_return(self, node: ast.Return, place: Place) -> None:
-        if place.function is None:
+    def _check_return(self, node: ast.Return, position: Position) -> None:
+        if position.function is None:
             self.refuse(node, "return outside of a function")
-        self.check_children(node, place)
+        self.check_children(node, position)
 
-    def _check_break(self, node: ast.Break | ast.Continue, place: Place) -> None:
-        if not place.in_loop:
+    def _check_break(self, node: ast.Break | ast.Continue, position: Position) -> None:
+        if not position.in_loop:
             self.refuse(node, f"{type(node).__name__.lower()} outside of a loop")
 
     _check_continue = _check_break
 
-    def _check_with(self, node: ast.With, place: Place) -> None:
+    def _check_with(self, node: ast.With, position: Position) -> None:
         for item in node.items:
             if item.optional_vars is not None:
                 self.check_no_star(item.optional_vars)
@@ -168,17 +172,17 @@ class _Policy(PolicyOfExpressions):
         if before <= language.MANAGERS_MAX < self.managers:
             reason = f"more than {language.MANAGERS_MAX} managers of `with`"
             self.refuse(node, reason, "a function that has the `with`")
-        blocks = place.blocks + 4 * len(node.items)
-        self._check_block(node, replace(place, blocks=blocks, in_protected=True))
+        blocks = position.blocks + 4 * len(node.items)
+        self._check_block(node, replace(position, blocks=blocks, in_protected=True))
 
-    def _check_block(self, node: ast.stmt, place: Place) -> None:
-        if place.blocks > NESTED_BLOCKS_MAX:
+    def _check_block(self, node: ast.stmt, position: Position) -> None:
+        if position.blocks > NESTED_BLOCKS_MAX:
             self.refuse(node, "loops, try and with are nested too deep", "a function")
             return
-        self.check_children(node, place)
+        self.check_children(node, position)
 
-    def _check_try(self, node: ast.Try, place: Place) -> None:
-        inner = replace(place, blocks=place.blocks + 2, in_protected=True)
+    def _check_try(self, node: ast.Try, position: Position) -> None:
+        inner = replace(position, blocks=position.blocks + 2, in_protected=True)
         if inner.blocks > NESTED_BLOCKS_MAX:
             self.refuse(node, "loops, try and with are nested too deep", "a function")
             return
@@ -201,7 +205,7 @@ class _Policy(PolicyOfExpressions):
             reason = "a finally that is left in too many ways, or too long"
             self.refuse(node, reason, "a function that the finally calls")
 
-    def _check_handler(self, node: ast.ExceptHandler, place: Place) -> None:
+    def _check_handler(self, node: ast.ExceptHandler, position: Position) -> None:
         if node.name is not None:
             self.check_identifier(node, node.name)
         names = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
@@ -209,7 +213,7 @@ class _Policy(PolicyOfExpressions):
             self.refuse(node, f"more than {language.HANDLERS_MAX} exception classes")
         for name in names:
             self._check_caught(node, name)
-        self.check_body(node.body, place)
+        self.check_body(node.body, position)
 
     def _check_caught(self, handler: ast.ExceptHandler, node: ast.expr | None) -> None:
         match node:
@@ -251,17 +255,19 @@ class _Policy(PolicyOfExpressions):
                 for statement in child.body:
                     self._check_leaves_finally(statement, in_loop=in_loop)
 
-    def _check_raise(self, node: ast.Raise, place: Place) -> None:
+    def _check_raise(self, node: ast.Raise, position: Position) -> None:
         if node.exc is None:
-            if not place.in_handler:
+            if not position.in_handler:
                 self.refuse(node, "raise without an exception outside of a handler")
             return
-        self.check(node.exc, place)
+        self.check(node.exc, position)
         if node.cause is not None:
-            self.check_class_name(node.cause, place)
+            self.check_class_name(node.cause, position)
 
-    def _check_import(self, node: ast.Import | ast.ImportFrom, place: Place) -> None:
-        if place.function is not None or place.class_body or place.blocks:
+    def _check_import(
+        self, node: ast.Import | ast.ImportFrom, position: Position
+    ) -> None:
+        if position.function is not None or position.class_body or position.blocks:
             self.refuse(node, "an import stands inside a function", "at the top")
         for reason, instead in check_import(node, self.find):
             self.refuse(node, reason, instead)
@@ -270,20 +276,22 @@ class _Policy(PolicyOfExpressions):
 
     _check_importfrom = _check_import
 
-    def _check_global(self, node: ast.Global | ast.Nonlocal, place: Place) -> None:
+    def _check_global(
+        self, node: ast.Global | ast.Nonlocal, position: Position
+    ) -> None:
         for name in node.names:
             self.check_identifier(node, name)
-            self.declared.add((place.function, name))
-        if place.function is None:
+            self.declared.add((position.function, name))
+        if position.function is None:
             self.refuse(node, "global or nonlocal outside of a function")
 
     _check_nonlocal = _check_global
 
-    def _check_functiondef(self, node: ast.FunctionDef, place: Place) -> None:
+    def _check_functiondef(self, node: ast.FunctionDef, position: Position) -> None:
         self.functions += 1
-        is_method = place.class_body
+        is_method = position.class_body
         is_special = node.name in language.DUNDER_METHODS or (
-            place.class_kind == "dataclass" and node.name == dataclasses.POST_INIT
+            position.class_kind == "dataclass" and node.name == dataclasses.POST_INIT
         )
         if is_method and not is_special and node.name.startswith("__"):
             reason = f"the interpreter would call {node.name} unseen"
@@ -291,19 +299,19 @@ class _Policy(PolicyOfExpressions):
         elif not (is_method and is_special):
             self.check_identifier(node, node.name)
         for decorator in node.decorator_list:
-            self._check_decorator(decorator, place)
+            self._check_decorator(decorator, position)
         if is_method:
             self._check_descriptors(node)
-        self.check_parameters(node.args, place)
-        inner = Place(
+        self.check_parameters(node.args, position)
+        inner = Position(
             function=node,
             is_method=is_method and bool(node.args.args),
             is_generator=is_generator(self.facts, node),
-            scopes=place.scopes + 1,
-            functions=(*place.functions, node),
+            scopes=position.scopes + 1,
+            functions=(*position.functions, node),
         )
         self.check_scopes(node, inner)
-        self.check_variables(node, place)
+        self.check_variables(node, position)
         if inner.is_generator and is_method and node.name == "__init__":
             self.refuse(node, "__init__ is a generator")
         self.check_body(node.body, inner)
@@ -327,25 +335,25 @@ class _Policy(PolicyOfExpressions):
             reason = f"the interpreter calls {node.name} itself, so none decorates it"
             self.refuse(decorated[0], reason, "an ordinary method, called by this one")
 
-    def _check_decorator(self, node: ast.expr, place: Place) -> None:
+    def _check_decorator(self, node: ast.expr, position: Position) -> None:
         match node:
             case ast.Name(id=name) if name in language.DECORATORS:
-                if not place.class_body or not self.facts.is_universal(name):
+                if not position.class_body or not self.facts.is_universal(name):
                     self.refuse(node, f"{name} decorates something else than a method")
-            case ast.Attribute(value=ast.Name(), attr="setter") if place.class_body:
+            case ast.Attribute(value=ast.Name(), attr="setter") if position.class_body:
                 pass
             case _ if decorators.decorator_name(node, self.facts) is not None:
                 for argument in node.args if isinstance(node, ast.Call) else ():
-                    self.check(argument, place)
+                    self.check(argument, position)
             case _ if self.facts.meaning(node) == "abc.abstractmethod":
-                if not place.class_body:
+                if not position.class_body:
                     self.refuse(node, "abstractmethod is a decorator of methods only")
             case _:
-                self.check(node, place)
+                self.check(node, position)
 
-    def _check_classdef(self, node: ast.ClassDef, place: Place) -> None:
+    def _check_classdef(self, node: ast.ClassDef, position: Position) -> None:
         self.check_identifier(node, node.name)
-        if place != Place():
+        if position != Position():
             self.refuse(node, "a class inside something", "a class of the module")
         elif node.name not in self.facts.classes:
             self.refuse(node, f"the class name {node.name!r} is bound twice")
@@ -362,7 +370,7 @@ class _Policy(PolicyOfExpressions):
         if record is not None and record.is_too_long:
             reason = f"more than {language.FIELDS_MAX} fields, inherited ones included"
             self.refuse(node, reason, "an attribute that holds some of them")
-        self.check_body(node.body, Place(class_body=True, class_kind=kind))
+        self.check_body(node.body, Position(class_body=True, class_kind=kind))
         self.classes_seen.add(node.name)
 
     def _class_kind(self, node: ast.ClassDef) -> str:

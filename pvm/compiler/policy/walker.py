@@ -16,7 +16,7 @@ from pvm.compiler.syntax.visitor import Handled, children, parameters, walk
 from pvm.errors import Refusal
 
 
-class Place(Struct, frozen=True):
+class Position(Struct, frozen=True):
     """Where a node stands."""
 
     function: ast.FunctionDef | ast.Lambda | None = None
@@ -94,12 +94,12 @@ class PolicyWalk:
         column = getattr(node, "col_offset", 0)
         self.refusals.append(Refusal(line, column, reason, instead))
 
-    def check_body(self, body: Iterable[ast.stmt], place: Place) -> None:
+    def check_body(self, body: Iterable[ast.stmt], position: Position) -> None:
         """Check statements in order."""
         for statement in body:
-            self.check(statement, place)
+            self.check(statement, position)
 
-    def check(self, node: ast.AST, place: Place) -> None:
+    def check(self, node: ast.AST, position: Position) -> None:
         """Check one node and what is below it."""
         kind = node.__class__
         if kind is ast.Name and node.id in self.plain:  # type: ignore[attr-defined]
@@ -108,15 +108,15 @@ class PolicyWalk:
         if check is None:
             self._refuse_kind(node, node)
             return
-        if place.class_body and isinstance(node, ast.stmt):
+        if position.class_body and isinstance(node, ast.stmt):
             self.check_in_class(node)
-        check(self, node, place)
+        check(self, node, position)
 
-    def check_children(self, node: ast.AST, place: Place) -> None:
+    def check_children(self, node: ast.AST, position: Position) -> None:
         """Check what is below a node."""
-        if place.class_body:
+        if position.class_body:
             for child in children(node):
-                self.check(child, place)
+                self.check(child, position)
             return
         checks, plain = self.checks, self.plain
         for child in children(node):
@@ -125,7 +125,7 @@ class PolicyWalk:
             if check is None:
                 self._refuse_kind(child, child)
             elif kind is not ast.Name or child.id not in plain:  # type: ignore[attr-defined]
-                check(self, child, place)
+                check(self, child, position)
 
     def check_operator(
         self, node: ast.AST, operator: ast.operator | ast.unaryop
@@ -149,11 +149,11 @@ class PolicyWalk:
         for reason, instead in found:
             self.refuse(node, reason, instead)
 
-    def check_class_name(self, node: ast.expr, place: Place) -> bool:
+    def check_class_name(self, node: ast.expr, position: Position) -> bool:
         """Accept a name that stands for a class here; else check it as a value."""
         if isinstance(node, ast.Tuple):
             for element in node.elts:
-                self.check_class_name(element, place)
+                self.check_class_name(element, position)
             return True
         if self.is_module_error(node):
             return True
@@ -161,7 +161,7 @@ class PolicyWalk:
             known = language.EXCEPTIONS | language.CLASSES | language.CLASSES_NEVER
             if node.id in known:
                 return True
-        self.check(node, place)
+        self.check(node, position)
         return False
 
     def is_module_error(self, node: ast.expr) -> bool:
@@ -185,9 +185,9 @@ class PolicyWalk:
             case _:
                 return False
 
-    def check_scopes(self, node: ast.AST, place: Place) -> None:
+    def check_scopes(self, node: ast.AST, position: Position) -> None:
         """Functions and comprehensions inside one another."""
-        if place.scopes > language.SCOPES_NESTED_MAX:
+        if position.scopes > language.SCOPES_NESTED_MAX:
             self.refuse(
                 node,
                 "functions and comprehensions are nested more than "
@@ -195,7 +195,7 @@ class PolicyWalk:
                 "a function of the module",
             )
 
-    def check_variables(self, node: FunctionNode, place: Place) -> None:
+    def check_variables(self, node: FunctionNode, position: Position) -> None:
         """How many variables a function has, and of those around it uses.
 
         A module that binds no more names in all need not be looked at.
@@ -204,10 +204,10 @@ class PolicyWalk:
         is_many = names > language.VARIABLES_MAX
         if is_many and len(self._variables(node)) > language.VARIABLES_MAX:
             self.refuse(node, f"more than {language.VARIABLES_MAX} variables", "a dict")
-        if names <= language.ENCLOSING_MAX or not place.functions:
+        if names <= language.ENCLOSING_MAX or not position.functions:
             return
         used = {part.id for part in walk(node) if isinstance(part, ast.Name)}
-        around = frozenset[str]().union(*map(self._variables, place.functions))
+        around = frozenset[str]().union(*map(self._variables, position.functions))
         if len((used & around) - self._variables(node)) > language.ENCLOSING_MAX:
             self.refuse(
                 node,
@@ -228,7 +228,7 @@ class PolicyWalk:
                 target, "a starred target in another or in `for`", "unpack apart"
             )
 
-    def check_parameters(self, node: ast.arguments, place: Place) -> None:
+    def check_parameters(self, node: ast.arguments, position: Position) -> None:
         """Names and defaults of parameters; annotations are dropped."""
         every = parameters(node)
         if len(every) > language.PARAMETERS_MAX:
@@ -237,7 +237,7 @@ class PolicyWalk:
             self.check_identifier(parameter, parameter.arg)
         for default in [*node.defaults, *node.kw_defaults]:
             if default is not None:
-                self.check(default, place)
+                self.check(default, position)
 
     def check_in_class(self, node: ast.stmt) -> None:
         """Methods, constants, annotations and a docstring (sandbox.md §1)."""

@@ -21,7 +21,7 @@ from pvm.runtime.dict_keys import (
     note_deletion,
 )
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution, Helper
+from pvm.runtime.execution import Helper, VmExecution
 from pvm.runtime.iteration import sort
 from pvm.runtime.ordered_set import OrderedSet
 
@@ -31,30 +31,30 @@ _Sequence = list[object] | tuple[object, ...]
 _Dict = dict[object, object]
 
 
-def append(_vm: Execution, self: _List, item: object) -> None:
+def append(_vm: VmExecution, self: _List, item: object) -> None:
     """`l.append(item)`, paid in the block."""
     self.append(item)
 
 
-def clear(_vm: Execution, self: _List | _Dict) -> None:
+def clear(_vm: VmExecution, self: _List | _Dict) -> None:
     """`l.clear()`, `d.clear()`."""
     self.clear()
 
 
-def copy_list(vm: Execution, self: _List) -> _List:
+def copy_list(vm: VmExecution, self: _List) -> _List:
     """`l.copy()`."""
     vm.sequence(len(self))
     return self.copy()
 
 
-def extend(vm: Execution, self: _List, items: object) -> None:
+def extend(vm: VmExecution, self: _List, items: object) -> None:
     """`l.extend(items)`."""
     added = snapshot(vm, items)
     vm.allocate(8 * len(added))
     self.extend(added)
 
 
-def insert(vm: Execution, self: _List, index: object, item: object) -> None:
+def insert(vm: VmExecution, self: _List, index: object, item: object) -> None:
     """`l.insert(index, item)`."""
     vm.charge(len(self))
     if type(index) is not int:
@@ -62,7 +62,7 @@ def insert(vm: Execution, self: _List, index: object, item: object) -> None:
     self.insert(index, item)
 
 
-def pop_list(vm: Execution, self: _List, index: object = -1) -> object:
+def pop_list(vm: VmExecution, self: _List, index: object = -1) -> object:
     """`l.pop()`, `l.pop(index)`."""
     if type(index) is not int:
         raise refused(TypeError("an index is an int"))
@@ -71,7 +71,7 @@ def pop_list(vm: Execution, self: _List, index: object = -1) -> object:
     return self.pop(index)
 
 
-def _first(vm: Execution, self: _Sequence, item: object) -> int:
+def _first(vm: VmExecution, self: _Sequence, item: object) -> int:
     if type(item) in SCALARS:
         if not any_equal(vm, item, self):
             return -1
@@ -80,7 +80,7 @@ def _first(vm: Execution, self: _Sequence, item: object) -> int:
     return first_equal(vm, item, self)
 
 
-def remove_item(vm: Execution, self: _List, item: object) -> None:
+def remove_item(vm: VmExecution, self: _List, item: object) -> None:
     """`l.remove(item)`."""
     index = _first(vm, self, item)
     if index < 0:
@@ -90,7 +90,7 @@ def remove_item(vm: Execution, self: _List, item: object) -> None:
 
 
 def index_of(
-    vm: Execution, self: _Sequence, item: object, start: object = 0, *stop: object
+    vm: VmExecution, self: _Sequence, item: object, start: object = 0, *stop: object
 ) -> int:
     """`l.index(item)`."""
     if start != 0 or stop:
@@ -101,7 +101,7 @@ def index_of(
     return index
 
 
-def count_of(vm: Execution, self: _Sequence, item: object) -> int:
+def count_of(vm: VmExecution, self: _Sequence, item: object) -> int:
     """`l.count(item)`."""
     if type(item) in SCALARS:
         charge_scalar_search(vm, item, len(self))
@@ -113,14 +113,14 @@ def count_of(vm: Execution, self: _Sequence, item: object) -> int:
     return found
 
 
-def reverse(vm: Execution, self: _List) -> None:
+def reverse(vm: VmExecution, self: _List) -> None:
     """`l.reverse()`."""
     vm.charge(len(self))
     self.reverse()
 
 
 def sort_list(
-    vm: Execution,
+    vm: VmExecution,
     self: _List,
     /,
     *,
@@ -132,7 +132,7 @@ def sort_list(
     self[:] = sort(vm, list(self), key, reverse)
 
 
-def copy_dict(vm: Execution, self: _Dict) -> _Dict:
+def copy_dict(vm: VmExecution, self: _Dict) -> _Dict:
     """`d.copy()`."""
     vm.charge(costs.PER_KEY * len(self))
     vm.mapping(len(self))
@@ -140,13 +140,13 @@ def copy_dict(vm: Execution, self: _Dict) -> _Dict:
     return self.copy()
 
 
-def get(vm: Execution, self: _Dict, wanted: object, default: object = None) -> object:
+def get(vm: VmExecution, self: _Dict, wanted: object, default: object = None) -> object:
     """`d.get(key, default)`."""
     return self.get(key(vm, self, wanted), default)
 
 
 def pop_dict(
-    vm: Execution, self: _Dict, wanted: object, default: object = _MISSING
+    vm: VmExecution, self: _Dict, wanted: object, default: object = _MISSING
 ) -> object:
     """`d.pop(key)`, `d.pop(key, default)`."""
     found = key(vm, self, wanted)
@@ -157,7 +157,7 @@ def pop_dict(
     return value
 
 
-def popitem(vm: Execution, self: _Dict) -> tuple[object, object]:
+def popitem(vm: VmExecution, self: _Dict) -> tuple[object, object]:
     """`d.popitem()`: the newest."""
     if not self:
         raise refused(KeyError("popitem of an empty dict"))
@@ -170,28 +170,28 @@ def popitem(vm: Execution, self: _Dict) -> tuple[object, object]:
 
 
 def setdefault(
-    vm: Execution, self: _Dict, wanted: object, default: object = None
+    vm: VmExecution, self: _Dict, wanted: object, default: object = None
 ) -> object:
     """`d.setdefault(key, default)`."""
     return self.setdefault(new_key(vm, self, wanted), default)
 
 
-def items(_vm: Execution, self: _Dict) -> object:
+def items(_vm: VmExecution, self: _Dict) -> object:
     """`d.items()`."""
     return self.items()
 
 
-def keys(_vm: Execution, self: _Dict) -> object:
+def keys(_vm: VmExecution, self: _Dict) -> object:
     """`d.keys()`."""
     return self.keys()
 
 
-def values(_vm: Execution, self: _Dict) -> object:
+def values(_vm: VmExecution, self: _Dict) -> object:
     """`d.values()`."""
     return self.values()
 
 
-def fromkeys(vm: Execution, wanted: object, value: object = None) -> _Dict:
+def fromkeys(vm: VmExecution, wanted: object, value: object = None) -> _Dict:
     """`dict.fromkeys(keys, value)`."""
     listed = snapshot(vm, wanted)
     vm.charge(costs.ITERATED * len(listed))
@@ -202,40 +202,40 @@ def fromkeys(vm: Execution, wanted: object, value: object = None) -> _Dict:
 # ---- sets
 
 
-def _others(vm: Execution, others: tuple[object, ...]) -> list[dict[object, None]]:
+def _others(vm: VmExecution, others: tuple[object, ...]) -> list[dict[object, None]]:
     return [_distinct(vm, other) for other in others]
 
 
-def _distinct(vm: Execution, other: object) -> dict[object, None]:
+def _distinct(vm: VmExecution, other: object) -> dict[object, None]:
     listed = other if isinstance(other, OrderedSet) else snapshot(vm, other)
     vm.charge(costs.PER_KEY * len(listed))
     vm.mapping(len(listed))
     return dict_from_keys(vm, listed)
 
 
-def _built(vm: Execution, self: OrderedSet, chosen: list[object]) -> OrderedSet:
+def _built(vm: VmExecution, self: OrderedSet, chosen: list[object]) -> OrderedSet:
     vm.charge(costs.PER_KEY * len(chosen))
     vm.mapping(len(chosen))
     return type(self)(dict_from_keys(vm, chosen))
 
 
-def add_item(vm: Execution, self: OrderedSet, item: object) -> None:
+def add_item(vm: VmExecution, self: OrderedSet, item: object) -> None:
     """`s.add(item)`."""
     self._items[new_key(vm, len(self), item)] = None
     vm.allocate(costs.MAPPING_BYTES_PER_ITEM - costs.STORE_BYTES)
 
 
-def clear_set(_vm: Execution, self: OrderedSet) -> None:
+def clear_set(_vm: VmExecution, self: OrderedSet) -> None:
     """`s.clear()`."""
     self._items.clear()
 
 
-def copy_set(vm: Execution, self: OrderedSet) -> OrderedSet:
+def copy_set(vm: VmExecution, self: OrderedSet) -> OrderedSet:
     """`s.copy()`."""
     return _built(vm, self, list(self))
 
 
-def discard(vm: Execution, self: OrderedSet, item: object) -> None:
+def discard(vm: VmExecution, self: OrderedSet, item: object) -> None:
     """`s.discard(item)`."""
     count = len(self)
     self._items.pop(new_key(vm, count, item), None)
@@ -243,13 +243,13 @@ def discard(vm: Execution, self: OrderedSet, item: object) -> None:
         note_deletion(vm, self._items)  # type: ignore[arg-type] # its values are None
 
 
-def remove_member(vm: Execution, self: OrderedSet, item: object) -> None:
+def remove_member(vm: VmExecution, self: OrderedSet, item: object) -> None:
     """`s.remove(item)`; `KeyError` when absent."""
     del self._items[new_key(vm, len(self), item)]
     note_deletion(vm, self._items)  # type: ignore[arg-type] # its values are None
 
 
-def pop_member(vm: Execution, self: OrderedSet) -> object:
+def pop_member(vm: VmExecution, self: OrderedSet) -> object:
     """`s.pop()`: the oldest."""
     vm.charge(costs.OPERATION)
     for item in self._items:
@@ -259,7 +259,7 @@ def pop_member(vm: Execution, self: OrderedSet) -> object:
     raise refused(KeyError("pop from an empty set"))
 
 
-def union(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet:
+def union(vm: VmExecution, self: OrderedSet, *others: object) -> OrderedSet:
     """`s.union(…)`."""
     chosen = list(self)
     for other in _others(vm, others):
@@ -267,7 +267,7 @@ def union(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet:
     return _built(vm, self, chosen)
 
 
-def intersection(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet:
+def intersection(vm: VmExecution, self: OrderedSet, *others: object) -> OrderedSet:
     """`s.intersection(…)`."""
     found = _others(vm, others)
     vm.charge(costs.KEYED * len(self) * len(found))
@@ -278,7 +278,7 @@ def intersection(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet
     )
 
 
-def difference(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet:
+def difference(vm: VmExecution, self: OrderedSet, *others: object) -> OrderedSet:
     """`s.difference(…)`."""
     found = _others(vm, others)
     vm.charge(costs.KEYED * len(self) * len(found))
@@ -289,7 +289,7 @@ def difference(vm: Execution, self: OrderedSet, *others: object) -> OrderedSet:
     )
 
 
-def update_set(vm: Execution, self: OrderedSet, *others: object) -> None:
+def update_set(vm: VmExecution, self: OrderedSet, *others: object) -> None:
     """`s.update(…)`."""
     for other in _others(vm, others):
         vm.charge(2 * len(other))
@@ -298,14 +298,14 @@ def update_set(vm: Execution, self: OrderedSet, *others: object) -> None:
         self._items.update(other)
 
 
-def issubset(vm: Execution, self: OrderedSet, other: object) -> bool:
+def issubset(vm: VmExecution, self: OrderedSet, other: object) -> bool:
     """`s.issubset(other)`."""
     vm.charge(costs.KEYED * len(self))
     found = _distinct(vm, other)
     return all(has_key(vm, found, item) for item in self)
 
 
-def issuperset(vm: Execution, self: OrderedSet, other: object) -> bool:
+def issuperset(vm: VmExecution, self: OrderedSet, other: object) -> bool:
     """`s.issuperset(other)`."""
     found = _distinct(vm, other)
     vm.charge(costs.KEYED * len(found))

@@ -10,7 +10,7 @@ from types import FunctionType, MethodType
 from pvm import costs, language
 from pvm.runtime.classes import CLASS_OF, OTHER_TYPES, is_descriptor, native_class
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import HEAP_TYPE, Execution, Helper, PricedMethod
+from pvm.runtime.execution import HEAP_TYPE, Helper, PricedMethod, VmExecution
 from pvm.runtime.freezing import sealed
 from pvm.runtime.methods.containers import DICT, FROZENSET, LIST, SET, TUPLE, fromkeys
 from pvm.runtime.methods.scalars import BYTES, INT, STR, from_bytes, from_hex
@@ -44,7 +44,7 @@ TYPES: tuple[type, ...] = (
 """Every type whose objects an actor can meet and has not defined itself."""
 
 
-def find(vm: Execution, value: object, name: str) -> MethodType | None:
+def find(vm: VmExecution, value: object, name: str) -> MethodType | None:
     """The priced method of a native object; None for an actor's object.
 
     Not for actors to hold, who get a `PricedMethod` of it: it shows `vm` and helper.
@@ -81,7 +81,7 @@ def caller(name: str) -> Helper:
     by_class = {kind: own for (kind, one), own in CLASS_METHODS.items() if one == name}
 
     def call(
-        vm: Execution, value: object, /, *arguments: object, **named: object
+        vm: VmExecution, value: object, /, *arguments: object, **named: object
     ) -> object:
         method = by_type.get(type(value))
         if method is not None:
@@ -101,7 +101,7 @@ def caller(name: str) -> Helper:
     return call
 
 
-def bind(vm: Execution, value: object, name: str) -> object:
+def bind(vm: VmExecution, value: object, name: str) -> object:
     """`value.name`, not called: a priced method, or an actor's attribute."""
     kind = type(value)
     if kind not in _BOUND[name]:
@@ -160,7 +160,7 @@ READERS: Mapping[str, frozenset[type]] = {
 _BOUND = {**OWNERS, **READERS}
 
 
-def above(_vm: Execution, proxy: object, name: str) -> object:
+def above(_vm: VmExecution, proxy: object, name: str) -> object:
     """`super().name`, not called."""
     return sealed(_of_class(proxy, name))
 
@@ -178,7 +178,7 @@ class _Native:
 
     __slots__ = ("_value", "_vm")
 
-    def __init__(self, vm: Execution, value: object) -> None:
+    def __init__(self, vm: VmExecution, value: object) -> None:
         self._vm = vm
         self._value = value
 
@@ -187,12 +187,12 @@ class _Native:
         return find(self._vm, self._value, name)
 
 
-def native(vm: Execution, value: object) -> object:
+def native(vm: VmExecution, value: object) -> object:
     """What stands for a native object whose method inserted code calls by name."""
     return _Native(vm, value)
 
 
-def receiver(vm: Execution, value: object, name: str) -> object:
+def receiver(vm: VmExecution, value: object, name: str) -> object:
     """The object on which `name` is called: itself, or what stands for a native."""
     return _Native(vm, value) if type(value) in OWNERS[name] else value
 
@@ -201,7 +201,7 @@ _MISSING = object()
 
 
 def get_attribute(
-    vm: Execution, value: object, name: str, default: object = _MISSING
+    vm: VmExecution, value: object, name: str, default: object = _MISSING
 ) -> object:
     """`getattr(value, "name")`; the policy has checked the name."""
     try:
@@ -216,7 +216,7 @@ def get_attribute(
     return result
 
 
-def has_attribute(vm: Execution, value: object, name: str) -> bool:
+def has_attribute(vm: VmExecution, value: object, name: str) -> bool:
     """`hasattr(value, "name")`."""
     return get_attribute(vm, value, name, _MISSING2) is not _MISSING2
 

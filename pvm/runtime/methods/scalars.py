@@ -12,7 +12,7 @@ from pvm.runtime.arithmetic import checked
 from pvm.runtime.constructors import decode, encode
 from pvm.runtime.containers import charge_search, snapshot
 from pvm.runtime.exceptions import refused
-from pvm.runtime.execution import Execution, Helper
+from pvm.runtime.execution import Helper, VmExecution
 
 _INT_BYTES_MAX = 512
 _WIDTH_MAX = 4_096
@@ -20,12 +20,12 @@ _Text = str | bytes
 _TEXTS = (str, bytes)
 
 
-def _text(vm: Execution, value: object) -> None:
+def _text(vm: VmExecution, value: object) -> None:
     if isinstance(value, _TEXTS):
         vm.text(len(value), is_ascii=value.isascii())
 
 
-def _search(vm: Execution, value: _Text) -> None:
+def _search(vm: VmExecution, value: _Text) -> None:
     vm.charge(len(value) // costs.SEARCH_PER)
 
 
@@ -34,7 +34,7 @@ def searching(name: str) -> Helper:
     is_affix = name in {"startswith", "endswith"}
     is_backward = name == "rfind"
 
-    def method(vm: Execution, self: _Text, *arguments: object) -> object:
+    def method(vm: VmExecution, self: _Text, *arguments: object) -> object:
         _search(vm, self)
         _refuse_many(vm, arguments)
         if arguments and not is_affix:
@@ -45,7 +45,7 @@ def searching(name: str) -> Helper:
     return method
 
 
-def _refuse_many(vm: Execution, arguments: tuple[object, ...]) -> None:
+def _refuse_many(vm: VmExecution, arguments: tuple[object, ...]) -> None:
     """`startswith` takes a tuple: pay for each of its items."""
     for argument in arguments:
         if type(argument) is tuple:
@@ -60,7 +60,7 @@ def building(name: str) -> Helper:
     """A method whose result is at most as long as the text, as of `strip`."""
     is_strip = name.endswith("strip")
 
-    def method(vm: Execution, self: _Text, *arguments: object) -> object:
+    def method(vm: VmExecution, self: _Text, *arguments: object) -> object:
         _search(vm, self)
         _refuse_many(vm, arguments)
         if is_strip and arguments and isinstance(arguments[0], _TEXTS):
@@ -75,7 +75,7 @@ def building(name: str) -> Helper:
 def ascii_only(name: str) -> Helper:
     """A method that asks a Unicode table: for ASCII text."""
 
-    def method(vm: Execution, self: str) -> object:
+    def method(vm: VmExecution, self: str) -> object:
         _search(vm, self)
         if not self.isascii():
             raise refused(ValueError(f"{name} is for ASCII text"))
@@ -89,7 +89,7 @@ def ascii_only(name: str) -> Helper:
 def padding(name: str) -> Helper:
     """`center`, `ljust`, `rjust`, `zfill`."""
 
-    def method(vm: Execution, self: str, width: object, *fill: object) -> str:
+    def method(vm: VmExecution, self: str, width: object, *fill: object) -> str:
         if type(width) is not int:
             raise refused(TypeError("a width is an int"))
         if width > _WIDTH_MAX:
@@ -107,7 +107,7 @@ def splitting(name: str) -> Helper:
     """`split`, `rsplit`, `splitlines`: pieces are counted first."""
 
     def method(
-        vm: Execution, self: _Text, *arguments: object, **named: object
+        vm: VmExecution, self: _Text, *arguments: object, **named: object
     ) -> list[object]:
         separator = arguments[0] if arguments and name != "splitlines" else None
         separator = named.get("sep", separator)
@@ -141,7 +141,7 @@ def _require_bools(*values: object) -> None:
 def partitioning(name: str) -> Helper:
     """`partition`, `rpartition`."""
 
-    def method(vm: Execution, self: str, separator: object) -> tuple[object, ...]:
+    def method(vm: VmExecution, self: str, separator: object) -> tuple[object, ...]:
         _search(vm, self)
         charge_search(vm, self, separator, is_backward=name == "rpartition")
         vm.allocate(3 * costs.SPLIT_BYTES)
@@ -152,7 +152,7 @@ def partitioning(name: str) -> Helper:
     return method
 
 
-def join(vm: Execution, self: _Text, items: object) -> _Text:
+def join(vm: VmExecution, self: _Text, items: object) -> _Text:
     """`separator.join(items)`."""
     parts = snapshot(vm, items)
     if not {type(self)}.issuperset(map(type, parts)):
@@ -167,7 +167,7 @@ def join(vm: Execution, self: _Text, items: object) -> _Text:
 
 
 def replace(
-    vm: Execution, self: _Text, old: object, new: object, count: object = -1
+    vm: VmExecution, self: _Text, old: object, new: object, count: object = -1
 ) -> _Text:
     """`text.replace(old, new)`."""
     kind = type(self)
@@ -189,7 +189,7 @@ def replace(
     return self.replace(old, new, count)  # type: ignore[arg-type] # same type
 
 
-def hex_(vm: Execution, self: bytes) -> str:
+def hex_(vm: VmExecution, self: bytes) -> str:
     """`data.hex()`."""
     length = len(self)
     vm.charge(length)
@@ -199,7 +199,7 @@ def hex_(vm: Execution, self: bytes) -> str:
 
 
 def to_bytes(
-    vm: Execution,
+    vm: VmExecution,
     self: int,
     length: object = 1,
     byteorder: object = "big",
@@ -214,7 +214,7 @@ def to_bytes(
 
 
 def from_bytes(
-    vm: Execution,
+    vm: VmExecution,
     data: object,
     byteorder: object = "big",
     *,
@@ -238,7 +238,7 @@ def _order(byteorder: object) -> Literal["big", "little"]:
     raise refused(ValueError("a byte order is big or little"))
 
 
-def from_hex(vm: Execution, text: object) -> bytes:
+def from_hex(vm: VmExecution, text: object) -> bytes:
     """`bytes.fromhex(text)`."""
     if type(text) is not str:
         raise refused(TypeError("fromhex takes a str"))
@@ -247,12 +247,12 @@ def from_hex(vm: Execution, text: object) -> bytes:
     return bytes.fromhex(text)
 
 
-def bit_length(_vm: Execution, self: int) -> int:
+def bit_length(_vm: VmExecution, self: int) -> int:
     """`number.bit_length()`."""
     return self.bit_length()
 
 
-def bit_count(_vm: Execution, self: int) -> int:
+def bit_count(_vm: VmExecution, self: int) -> int:
     """`number.bit_count()`."""
     return self.bit_count()
 
