@@ -63,7 +63,7 @@ from node.runtime.memory_exhaustion import (
 )
 from node.runtime.reads import on_worker
 from node.runtime.settings import Confinement, MiningMode
-from node.runtime.stats import Figures
+from node.runtime.stats import NodeStats
 from node.runtime.types import CannotListen, NodeStatus
 from node.state.errors import (
     StoreError,
@@ -250,16 +250,16 @@ async def _serve(
         if config.is_verified:
             await _verify(opened.state, worker, clock, log)
         config, held = _hold(config, opened.state)
-        figures, cores = Figures(), Cores(clock, config.data_dir)
+        stats, cores = NodeStats(), Cores(clock, config.data_dir)
         on_exhausted = partial(_end_exhausted, config, log)
-        used = store, worker, clock, log, figures, on_exhausted, cores.suit
+        used = store, worker, clock, log, stats, on_exhausted, cores.suit
         engine = _make_engine(config, walls, opened, EngineParts(*used))
         is_dev = opened.genesis.params.dev and config.is_dev_served
-        server = _make_server(engine, config, CallWatch(figures, clock), is_dev=is_dev)
-        metrics = Metrics(engine, figures, clock, partial(_size_of, config.data_dir))
+        server = _make_server(engine, config, CallWatch(stats, clock), is_dev=is_dev)
+        metrics = Metrics(engine, stats, clock, partial(_size_of, config.data_dir))
         alive = asyncio.Event()
         probes = replace(
-            _probes(engine, server, metrics, alive), note_answer=figures.note_http
+            _probes(engine, server, metrics, alive), note_answer=stats.note_http
         )
         port = HttpPort(probes, config.http)
         try:

@@ -30,7 +30,7 @@ from node.chain.transition import BlockResult, State, head_globals, is_fee_at_re
 from node.chain.validation import max_cost, validate_admission
 from node.primitives.types import Address, Hash32
 
-__all__ = ["Dropped", "Pool", "PoolLimits"]
+__all__ = ["Evicted", "Pool", "PoolLimits"]
 
 _MEBIBYTE = 1 << 20
 _FOREMOST = (-U128_MAX - 1, 0)
@@ -48,7 +48,7 @@ class PoolLimits(Struct, frozen=True):
     """Of all bodies: 10,000 of the largest would take 12 GB."""
 
 
-class Dropped(Struct, frozen=True):
+class Evicted(Struct, frozen=True):
     """A transaction that left the pool without a block, and why."""
 
     transaction: Transaction
@@ -196,7 +196,7 @@ class Pool:
 
     # --- in ------------------------------------------------------------------------
 
-    def admit(self, state: State, transaction: Transaction) -> tuple[Dropped, ...]:
+    def admit(self, state: State, transaction: Transaction) -> tuple[Evicted, ...]:
         """Take `transaction` in; what had to give way for it, if anything.
 
         Raises:
@@ -237,12 +237,12 @@ class Pool:
 
     def _take_in(
         self, state: State, transaction: Transaction, replaced: _Entry | None
-    ) -> tuple[Dropped, ...]:
+    ) -> tuple[Evicted, ...]:
         if replaced:
             self._remove(replaced)
         entry = self._put(state, transaction)
         if replaced:
-            return (Dropped(replaced.transaction, _replaced_by(transaction)),)
+            return (Evicted(replaced.transaction, _replaced_by(transaction)),)
         if len(self._by_id) <= self._limits.transactions_max:
             return ()
         basefee = head_globals(state).basefee_cycle
@@ -260,7 +260,7 @@ class Pool:
         )
         if last is entry:
             raise reason
-        return (Dropped(last.transaction, reason),)
+        return (Evicted(last.transaction, reason),)
 
     def _put(self, state: State, transaction: Transaction) -> _Entry:
         sender = transaction.sender
@@ -319,12 +319,12 @@ class Pool:
 
     # --- after a block -------------------------------------------------------------
 
-    def prune(self, result: BlockResult) -> tuple[Dropped, ...]:
+    def prune(self, result: BlockResult) -> tuple[Evicted, ...]:
         """Forget what a block took, and drop what it has made invalid.
 
         What the block refused but a later one may take stays.
         """
-        dropped: list[Dropped] = []
+        dropped: list[Evicted] = []
         for transaction in result.block.transactions:
             self._advance(transaction, dropped)
         for transaction, reason in result.rejected:
@@ -334,7 +334,7 @@ class Pool:
         self._ranks.clear()
         return tuple(dropped)
 
-    def _advance(self, committed: Transaction, dropped: list[Dropped]) -> None:
+    def _advance(self, committed: Transaction, dropped: list[Evicted]) -> None:
         queue = self._queues.get(committed.sender)
         if queue is None:
             return
@@ -343,17 +343,17 @@ class Pool:
         for entry in [queue.entries[nonce] for nonce in past]:
             self._remove(entry)
             if entry.transaction.id != committed.id:
-                dropped.append(Dropped(entry.transaction, _used_by(committed)))
+                dropped.append(Evicted(entry.transaction, _used_by(committed)))
 
     def drop(
         self, transaction: Transaction, reason: InvalidTransaction
-    ) -> tuple[Dropped, ...]:
+    ) -> tuple[Evicted, ...]:
         """Forget one transaction; nothing if it does not wait here."""
         entry = self._by_id.get(transaction.id)
         if entry is None:
             return ()
         self._remove(entry)
-        return (Dropped(transaction, reason),)
+        return (Evicted(transaction, reason),)
 
     def clear(self) -> tuple[Transaction, ...]:
         """Forget all; what waited, in order of arrival."""

@@ -78,7 +78,7 @@ def look(chain: Devnet) -> Look:
     """The calendar of a chain, as its views and the read model show it."""
     sizes = CalendarSizes(**SIZES)
     tiered = TieredCalendar(chain.state.snapshot, chain.height, sizes)
-    page = query.live_timers_page(chain.state, query.TimerFilter(), b"", 1_000)
+    page = query.live_timers_page(chain.state, query.TimerCriteria(), b"", 1_000)
     timers = [(v.timer.height, v.tier.value, v.bucket) for v in page.items]
     in_ring = sum(1 for _ in tiered.ring())
     assert in_ring == sum(tier == "ring" for _, tier, _ in timers)

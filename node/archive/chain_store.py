@@ -60,7 +60,7 @@ class ChainStore:
         self._store = store
         self.keep_blocks = keep_blocks
         """Of how many heights below the head all is kept; None: of all."""
-        self._trail: undo.Trail | None = None
+        self._trail: undo.UndoRange | None = None
 
     # --- blocks ----------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class ChainStore:
         """All snapshots, the oldest height first."""
         return snapshots.list_all(self._store.snapshot())
 
-    def _load_trail(self, head: int) -> undo.Trail:
+    def _load_trail(self, head: int) -> undo.UndoRange:
         if self._trail is None:
             # Not the snapshot of the head's state: named ones were put since.
             snapshot = self._store.snapshot()

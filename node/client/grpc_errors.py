@@ -35,7 +35,7 @@ class Connected(Protocol):
     is_closed: bool
 
 
-class Client(Protocol):
+class HasConnection(Protocol):
     """A client over a connection."""
 
     @property

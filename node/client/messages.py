@@ -139,7 +139,7 @@ def block_of(
     return place if isinstance(place, types_pb2.BlockRef) else place.block
 
 
-class Trail(Generic[_Place]):
+class StreamPosition(Generic[_Place]):
     """Where a stream is, and the blocks behind it: from there it is resumed."""
 
     def __init__(self, place: _Place) -> None:

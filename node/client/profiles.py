@@ -13,7 +13,7 @@ from typing_extensions import override
 from node.client.exceptions import InvalidArgument
 from node.primitives.types import Address, Height
 from node.query.profile_text import speedscope, tell_profile
-from node.query.profiles import Profile as Costs
+from node.query.profiles import ExecutionProfile as Costs
 from node.query.profiles import Profiled
 from pvm import Cost, Place, Stack
 

@@ -1,4 +1,4 @@
-"""The node's figures in the form that Prometheus scrapes.
+"""The node's stats in the form that Prometheus scrapes.
 
 Names follow its conventions: a prefix, base units, `_total` for what only grows; each
 has a help text that says the unit. The library is imported when the first scrape is
@@ -23,7 +23,7 @@ from node.chain.timers.calendar import timers_between
 from node.chain.timers.tiers import Tier, tier_of
 from node.chain.transition import State
 from node.runtime.clock import Clock
-from node.runtime.stats import Figures, Histogram
+from node.runtime.stats import Histogram, NodeStats
 from node.runtime.types import Backend
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class Metrics:
     def __init__(
         self,
         backend: Backend,
-        figures: Figures,
+        stats: NodeStats,
         clock: Clock,
         store_bytes: Callable[[], int],
     ) -> None:
         self._backend = backend
-        self._figures = figures
+        self._stats = stats
         self._clock = clock
         self._store_bytes = store_bytes
         self._timers: Counter[Tier] = Counter()
@@ -132,10 +132,10 @@ class Metrics:
     # --- families ------------------------------------------------------------------
 
     def _gauges(self) -> Iterable[_Family]:
-        state, status, figures = (
+        state, status, stats = (
             self._backend.state,
             self._backend.status,
-            self._figures,
+            self._stats,
         )
         params, head = state.params, state.head
         yield _plain("height", "blocks", "Height of the head", head.height)
@@ -151,10 +151,10 @@ class Metrics:
             "cycles",
             "Cycles that the latest block used, by lane",
             "lane",
-            figures.last_lane_cycles,
+            stats.last_lane_cycles,
         )
         yield _plain(
-            "block", "cells", "Cells that the latest block used", figures.last_cells
+            "block", "cells", "Cells that the latest block used", stats.last_cells
         )
         yield _labelled(
             "lane_budget",
@@ -199,83 +199,83 @@ class Metrics:
         )
 
     def _counters(self) -> Iterable[_Family]:
-        figures = self._figures
+        stats = self._stats
         yield _labelled(
             "blocks",
             "",
             "Blocks committed since the process began; a run of empty heights is one",
             "kind",
-            figures.blocks,
+            stats.blocks,
         )
         yield _Family(
             "executions",
             "",
             "Executions in blocks, by what was executed and how it ended",
             ("kind", "status"),
-            figures.executions.items(),
+            stats.executions.items(),
         )
-        yield _plain("events", "", "Events in blocks", figures.events)
+        yield _plain("events", "", "Events in blocks", stats.events)
         yield _labelled(
             "timer_decisions",
             "",
             "Decisions about timers: scheduled, fired, put_off, …",
             "decision",
-            figures.decisions,
+            stats.decisions,
         )
         yield _labelled(
-            "lane", "cycles", "Cycles used, by lane", "lane", figures.lane_cycles
+            "lane", "cycles", "Cycles used, by lane", "lane", stats.lane_cycles
         )
-        yield _plain("used", "cells", "Cells used", figures.cells)
+        yield _plain("used", "cells", "Cells used", stats.cells)
         yield _labelled(
             "pool_refusals",
             "",
             "Transactions that were not admitted, by reason",
             "reason",
-            figures.refused,
+            stats.refused,
         )
         yield _labelled(
             "pool_drops",
             "",
             "Transactions that left the pool without a block, by reason",
             "reason",
-            figures.dropped,
+            stats.dropped,
         )
         yield _labelled(
             "store_commits",
             "",
             "Batches written to the store, synced to disk or not",
             "kind",
-            figures.commits,
+            stats.commits,
         )
         yield _plain(
             "store_written",
             "keys",
             "Keys of the state that blocks wrote or removed",
-            figures.written_keys,
+            stats.written_keys,
         )
         yield _Family(
             "grpc_requests",
             "",
             "gRPC calls that ended, by method and status",
             ("method", "code"),
-            figures.calls.items(),
+            stats.calls.items(),
         )
         yield _labelled(
             "http_requests",
             "",
             "Requests to this port that were answered, also what was none, by status",
             "code",
-            {str(code): count for code, count in figures.http_answers.items()},
+            {str(code): count for code, count in stats.http_answers.items()},
         )
 
     def _histograms(
         self,
     ) -> Iterable[tuple[str, str, str, Mapping[str, Histogram]]]:
-        figures = self._figures
+        stats = self._stats
         text = "Seconds that a block took: to build, to commit, to publish"
-        yield "block_phase", text, "phase", figures.phases
+        yield "block_phase", text, "phase", stats.phases
         text = "Seconds until a gRPC call with one answer ended"
-        yield "grpc_request", text, "method", figures.call_seconds
+        yield "grpc_request", text, "method", stats.call_seconds
 
 
 async def _timers_by_tier(state: State) -> Counter[Tier]:

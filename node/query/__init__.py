@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from node.query.errors import (
         HeightNotReached,
         HistoryNotKept,
-        Missing,
+        MissingKind,
         NotFound,
         SupplyTooLarge,
     )
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         is_of_lane,
     )
     from node.query.explain.lane_history import PastPlace
-    from node.query.explain.quote import InvalidQuote, Quote, Wanted, quote_timer
+    from node.query.explain.quote import InvalidQuote, Quote, QuoteRequest, quote_timer
     from node.query.explain.text import (
         tell_block,
         tell_decision,
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from node.query.timers import (
         EndedTimer,
         LiveTimer,
-        TimerFilter,
+        TimerCriteria,
         TimerView,
         ended_timers_page,
         live_timers_page,
@@ -104,21 +104,21 @@ __all__ = [
     "HistoryNotKept",
     "InvalidQuote",
     "LiveTimer",
-    "Missing",
+    "MissingKind",
     "NextFees",
     "NotFound",
     "Page",
     "PastPlace",
     "Proof",
     "Quote",
+    "QuoteRequest",
     "Run",
     "Step",
     "Supply",
     "SupplyTooLarge",
+    "TimerCriteria",
     "TimerExplanation",
-    "TimerFilter",
     "TimerView",
-    "Wanted",
     "Warnings",
     "account",
     "actor",
@@ -175,7 +175,7 @@ _HOMES = {
     "HistoryNotKept": ".errors",
     "InvalidQuote": ".explain.quote",
     "LiveTimer": ".timers",
-    "Missing": ".errors",
+    "MissingKind": ".errors",
     "NextFees": ".chain",
     "NotFound": ".errors",
     "Page": ".pagination",
@@ -187,9 +187,9 @@ _HOMES = {
     "Supply": ".chain",
     "SupplyTooLarge": ".errors",
     "TimerExplanation": ".explain.timer",
-    "TimerFilter": ".timers",
+    "TimerCriteria": ".timers",
     "TimerView": ".timers",
-    "Wanted": ".explain.quote",
+    "QuoteRequest": ".explain.quote",
     "Warnings": ".blocks",
     "account": ".chain",
     "actor": ".chain",

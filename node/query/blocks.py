@@ -25,7 +25,7 @@ from node.history import (
 )
 from node.primitives import codec
 from node.primitives.types import Hash32, Height
-from node.query.errors import HeightNotReached, HistoryNotKept, Missing, NotFound
+from node.query.errors import HeightNotReached, HistoryNotKept, MissingKind, NotFound
 from node.query.pagination import Budget
 from node.state import keys
 from node.state.retention import load_oldest
@@ -119,7 +119,7 @@ def height_of(state: State, block_hash: bytes) -> Height:
     """
     height = load_height_by_hash(state.snapshot, block_hash)
     if height is None:
-        raise NotFound(Missing.BLOCK, block_hash)
+        raise NotFound(MissingKind.BLOCK, block_hash)
     return height
 
 

@@ -18,7 +18,7 @@ from node.chain.timers.rules.auction import tier_priorities
 from node.chain.transition import State, begin_block, head_governed
 from node.history import load_header
 from node.primitives.types import Address, Amount, Hash32, Height
-from node.query.errors import Missing, NotFound, SupplyTooLarge
+from node.query.errors import MissingKind, NotFound, SupplyTooLarge
 from node.query.pagination import Budget, Page
 from node.state import keys
 
@@ -175,7 +175,7 @@ def require_actor(state: State, address: Address) -> Account:
     """
     found = load_account(state.snapshot, address)
     if not found.is_actor:
-        raise NotFound(Missing.ACTOR, address)
+        raise NotFound(MissingKind.ACTOR, address)
     return found
 
 
@@ -188,7 +188,7 @@ def storage_value(state: State, address: Address, key: bytes) -> bytes:
     require_actor(state, address)
     value = state.snapshot.get(keys.storage(address, key))
     if value is None:
-        raise NotFound(Missing.STORAGE_KEY, key)
+        raise NotFound(MissingKind.STORAGE_KEY, key)
     return value
 
 

@@ -29,7 +29,7 @@ class HeightNotReached(Exception):  # noqa: N818
         self.head_height = head_height
 
 
-class Missing(Enum):
+class MissingKind(Enum):
     """What an id or address did not find; the value is the stable name."""
 
     ACTOR = "ACTOR_NOT_FOUND"
@@ -38,18 +38,18 @@ class Missing(Enum):
     TIMER = "TIMER_NOT_FOUND"
 
 
-_NOUNS: Final[Mapping[Missing, str]] = {
-    Missing.ACTOR: "actor",
-    Missing.STORAGE_KEY: "entry of storage",
-    Missing.BLOCK: "block",
-    Missing.TIMER: "timer",
+_NOUNS: Final[Mapping[MissingKind, str]] = {
+    MissingKind.ACTOR: "actor",
+    MissingKind.STORAGE_KEY: "entry of storage",
+    MissingKind.BLOCK: "block",
+    MissingKind.TIMER: "timer",
 }
 
 
 class NotFound(Exception):  # noqa: N818
     """Nothing is there under an id, hash or address."""
 
-    def __init__(self, missing: Missing, sought: bytes) -> None:
+    def __init__(self, missing: MissingKind, sought: bytes) -> None:
         super().__init__(f"no {_NOUNS[missing]} is known under 0x{sought.hex()}")
         self.missing = missing
         self.sought = sought

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from node import __version__
 from node.chain.block import ReceiptKind
 from node.primitives.types import Address
-from node.query.profiles import ENTRY, Profile, Profiled
+from node.query.profiles import ENTRY, ExecutionProfile, Profiled
 from pvm import NO_LINE, Cost, Place, Stack
 
 __all__ = ["speedscope", "tell_profile"]
@@ -44,7 +44,7 @@ def _label(each: Profiled) -> str:
 # --- for people ----------------------------------------------------------------------
 
 
-def tell_profile(profile: Profile) -> str:
+def tell_profile(profile: ExecutionProfile) -> str:
     """Executions, then what was paid where, then each actor's source with its costs."""
     total = Cost(profile.cycles, profile.cells)
     count = len(profile.executions)
@@ -74,7 +74,7 @@ def _row(cost: Cost, total: Cost, name: str) -> str:
     return f"{cost.cycles:>12,}  {share:>7}  {cost.cells:>10,}  {name}"
 
 
-def _tell_sum(profile: Profile, total: Cost) -> Iterator[str]:
+def _tell_sum(profile: ExecutionProfile, total: Cost) -> Iterator[str]:
     """Rows that add up to all that was used."""
     yield f"{'cycles':>12}  {'':>7}  {'cells':>10}"
     entries: dict[str, Cost] = {}
@@ -102,7 +102,7 @@ def _tell_hosts(costs: dict[Stack, Cost], total: Cost) -> Iterator[str]:
 
 
 def _tell_actor(
-    profile: Profile, costs: dict[Stack, Cost], actor: Address
+    profile: ExecutionProfile, costs: dict[Stack, Cost], actor: Address
 ) -> Iterator[str]:
     """The lines of a source that cost anything, and what was called from them."""
     own, below = profile.lines(actor), _with_calls(costs, actor)
@@ -132,7 +132,7 @@ def _with_calls(costs: dict[Stack, Cost], actor: Address) -> dict[int, Cost]:
 # --- for speedscope ------------------------------------------------------------------
 
 
-def speedscope(profile: Profile, name: str = "cowboy-devnet") -> str:
+def speedscope(profile: ExecutionProfile, name: str = "cowboy-devnet") -> str:
     """The profile as a file of speedscope's: one part for cycles, one for cells."""
     frames: dict[tuple[str, str, int], int] = {}
     samples: dict[tuple[int, ...], Cost] = {}

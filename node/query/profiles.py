@@ -13,7 +13,7 @@ from node.chain.block import Receipt
 from node.primitives.types import Address, Height
 from pvm import Cost, Stack, by_line
 
-__all__ = ["ENTRY", "Profile", "Profiled"]
+__all__ = ["ENTRY", "ExecutionProfile", "Profiled"]
 
 ENTRY: Stack = ()
 """What is paid before an actor runs: intrinsic cost and, of a deployment, compiling; or
@@ -28,7 +28,7 @@ class Profiled(Struct, frozen=True):
     costs: Mapping[Stack, Cost]
 
 
-class Profile(Struct):
+class ExecutionProfile(Struct):
     """What executions cost, in the order in which they ran."""
 
     executions: list[Profiled] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Profile(Struct):
         """
         return by_line(self.costs(), actor)
 
-    def add(self, other: "Profile") -> None:
+    def add(self, other: "ExecutionProfile") -> None:
         """Have what another has, too."""
         self.executions += other.executions
         self.sources |= other.sources

@@ -16,7 +16,7 @@ from node.chain.simulation import Simulated, simulate_transaction
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State, apply_block, build_next
 from node.primitives.types import Address, Height
-from node.query.profiles import ENTRY, Profile, Profiled
+from node.query.profiles import ENTRY, ExecutionProfile, Profiled
 from pvm import (
     ActorCode,
     Cost,
@@ -34,14 +34,14 @@ __all__ = ["profile_block", "profile_next", "profile_transaction"]
 
 def profile_next(
     state: State, candidates: Iterable[Transaction], heights_max: int
-) -> tuple[BlockResult, Profile]:
+) -> tuple[BlockResult, ExecutionProfile]:
     """As `build_next`; with it what each of its receipts adds up from."""
     watcher = _Watcher()
     result = build_next(watcher.watching(state), candidates, heights_max)
     return result, watcher.profile(result.header.height, result.receipts)
 
 
-def profile_block(state: State, block: Block) -> Profile:
+def profile_block(state: State, block: Block) -> ExecutionProfile:
     """What each receipt of a block adds up from; `state` is that of its parent.
 
     Raises:
@@ -54,7 +54,7 @@ def profile_block(state: State, block: Block) -> Profile:
 
 def profile_transaction(
     state: State, transaction: Transaction
-) -> tuple[Simulated, Profile]:
+) -> tuple[Simulated, ExecutionProfile]:
     """As `simulate_transaction`; with it what its receipt adds up from."""
     watcher = _Watcher()
     simulated = simulate_transaction(watcher.watching(state), transaction)
@@ -98,12 +98,12 @@ class _Watcher:
             self._sources[actor] = load_code(journal, code_hash).decode()
         return self._codes[code_hash]
 
-    def profile(self, height: Height, receipts: Iterable[Receipt]) -> Profile:
+    def profile(self, height: Height, receipts: Iterable[Receipt]) -> ExecutionProfile:
         """Of the executions that have receipts."""
         executions = [
             Profiled(height, receipt, self._costs_of(receipt)) for receipt in receipts
         ]
-        return Profile(executions, self._sources)
+        return ExecutionProfile(executions, self._sources)
 
     def _costs_of(self, receipt: Receipt) -> Mapping[Stack, Cost]:
         recorder = self._recorders.get(receipt.index)

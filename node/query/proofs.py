@@ -24,7 +24,7 @@ from node.primitives.crypto import blake2b256
 from node.primitives.merkle import ProofTooLarge, Tree
 from node.primitives.types import Address, Hash32
 from node.query.blocks import require_contents
-from node.query.errors import HeightNotReached, Missing, NotFound
+from node.query.errors import HeightNotReached, MissingKind, NotFound
 from node.query.pagination import PAGE_BYTES_MAX
 from node.state import keys
 from node.state.commitment import CALENDAR, STATE, open_tree, root_parts, tree_key
@@ -75,7 +75,7 @@ def prove_timer(state: State, timer_id: bytes) -> Proof:
     """
     live = load_timer(state.snapshot, timer_id)
     if live is None:
-        raise NotFound(Missing.TIMER, timer_id)
+        raise NotFound(MissingKind.TIMER, timer_id)
     return _prove_record(state, keys.timer(live.height, live.sequence))
 
 

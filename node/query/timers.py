@@ -15,7 +15,7 @@ from node.chain.transition import State
 from node.history import entries_between, load_timer_decisions
 from node.primitives.types import Address, Height
 from node.query.blocks import receipt_at
-from node.query.errors import Missing, NotFound
+from node.query.errors import MissingKind, NotFound
 from node.query.pagination import Budget, Page
 from node.state import keys
 from node.state.store import Snapshot
@@ -58,7 +58,7 @@ def timer(state: State, timer_id: bytes) -> TimerView:
     for height, decision in reversed(decisions):
         if decision.is_final:
             return EndedTimer(height, decision, _receipt_of(state, height, decision))
-    raise NotFound(Missing.TIMER, timer_id)
+    raise NotFound(MissingKind.TIMER, timer_id)
 
 
 def placed(state: State, live: Timer, lineups: Lineups) -> LiveTimer:
@@ -80,7 +80,7 @@ def _receipt_of(
     return receipt_at(state.snapshot, height, decision.receipt_index)
 
 
-class TimerFilter(Struct, frozen=True):
+class TimerCriteria(Struct, frozen=True):
     """Which timers a list wants; None admits all."""
 
     actor: Address | None = None
@@ -95,7 +95,7 @@ class TimerFilter(Struct, frozen=True):
 
 
 def live_timers_page(
-    state: State, wanted: TimerFilter, start: bytes, count: int
+    state: State, wanted: TimerCriteria, start: bytes, count: int
 ) -> Page[LiveTimer]:
     """Live timers in due order, from a place (height8 ‖ sequence8) on."""
     budget, lineups = Budget(count), Lineups(state)
@@ -136,7 +136,7 @@ def _places(
 
 
 def ended_timers_page(
-    state: State, wanted: TimerFilter, decision: Decision, start: bytes, count: int
+    state: State, wanted: TimerCriteria, decision: Decision, start: bytes, count: int
 ) -> Page[EndedTimer]:
     """Timers that ended by one of the exits, in the order in which they did.
 

@@ -5,8 +5,8 @@ event loop, and with it everybody else, for five seconds.
 
 Rules: what takes more than `SMALL_BYTES` to read or to make is made on a thread of its
 own, one answer at a time, in pieces that let other threads run; what is smaller is made
-at once, as nothing is quicker. A large answer has room (`Room`) before it is made: who
-reads nothing makes the node do nothing, either.
+at once, as nothing is quicker. A large answer has `AnswerRoom` before it is made:
+who reads nothing makes the node do nothing, either.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from google.protobuf.message import Message
 from msgspec import Struct
 
 from node.rpc.limits import RpcLimits
-from node.rpc.room import Lease, Room
+from node.rpc.room import AnswerRoom, Lease
 from node.rpc.service import Context
 
 __all__ = [
     "SMALL_BYTES",
     "Answers",
-    "Made",
+    "EncodedAnswer",
     "as_answer",
     "delimited",
     "release_at_end",
@@ -42,7 +42,7 @@ Request = TypeVar("Request")
 Response = TypeVar("Response", bound=Message)
 
 
-class Made(Struct, frozen=True):
+class EncodedAnswer(Struct, frozen=True):
     """An answer that is encoded, and has room."""
 
     data: bytes
@@ -60,7 +60,7 @@ def release_at_end(lease: Lease, context: Context[Request, Result]) -> None:
 
 def as_answer(data: bytes, kind: type[Response]) -> Response:  # noqa: ARG001 - a type
     """Encoded bytes in the place of the message that they encode: see `Guard`."""
-    return cast("Response", Made(data))
+    return cast("Response", EncodedAnswer(data))
 
 
 def delimited(field: int, parts: Iterable[bytes]) -> bytes:
@@ -84,7 +84,7 @@ class Answers:
     __slots__ = ("_thread", "room")
 
     def __init__(self, limits: RpcLimits | None = None) -> None:
-        self.room = Room(limits or RpcLimits())
+        self.room = AnswerRoom(limits or RpcLimits())
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
 
     async def run(self, make: Callable[[], Result]) -> Result:

@@ -5,9 +5,9 @@ it stands at the head does it subscribe, in the same step of the event loop: so 
 lies between, and no buffer grows while a long history is read. Rules:
 
 * what is told follows the chain: before each block that is read from the history, the
-  one told last is looked up; if it is no longer in the chain, a `Place` says from where
-  it goes on: the latest of the blocks that the reader saw and that is in the chain, and
-  genesis if none is known;
+  one told last is looked up; if it is no longer in the chain, a `BlockRef` says from
+  where it goes on: the latest of the blocks that the reader saw and that is in the
+  chain, and genesis if none is known;
 * after a rewind that the engine announces, it goes on after the block that is named,
   with the history again if there are blocks above it;
 * nothing that the store must keep for a reader is held while the reader is waited for,
@@ -33,10 +33,10 @@ from node.query import (
 from node.runtime.types import Backend, NodeStopping, RewindNotice
 from node.state.store import Snapshot
 
-__all__ = ["Coming", "Place", "Start", "Step", "follow"]
+__all__ = ["BlockRef", "Coming", "Start", "Step", "follow"]
 
 
-class Place(Struct, frozen=True):
+class BlockRef(Struct, frozen=True):
     """A block after which a stream goes on."""
 
     height: Height
@@ -46,8 +46,8 @@ class Place(Struct, frozen=True):
 class Coming(Struct):
     """The next block of the chain, which is loaded when its content is wanted."""
 
-    place: Place
-    after: Place
+    place: BlockRef
+    after: BlockRef
     """The one before it."""
     weight: int
     """Bytes of the records of its content."""
@@ -70,16 +70,16 @@ class Coming(Struct):
         return view
 
 
-Step = Coming | Place
+Step = Coming | BlockRef
 """The next block, or the place to which the chain was rewound."""
 
 
 class Start(Struct, frozen=True):
     """Where a reader begins."""
 
-    after: Place | None = None
+    after: BlockRef | None = None
     """The last block that it saw; None: the head."""
-    earlier: tuple[Place, ...] = ()
+    earlier: tuple[BlockRef, ...] = ()
     """Blocks that it saw before, the latest first."""
 
 
@@ -93,7 +93,7 @@ async def follow(
         NodeStopping: There will be no more.
     """
     head = backend.state.head
-    last = start.after or Place(head.height, head.hash())
+    last = start.after or BlockRef(head.height, head.hash())
     while True:
         step = _next_step(backend, last, start, is_trace_wanted=is_trace_wanted)
         if step is not None:
@@ -109,7 +109,7 @@ async def follow(
 
 
 def _next_step(
-    backend: Backend, last: Place, start: Start, *, is_trace_wanted: bool
+    backend: Backend, last: BlockRef, start: Start, *, is_trace_wanted: bool
 ) -> Step | None:
     """What comes after a place in the history; None at the head."""
     snapshot = backend.state.snapshot
@@ -123,24 +123,24 @@ def _next_step(
         return None
     header = load_header(snapshot, following)
     assert header is not None, "a height of a header that is not there"
-    place = Place(following, header.hash())
+    place = BlockRef(following, header.hash())
     weight = content_bytes(snapshot, following)
     return Coming(place, last, weight, is_trace_wanted)
 
 
-def _last_of(step: Step) -> Place:
+def _last_of(step: Step) -> BlockRef:
     """What the reader has seen once it has taken a step."""
-    if isinstance(step, Place):
+    if isinstance(step, BlockRef):
         return step
     return step.after if step.is_gone else step.place
 
 
-async def _live(backend: Backend, last: Place) -> AsyncGenerator[Step, None]:
+async def _live(backend: Backend, last: BlockRef) -> AsyncGenerator[Step, None]:
     """Steps as they are announced, until there is history above a place again."""
     with backend.subscribe() as notices:
         async for notice in notices:
             if isinstance(notice, RewindNotice):
-                last = Place(notice.header.height, notice.block_hash)
+                last = BlockRef(notice.header.height, notice.block_hash)
                 yield last
                 snapshot = backend.state.snapshot
                 if is_in_chain(snapshot, last.height, last.block_hash):
@@ -148,7 +148,7 @@ async def _live(backend: Backend, last: Place) -> AsyncGenerator[Step, None]:
             else:
                 header = notice.block.header
                 assert header.height > last.height, "announced before visible"
-                place = Place(header.height, notice.block_hash)
+                place = BlockRef(header.height, notice.block_hash)
                 weight = content_bytes(backend.state.snapshot, header.height)
                 view = BlockView(
                     notice.block,
@@ -162,7 +162,7 @@ async def _live(backend: Backend, last: Place) -> AsyncGenerator[Step, None]:
     raise NodeStopping("the node is stopping")
 
 
-def _genesis(backend: Backend) -> Place:
+def _genesis(backend: Backend) -> BlockRef:
     view = find_block(backend.state.snapshot, Height(0))
     assert view is not None, "a chain without block 0 was never started"
-    return Place(Height(0), view.block_hash)
+    return BlockRef(Height(0), view.block_hash)

@@ -27,7 +27,7 @@ from node.query import (
 )
 from node.rpc.instructions import show_body
 from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
-from node.runtime.types import Dropped, MiningMode
+from node.runtime.types import DroppedTransaction, MiningMode
 from node.state.snapshots import NamedSnapshot
 from pvm import Failure
 
@@ -217,7 +217,7 @@ def show_committed(
     )
 
 
-def show_dropped(dropped: Dropped) -> types_pb2.DroppedTransaction:
+def show_dropped(dropped: DroppedTransaction) -> types_pb2.DroppedTransaction:
     """A transaction that left the pool without a block."""
     return show_refused(dropped.transaction_id, dropped.reason)
 

@@ -13,7 +13,7 @@ from node.chain.simulation import LIMIT_MARGIN_DIVISOR, estimate_limits
 from node.chain.transaction import Body, Fund, SetBalance
 from node.chain.transition import State, head_globals
 from node.primitives.types import Amount
-from node.rpc.requests import Draft
+from node.rpc.requests import TransactionDraft
 
 __all__ = ["MARGIN_PERMILLE", "Completed", "complete_draft"]
 
@@ -31,7 +31,7 @@ class Completed(Struct, frozen=True):
     state: State
 
 
-def complete_draft(state: State, draft: Draft) -> Completed:
+def complete_draft(state: State, draft: TransactionDraft) -> Completed:
     """Fill in what a draft leaves out; without a nonce it takes the chain's next.
 
     Limits are found by execution, with the chain's next nonce whatever is stated:
@@ -55,7 +55,7 @@ def complete_draft(state: State, draft: Draft) -> Completed:
     return Completed(body, state)
 
 
-def _body(state: State, draft: Draft, nonce: int) -> Body:
+def _body(state: State, draft: TransactionDraft, nonce: int) -> Body:
     """The body with what needs no execution; development instructions are free."""
     is_free = isinstance(draft.instruction, Fund | SetBalance)
     globals_ = head_globals(state)

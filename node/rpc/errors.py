@@ -23,7 +23,7 @@ from node.primitives.merkle import ProofTooLarge
 from node.query import (
     HeightNotReached,
     HistoryNotKept,
-    Missing,
+    MissingKind,
     NotFound,
     SupplyTooLarge,
 )
@@ -44,7 +44,7 @@ __all__ = [
     "STATUS_KEY",
     "CallTooLong",
     "InvalidPageToken",
-    "Refusal",
+    "RpcRefusal",
     "refusal_of",
     "table",
 ]
@@ -101,17 +101,17 @@ _FAULTS: dict[TransactionFault, _Row] = {
     fault: _Row(code, FAULT_ADVICE[fault]) for fault, code in _FAULT_CODES.items()
 }
 
-_MISSING: dict[Missing, _Row] = {
-    Missing.ACTOR: _Row(
+_MISSING: dict[MissingKind, _Row] = {
+    MissingKind.ACTOR: _Row(
         _Code.NOT_FOUND, "check the address: a deployment's receipt names it"
     ),
-    Missing.STORAGE_KEY: _Row(
+    MissingKind.STORAGE_KEY: _Row(
         _Code.NOT_FOUND, "ListStorage shows the keys that are there"
     ),
-    Missing.BLOCK: _Row(
+    MissingKind.BLOCK: _Row(
         _Code.NOT_FOUND, "check the hash: after a reset old ones are gone"
     ),
-    Missing.TIMER: _Row(
+    MissingKind.TIMER: _Row(
         _Code.NOT_FOUND, "check the id: ListTimers shows those that are pending"
     ),
 }
@@ -210,7 +210,7 @@ _OTHERS: dict[str, _Row] = {
 }
 
 
-class Refusal(Struct, frozen=True):
+class RpcRefusal(Struct, frozen=True):
     """A refusal as it goes over the wire."""
 
     code: grpc.StatusCode
@@ -227,7 +227,7 @@ class Refusal(Struct, frozen=True):
         return ((STATUS_KEY, status.SerializeToString()),)
 
 
-def refusal_of(error: Exception) -> Refusal:
+def refusal_of(error: Exception) -> RpcRefusal:
     """How an error is told; one that is not in the table is a defect, INTERNAL."""
     match error:
         case InvalidTransaction():
@@ -237,7 +237,7 @@ def refusal_of(error: Exception) -> Refusal:
         case BundleRefused():
             row = _BUNDLES[error.fault]
             numbers = _numbers(**error.numbers)
-            return Refusal(row.code, error.fault.value, str(error), numbers)
+            return RpcRefusal(row.code, error.fault.value, str(error), numbers)
         case NotFound():
             row, sought = _MISSING[error.missing], error.sought.hex()
             return _told(row, error.missing.value, str(error), {"sought": sought})
@@ -300,8 +300,8 @@ def _numbers(**numbers: int) -> dict[str, str]:
     return {name: str(number) for name, number in numbers.items()}
 
 
-def _told(row: _Row, reason: str, what: str, metadata: Mapping[str, str]) -> Refusal:
-    return Refusal(row.code, reason, f"{what}: {row.advice}", metadata)
+def _told(row: _Row, reason: str, what: str, metadata: Mapping[str, str]) -> RpcRefusal:
+    return RpcRefusal(row.code, reason, f"{what}: {row.advice}", metadata)
 
 
 def table() -> list[tuple[str, str, str]]:

@@ -18,14 +18,14 @@ from msgspec import Struct, field
 from typing_extensions import override
 
 from node.rpc.access import Unauthenticated, authorization, is_authorized
-from node.rpc.answers import SMALL_BYTES, Made, release_at_end
+from node.rpc.answers import SMALL_BYTES, EncodedAnswer, release_at_end
 from node.rpc.errors import CallTooLong
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import MalformedRequest
-from node.rpc.room import NoRoom, Room
+from node.rpc.room import AnswerRoom, NoRoom
 from node.rpc.service import Context, refuse
 from node.runtime.clock import Clock, SystemClock
-from node.runtime.stats import Figures
+from node.runtime.stats import NodeStats
 
 __all__ = ["CallWatch", "Guard"]
 
@@ -39,7 +39,7 @@ _Decode = Callable[[bytes], object]
 class CallWatch(Struct, frozen=True):
     """Where calls are counted, and by which clock."""
 
-    figures: Figures = field(default_factory=Figures)
+    stats: NodeStats = field(default_factory=NodeStats)
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -47,7 +47,7 @@ class Guard:
     """Puts services behind what they share."""
 
     def __init__(
-        self, token: str | None, limits: RpcLimits, watch: CallWatch, room: Room
+        self, token: str | None, limits: RpcLimits, watch: CallWatch, room: AnswerRoom
     ) -> None:
         self._wanted = None if token is None else authorization(token).encode()
         self._call_ms_max = limits.call_ms_max
@@ -99,7 +99,7 @@ class Guard:
 
     def _encoded(self, response: object, context: _Context) -> bytes:
         """An answer's bytes, for which there is room until the call has ended."""
-        if isinstance(response, Made):
+        if isinstance(response, EncodedAnswer):
             return response.data
         data = cast("Message", response).SerializeToString()
         if len(data) > SMALL_BYTES:
@@ -112,7 +112,7 @@ class Guard:
         async def answer(data: object, context: _Context) -> AsyncIterator[object]:
             async with _refusals_told(context, name):
                 async for response in method(_decoded(decode, data), context):
-                    if isinstance(response, Made):
+                    if isinstance(response, EncodedAnswer):
                         yield response.data
                         continue
                     encoded = cast("Message", response).SerializeToString()
@@ -130,7 +130,7 @@ class Guard:
 
     def _bounded(self, name: str, method: _Unary) -> _Unary:
         """A method that ends in time, and is counted."""
-        clock, figures = self._watch.clock, self._watch.figures
+        clock, stats = self._watch.clock, self._watch.stats
 
         async def call(request: object, context: _Context) -> object:
             began = clock.monotonic()
@@ -147,7 +147,7 @@ class Guard:
                 _forget_frames(error)
                 raise
             finally:
-                figures.note_call(name, status, clock.monotonic() - began)
+                stats.note_call(name, status, clock.monotonic() - began)
             return response
 
         return call
@@ -164,7 +164,7 @@ class Guard:
             raise error from None
 
     def _counted(self, name: str, method: _Stream) -> _Stream:
-        figures = self._watch.figures
+        stats = self._watch.stats
 
         async def call(request: object, context: _Context) -> AsyncIterator[object]:
             status = "CANCELLED"
@@ -178,7 +178,7 @@ class Guard:
                 _forget_frames(error)
                 raise
             finally:
-                figures.note_call(name, status, None)
+                stats.note_call(name, status, None)
 
         return call
 

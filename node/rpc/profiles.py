@@ -1,6 +1,6 @@
 """Profiles on the wire: between a node and a client, or two processes of a test run."""
 
-from node.query.profiles import Profile, Profiled
+from node.query.profiles import ExecutionProfile, Profiled
 from node.rpc import convert
 from node.rpc.v1 import types_pb2 as pb
 from pvm import Cost, Stack
@@ -8,7 +8,7 @@ from pvm import Cost, Stack
 __all__ = ["show_profile"]
 
 
-def show_profile(profile: Profile) -> pb.ExecutionProfile:
+def show_profile(profile: ExecutionProfile) -> pb.ExecutionProfile:
     """A profile, to be added up with others."""
     return pb.ExecutionProfile(
         executions=map(_show_execution, profile.executions),

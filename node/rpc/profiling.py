@@ -8,9 +8,9 @@ from node.chain.consensus import require_own_consensus
 from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.history import load_consensus
-from node.query import BlockView, Missing, NotFound
+from node.query import BlockView, MissingKind, NotFound
 from node.query.profile_text import speedscope, tell_profile
-from node.query.profiles import Profile
+from node.query.profiles import ExecutionProfile
 from node.query.profiling import profile_block, profile_transaction
 from node.rpc.profiles import show_profile
 from node.rpc.requests import InvalidRequest
@@ -31,7 +31,7 @@ async def transaction_profile(
     cycles: int,
     *,
     is_dev: bool,
-) -> Profile:
+) -> ExecutionProfile:
     """Where those cycles of a simulated transaction went.
 
     Raises:
@@ -44,14 +44,16 @@ async def transaction_profile(
     return profile
 
 
-def show_told_profile(profile: Profile) -> pb.ExecutionProfile:
+def show_told_profile(profile: ExecutionProfile) -> pb.ExecutionProfile:
     """A profile with what people and tools read of it."""
     shown = show_profile(profile)
     shown.report, shown.speedscope = tell_profile(profile), speedscope(profile)
     return shown
 
 
-async def block_profile(backend: Backend, view: BlockView, *, is_dev: bool) -> Profile:
+async def block_profile(
+    backend: Backend, view: BlockView, *, is_dev: bool
+) -> ExecutionProfile:
     """Where the cycles of a block's executions went.
 
     Raises:
@@ -65,10 +67,10 @@ async def block_profile(backend: Backend, view: BlockView, *, is_dev: bool) -> P
     cycles = sum(receipt.cycles_used for receipt in view.receipts)
     _require_allowed(cycles, is_dev=is_dev)
     if not view.receipts:
-        return Profile()
+        return ExecutionProfile()
     parent = await state_at(backend, block.header.height - 1)
     if parent.head.hash() != block.header.parent_hash:
-        raise NotFound(Missing.BLOCK, view.block_hash)
+        raise NotFound(MissingKind.BLOCK, view.block_hash)
     return await backend.run_read(lambda _: profile_block(parent, block))
 
 

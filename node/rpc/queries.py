@@ -20,7 +20,7 @@ from node.rpc.service import Context, Pager, at_height, state_at, tells
 from node.rpc.v1 import queries_pb2 as pb
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
-from node.runtime.types import Backend, Dropped, Pending, UnknownTransaction
+from node.runtime.types import Backend, DroppedTransaction, Pending, UnknownTransaction
 from node.state import keys
 from node.state.retention import load_oldest
 from pvm.runtime.storage import STORAGE_PREFIX
@@ -372,7 +372,7 @@ class Queries(QueryServiceServicer):
         if isinstance(known, Pending):
             pending = convert.show_transaction(known.transaction)
             return pb.GetTransactionResponse(pending=pending)
-        if isinstance(known, Dropped):
+        if isinstance(known, DroppedTransaction):
             return pb.GetTransactionResponse(dropped=convert.show_dropped(known))
         return pb.GetTransactionResponse(reverted=known.transaction_id)
 

@@ -212,7 +212,7 @@ def read_timer_id(data: bytes, field: str) -> bytes:
     return data
 
 
-class Draft(Struct, frozen=True):
+class TransactionDraft(Struct, frozen=True):
     """A body that the node is to complete; None is what it fills in."""
 
     sender: Address
@@ -226,7 +226,7 @@ class Draft(Struct, frozen=True):
     max_priority_fee_per_cell: Amount
 
 
-def read_draft(message: types_pb2.Draft) -> Draft:
+def read_draft(message: types_pb2.Draft) -> TransactionDraft:
     """A body that the node is to complete.
 
     Raises:
@@ -239,7 +239,7 @@ def read_draft(message: types_pb2.Draft) -> Draft:
     def fee(name: str, text: str) -> Amount | None:
         return read_amount(text, f"draft.{name}") if text else None
 
-    return Draft(
+    return TransactionDraft(
         read_address(message.sender, "draft.sender"),
         read_instruction(message.instruction, "draft.instruction"),
         optional("nonce"),

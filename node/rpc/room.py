@@ -1,4 +1,4 @@
-"""Room: how many bytes of answers may be on their way to those who read them.
+"""AnswerRoom: how many bytes of answers may be on their way to those who read them.
 
 Why: gRPC keeps a copy of each message until its reader takes it, and a reader may take
 none: 200 callers who read nothing held 900 MB, and there may be 4,096 of them.
@@ -20,7 +20,7 @@ from typing import Self
 from node.rpc.limits import RpcLimits
 from node.rpc.peers import close_connection
 
-__all__ = ["Lease", "NoRoom", "Room"]
+__all__ = ["AnswerRoom", "Lease", "NoRoom"]
 
 _LOOK_SECONDS = 1.0
 """Between two looks at whose room others wait for."""
@@ -95,7 +95,7 @@ class _Waiting:
         self.granted: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
 
 
-class Room:
+class AnswerRoom:
     """Lends room to answers."""
 
     __slots__ = ("_close", "_is_looking", "_leases", "_lent", "_limits", "_waiting")

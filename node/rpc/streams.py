@@ -29,7 +29,7 @@ from node.primitives.types import Hash32, Height
 from node.query import BlockView, is_in_chain
 from node.rpc import convert, requests
 from node.rpc.answers import SMALL_BYTES, Answers, as_answer, delimited
-from node.rpc.block_follower import Coming, Place, Start, follow
+from node.rpc.block_follower import BlockRef, Coming, Start, follow
 from node.rpc.requests import InvalidRequest
 from node.rpc.room import NoRoom
 from node.rpc.service import Context, streams
@@ -89,7 +89,7 @@ class Streams(StreamServiceServicer):
         wanted = _WantedBlocks(request.view)
         async with aclosing(follow(self._backend, start)) as steps:
             async for step in steps:
-                if isinstance(step, Place):
+                if isinstance(step, BlockRef):
                     yield pb.StreamBlocksResponse(reverted=_show_place(step))
                     continue
                 telling = self._blocks.tell(context, step, wanted)
@@ -112,7 +112,7 @@ class Streams(StreamServiceServicer):
             wanted = replace(wanted, seen=seen)
         async with aclosing(follow(self._backend, start)) as steps:
             async for step in steps:
-                if isinstance(step, Place):
+                if isinstance(step, BlockRef):
                     place = _show_place(step)
                     event_cursor = pb.EventCursor(block=place)
                     yield pb.StreamEventsResponse(reverted=place, cursor=event_cursor)
@@ -139,7 +139,7 @@ class Streams(StreamServiceServicer):
         steps = follow(self._backend, start, is_trace_wanted=True)
         async with aclosing(steps):
             async for step in steps:
-                if isinstance(step, Place):
+                if isinstance(step, BlockRef):
                     place = _show_place(step)
                     timer_cursor = pb.TimerCursor(block=place)
                     yield pb.StreamTimersResponse(reverted=place, cursor=timer_cursor)
@@ -154,12 +154,12 @@ class Streams(StreamServiceServicer):
 # --- requests ----------------------------------------------------------------------
 
 
-def _read_place(message: types_pb2.BlockRef, field: str) -> Place:
+def _read_place(message: types_pb2.BlockRef, field: str) -> BlockRef:
     block_hash = requests.read_hash(message.hash, f"{field}.hash")
-    return Place(Height(message.height), block_hash)
+    return BlockRef(Height(message.height), block_hash)
 
 
-def _read_earlier(messages: Sequence[types_pb2.BlockRef]) -> tuple[Place, ...]:
+def _read_earlier(messages: Sequence[types_pb2.BlockRef]) -> tuple[BlockRef, ...]:
     if len(messages) > EARLIER_MAX:
         raise InvalidRequest("earlier", f"has at most {EARLIER_MAX} entries")
     return tuple(_read_place(message, "earlier") for message in messages)
@@ -181,7 +181,7 @@ def _resume(
     header = load_header(snapshot, place.height) if is_known else None
     if header is None:
         return replace(start, after=place), -1
-    parent = Place(Height(header.height - header.span), Hash32(header.parent_hash))
+    parent = BlockRef(Height(header.height - header.span), Hash32(header.parent_hash))
     return replace(start, after=parent), index
 
 
@@ -385,7 +385,7 @@ def _forget_over(kept: "_Kept[bytes]", bytes_max: int) -> None:
         total -= size
 
 
-def _show_place(place: Place) -> types_pb2.BlockRef:
+def _show_place(place: BlockRef) -> types_pb2.BlockRef:
     return convert.show_ref(place.height, place.block_hash)
 
 

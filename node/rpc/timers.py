@@ -4,7 +4,14 @@ from typing_extensions import override
 
 from node import query
 from node.primitives.types import Amount, Height
-from node.query import EndedTimer, InvalidQuote, LiveTimer, Page, TimerFilter, Wanted
+from node.query import (
+    EndedTimer,
+    InvalidQuote,
+    LiveTimer,
+    Page,
+    QuoteRequest,
+    TimerCriteria,
+)
 from node.rpc import convert, explanations, requests
 from node.rpc.answers import Answers
 from node.rpc.queries import ENTRIES_DEFAULT, ENTRIES_MAX
@@ -156,10 +163,10 @@ class Timers(TimerServiceServicer):
             raise InvalidRequest(error.field, error.message) from None
 
 
-def _read_wanted(request: pb.QuoteTimerRequest) -> Wanted:
+def _read_wanted(request: pb.QuoteTimerRequest) -> QuoteRequest:
     actor = requests.read_address(request.actor, "actor")
     payer = request.fee_payer
-    return Wanted(
+    return QuoteRequest(
         actor,
         requests.read_address(payer, "fee_payer") if payer else actor,
         request.height if request.HasField("height") else None,
@@ -176,14 +183,14 @@ def _read_fee(text: str, field: str) -> Amount | None:
     return requests.read_amount(text, field) if text else None
 
 
-def _read_filter(request: pb.ListTimersRequest) -> TimerFilter:
+def _read_filter(request: pb.ListTimersRequest) -> TimerCriteria:
     actor, payer = request.actor, request.fee_payer
     first, last = 0, _HEIGHT_MAX
     if request.HasField("from_height"):
         first = request.from_height
     if request.HasField("to_height"):
         last = request.to_height
-    return TimerFilter(
+    return TimerCriteria(
         requests.read_address(actor, "actor") if actor else None,
         requests.read_address(payer, "fee_payer") if payer else None,
         Height(first),

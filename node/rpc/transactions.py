@@ -23,7 +23,13 @@ from node.rpc.service import Context, at_height, state_at, tells
 from node.rpc.v1 import transactions_pb2 as pb
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceServicer
 from node.runtime.dry_run import look_ahead
-from node.runtime.types import Backend, Committed, Dropped, Pending, Reverted
+from node.runtime.types import (
+    Backend,
+    Committed,
+    DroppedTransaction,
+    Pending,
+    RevertedTransaction,
+)
 
 __all__ = ["Transactions"]
 
@@ -99,9 +105,9 @@ class Transactions(TransactionServiceServicer):
                 return pb.SubmitAndWaitResponse(
                     committed=convert.show_committed(committed, is_brief=True)
                 )
-            case Dropped() as dropped:
+            case DroppedTransaction() as dropped:
                 return pb.SubmitAndWaitResponse(dropped=convert.show_dropped(dropped))
-            case Reverted(transaction_id):
+            case RevertedTransaction(transaction_id):
                 return pb.SubmitAndWaitResponse(reverted=transaction_id)
 
     async def _admit(self, raw: bytes) -> tuple[Transaction, bool]:
@@ -224,7 +230,7 @@ def _signed(state: State, raw: bytes) -> _Simulation:
     return _Simulation(state, decode_transaction(raw))
 
 
-def _drafted(state: State, draft: requests.Draft) -> _Simulation:
+def _drafted(state: State, draft: requests.TransactionDraft) -> _Simulation:
     completed = complete_draft(state, draft)
     return _Simulation(*unsigned(state, completed.body, draft.sender))
 

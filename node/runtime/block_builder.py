@@ -22,17 +22,17 @@ from node.primitives.types import Amount, Hash32
 from node.runtime.clock import Clock
 from node.runtime.memory_exhaustion import Exhausted, fail
 from node.runtime.settings import FeedLimits
-from node.runtime.stats import Figures, PhaseSeconds
+from node.runtime.stats import NodeStats, PhaseSeconds
 from node.runtime.types import BlockNotice, MiningMode
 from node.state.store import Store
 from pvm.worker import Worker
 
 __all__ = [
+    "BuildRequest",
+    "BuiltBlock",
     "EngineLog",
     "EngineParts",
     "EngineSettings",
-    "Made",
-    "Wanted",
     "dev_transaction",
     "left_out",
     "make_blocks",
@@ -63,7 +63,7 @@ class EngineParts(Struct, frozen=True):
     worker: Worker
     clock: Clock
     log: EngineLog
-    figures: Figures = field(default_factory=Figures)
+    stats: NodeStats = field(default_factory=NodeStats)
     on_exhausted: Callable[[Exhausted], NoReturn] = fail
     """Is told, on the worker, that a block found no memory."""
     on_mode: Callable[[MiningMode], None] = lambda _mode: None
@@ -90,7 +90,7 @@ class EngineSettings(Struct, frozen=True):
     """Where the chain is kept; None keeps nothing."""
 
 
-class Wanted(Struct, frozen=True):
+class BuildRequest(Struct, frozen=True):
     """What the next block, or the next headers, should be."""
 
     heights_max: int = 1
@@ -100,7 +100,7 @@ class Wanted(Struct, frozen=True):
     """Of a state: whether no further header is wanted; None for never."""
 
 
-class Made(Struct, frozen=True):
+class BuiltBlock(Struct, frozen=True):
     """A block that is durable, and not yet visible."""
 
     result: BlockResult
@@ -125,10 +125,10 @@ def make_blocks(
     candidates: tuple[Transaction, ...],
     clock: Clock,
     chain: ChainStore,
-    wanted: Wanted,
+    wanted: BuildRequest,
     *,
     is_alone: bool,
-) -> tuple[Made, ...] | BlockResult:
+) -> tuple[BuiltBlock, ...] | BlockResult:
     """Build what is wanted and commit it, all of it on disk on return; on the worker.
 
     One block, or headers in which only time passes, if `is_alone` says that nothing
@@ -145,11 +145,11 @@ def make_blocks(
 
 
 def _make_headers(
-    state: State, clock: Clock, chain: ChainStore, wanted: Wanted
-) -> tuple[Made, ...]:
+    state: State, clock: Clock, chain: ChainStore, wanted: BuildRequest
+) -> tuple[BuiltBlock, ...]:
     """One header at least, and more until others should have their turn."""
     began = now = clock.monotonic()
-    made: list[Made] = []
+    made: list[BuiltBlock] = []
     last = state.head.height + wanted.heights_max
     while not made or (
         state.head.height < last
@@ -173,12 +173,12 @@ def _commit(
     *,
     began: float,
     sync: bool,
-) -> Made:
+) -> BuiltBlock:
     built = clock.monotonic()
     snapshot = chain.commit(state.snapshot, state.head, result, sync=sync)
     following = next_state(state, result, snapshot)
     seconds = PhaseSeconds(built - began, clock.monotonic() - built)
-    return Made(result, following, result.block.header.hash(), seconds)
+    return BuiltBlock(result, following, result.block.header.hash(), seconds)
 
 
 def dev_transaction(state: State, nonce: int, instruction: DevInstruction) -> bytes:
@@ -200,11 +200,11 @@ def left_out(transaction: Transaction) -> InvalidTransaction:
 
 
 def note_block(
-    parts: EngineParts, made: Made, pool_transactions: int, seconds: float
+    parts: EngineParts, made: BuiltBlock, pool_transactions: int, seconds: float
 ) -> None:
     """Count a block and log it, in one line; `seconds`: until it was announced."""
-    parts.figures.note_block(made.result, made.seconds)
-    parts.figures.phases["publish"].observe(seconds)
+    parts.stats.note_block(made.result, made.seconds)
+    parts.stats.phases["publish"].observe(seconds)
     header, use = made.result.block.header, made.result.use
     decisions = Counter(d.decision for d in made.result.trace)
     parts.log.info(

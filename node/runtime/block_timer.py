@@ -6,12 +6,12 @@ slept or a block took long, is not caught up: at most one block is late.
 
 from node.runtime.clock import Clock
 
-__all__ = ["Pacer"]
+__all__ = ["BlockTimer"]
 
 _MILLISECONDS = 1_000
 
 
-class Pacer:
+class BlockTimer:
     """A deadline that moves on by the pace."""
 
     __slots__ = ("_clock", "_deadline", "pace_ms")

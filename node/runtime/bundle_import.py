@@ -1,4 +1,4 @@
-"""Filling: a bundle's blocks become those of an empty chain.
+"""ImportProgress: a bundle's blocks become those of an empty chain.
 
 The chain is empty if nothing but time passed in it. Every block is executed and must
 be what the bundle says. It is whole or it was not: before the first block the store
@@ -40,7 +40,7 @@ from node.state.retention import load_oldest
 from node.state.store import Snapshot, Store, WriteSet
 from pvm.worker import Worker
 
-__all__ = ["Filled", "Filling"]
+__all__ = ["ImportProgress", "Imported"]
 
 _STEP_HEADERS = 10
 """Between two reads: some milliseconds when they are small."""
@@ -48,14 +48,14 @@ _STEP_HEADERS = 10
 _CONTENT = (keys.body, keys.receipts, keys.timer_trace)
 
 
-class Filled(Struct, frozen=True):
+class Imported(Struct, frozen=True):
     """What became of it: the chain from genesis on, and why it is no more than that."""
 
     rewound: Rewound
     refusal: BundleRefused | NoMemory | None = None
 
 
-class Filling:
+class ImportProgress:
     """A bundle on its way into a chain."""
 
     __slots__ = ("_bundle", "_chain", "_genesis", "_keep_blocks", "_replay", "_store")
@@ -72,7 +72,7 @@ class Filling:
 
     async def run(
         self, worker: Worker, waiting: int, has_to_stop: Callable[[], bool]
-    ) -> Filled:
+    ) -> Imported:
         """All of it; `waiting` transactions are in the pool.
 
         Raises:
@@ -92,7 +92,7 @@ class Filling:
         require_executable(self._bundle)
         _require_empty(self._store.snapshot(), waiting)
 
-    def _step(self) -> Filled | None:
+    def _step(self) -> Imported | None:
         """The next few blocks; what became of it after the last one."""
         try:
             state = for_a_read(self._execute)
@@ -103,7 +103,7 @@ class Filling:
         if state is None:
             return None
         self._store.commit(WriteSet({keys.UNFINISHED: None}), sync=True)
-        return Filled(self._rewound(state))
+        return Imported(self._rewound(state))
 
     def _execute(self) -> State | None:
         """The next few blocks; the state after the last one."""
@@ -116,10 +116,10 @@ class Filling:
     def _keep(self, parent: State, result: BlockResult) -> Snapshot:
         return self._chain.commit(parent.snapshot, parent.head, result, sync=False)
 
-    def _give_up(self, refusal: BundleRefused | NoMemory) -> Filled:
+    def _give_up(self, refusal: BundleRefused | NoMemory) -> Imported:
         self._replay = None
         self._chain = ChainStore(self._store, self._keep_blocks)
-        return Filled(self._rewound(reset_chain(self._store, self._genesis)), refusal)
+        return Imported(self._rewound(reset_chain(self._store, self._genesis)), refusal)
 
     def _rewound(self, state: State) -> Rewound:
         genesis = history.load_header(state.snapshot, Height(0))

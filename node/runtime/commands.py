@@ -1,6 +1,6 @@
-"""Orders: what somebody asked the engine to do and waits for.
+"""CommandQueue: what somebody asked the engine to do and waits for.
 
-Rules: first come, first served; an order keeps its place until it is done, and one
+Rules: first come, first served; a command keeps its place until it is done, and one
 whose caller has gone is dropped.
 """
 
@@ -18,7 +18,7 @@ from node.runtime.memory_exhaustion import NoMemory
 from node.runtime.types import NodeStopping
 from node.state.snapshots import SnapshotRefused, UnknownSnapshot
 
-__all__ = ["MineOrder", "Order", "Orders", "StoreOrder"]
+__all__ = ["Command", "CommandQueue", "MineCommand", "StoreCommand"]
 
 
 _REFUSALS: Final = (
@@ -28,10 +28,10 @@ _REFUSALS: Final = (
     SnapshotRefused,
     UnknownSnapshot,
 )
-"""What an order between two blocks may end with; anything else is a defect."""
+"""What a command between two blocks may end with; anything else is a defect."""
 
 
-class MineOrder(Struct):
+class MineCommand(Struct):
     """Blocks that somebody waits for."""
 
     blocks_left: int
@@ -43,7 +43,7 @@ class MineOrder(Struct):
     """What is made at once is enough, be it one header, and no more once it holds."""
 
 
-class StoreOrder(Struct):
+class StoreCommand(Struct):
     """Something that is done between two blocks."""
 
     action: Callable[[], Awaitable[object]]
@@ -61,30 +61,30 @@ class StoreOrder(Struct):
                 self.done.set_result(result)
 
 
-Order = MineOrder | StoreOrder
+Command = MineCommand | StoreCommand
 
 
-class Orders:
+class CommandQueue:
     """A queue of them."""
 
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
-        self._waiting: deque[Order] = deque()
+        self._waiting: deque[Command] = deque()
 
-    def add(self, order: Order) -> None:
-        """Put an order at the end."""
-        self._waiting.append(order)
+    def add(self, command: Command) -> None:
+        """Put a command at the end."""
+        self._waiting.append(command)
 
-    def next(self) -> Order | None:
-        """The order whose turn it is; it stays in its place."""
+    def next(self) -> Command | None:
+        """The command whose turn it is; it stays in its place."""
         while self._waiting and self._waiting[0].done.done():
             self._waiting.popleft()
         return self._waiting[0] if self._waiting else None
 
     def end(self, reason: NodeStopping) -> None:
         """Tell all who wait that nothing more is done."""
-        for order in self._waiting:
-            if not order.done.done():
-                order.done.set_exception(reason)
+        for command in self._waiting:
+            if not command.done.done():
+                command.done.set_exception(reason)
         self._waiting.clear()

@@ -42,39 +42,38 @@ from node.chain.transaction import (
     decode_transaction,
 )
 from node.chain.transition import BlockResult, State
-from node.mempool import Dropped as PoolDropped
-from node.mempool import Pool
+from node.mempool import Evicted, Pool
 from node.primitives.types import Address, Amount, Hash32
 from node.query import find_transaction
 from node.runtime.block_builder import (
+    BuildRequest,
+    BuiltBlock,
     EngineLog,
     EngineParts,
     EngineSettings,
-    Made,
-    Wanted,
     dev_transaction,
     left_out,
     make_blocks,
     note_block,
     refuse_dev,
 )
-from node.runtime.block_timer import Pacer
-from node.runtime.commands import MineOrder, Order, Orders, StoreOrder
+from node.runtime.block_timer import BlockTimer
+from node.runtime.commands import Command, CommandQueue, MineCommand, StoreCommand
 from node.runtime.feed import Feed, FeedSubscription
 from node.runtime.memory_exhaustion import for_a_block, for_a_read
 from node.runtime.reads import Reads, on_worker
-from node.runtime.recent_states import Past
+from node.runtime.recent_states import RecentStates
 from node.runtime.rewinding import Rewound, reset, revert
-from node.runtime.time_control import Passing
-from node.runtime.transaction_outcomes import Ledger
+from node.runtime.time_control import TimeControl
+from node.runtime.transaction_outcomes import TransactionOutcomes
 from node.runtime.types import (
     Committed,
-    Dropped,
+    DroppedTransaction,
     MiningMode,
     NodeStatus,
     NodeStopping,
     Pending,
-    Reverted,
+    RevertedTransaction,
     RewindNotice,
     TransactionOutcome,
     UnknownTransaction,
@@ -110,18 +109,20 @@ class Engine:
         self._genesis = genesis
         self._consensus = history.load_consensus(state.snapshot)
         self._state = state
-        self._past = Past(parts.store, state)
+        self._recent_states = RecentStates(parts.store, state)
         self._mode = settings.mode
         self._is_dev_admitted = settings.is_dev_admitted
         self._walls = settings.walls
         self._folder = settings.folder
-        self._pacer = Pacer(parts.clock, settings.pace_ms)
-        self._passing = Passing(self._pacer, is_auto=settings.is_auto_timers)
+        self._block_timer = BlockTimer(parts.clock, settings.pace_ms)
+        self._time_control = TimeControl(
+            self._block_timer, is_auto=settings.is_auto_timers
+        )
         self._pool = Pool(settings.pool)
         self._feed = Feed(settings.feed)
-        self._ledger = Ledger()
+        self._outcomes = TransactionOutcomes()
         self._reads = Reads(parts.worker)
-        self._orders = Orders()
+        self._commands = CommandQueue()
         self._dev_turns = asyncio.Semaphore(_DEV_INSTRUCTIONS_MAX)
         self._in_block: frozenset[Hash32] = frozenset()
         """Ids of the candidates of the block that is being built."""
@@ -142,14 +143,14 @@ class Engine:
         return NodeStatus(
             chain_name=self._genesis.name,
             mining_mode=self._mode,
-            pace_ms=self._pacer.pace_ms,
+            pace_ms=self._block_timer.pace_ms,
             pool_transactions=len(self._pool),
             pool_queued=self._pool.count_gapped(),
             pool_bytes=self._pool.body_bytes,
             streams=len(self._feed),
-            oldest_state=self._past.oldest(self._state),
-            is_auto_timers=self._passing.is_auto,
-            time_holds=self._passing.holds,
+            oldest_state=self._recent_states.oldest(self._state),
+            is_auto_timers=self._time_control.is_auto,
+            time_holds=self._time_control.holds,
             walls=self._walls,
         )
 
@@ -168,7 +169,9 @@ class Engine:
     ) -> Result:
         """Run `function` on the worker thread with a state: see `Backend`."""
         return await self._reads.run(
-            lambda: for_a_read(lambda: function(self._past.at(self._state, at_height)))
+            lambda: for_a_read(
+                lambda: function(self._recent_states.at(self._state, at_height))
+            )
         )
 
     def _require_own_consensus(self) -> None:
@@ -186,7 +189,7 @@ class Engine:
         try:
             return self._admit(decode_transaction(raw))
         except InvalidTransaction as error:
-            self._parts.figures.refused[error.fault.value] += 1
+            self._parts.stats.refused[error.fault.value] += 1
             raise
 
     def _admit(self, transaction: Transaction) -> Transaction:
@@ -196,20 +199,20 @@ class Engine:
         if not self._is_dev_admitted:
             refuse_dev(transaction)
         dropped = self._pool.admit(self._state, transaction)
-        self._ledger.forget(transaction.id)
+        self._outcomes.forget(transaction.id)
         self._note_dropped(dropped)
         if self._mode is MiningMode.INSTANT:
             self._wake.set()
         return transaction
 
-    def _note_dropped(self, dropped: Sequence[PoolDropped]) -> None:
+    def _note_dropped(self, dropped: Sequence[Evicted]) -> None:
         for one in dropped:
-            self._parts.figures.dropped[one.reason.fault.value] += 1
-            outcome = Dropped(one.transaction.id, one.reason)
+            self._parts.stats.dropped[one.reason.fault.value] += 1
+            outcome = DroppedTransaction(one.transaction.id, one.reason)
             if one.transaction.id in self._in_block:
-                self._ledger.displace(outcome)
+                self._outcomes.displace(outcome)
             else:
-                self._ledger.note(outcome)
+                self._outcomes.note(outcome)
 
     async def wait_for(self, transaction_id: bytes) -> TransactionOutcome:
         """Wait until a transaction is committed or dropped: see `Backend`."""
@@ -217,8 +220,8 @@ class Engine:
         if wanted in self._pool or wanted in self._in_block:
             if self.is_stopping and not self._in_block:
                 raise NodeStopping("the node is stopping")
-            return await self._ledger.wait(wanted)
-        outcome = self._ledger.find(wanted)
+            return await self._outcomes.wait(wanted)
+        outcome = self._outcomes.find(wanted)
         if outcome is not None:
             return outcome
         # With all others of its block, which may be many: not here.
@@ -227,21 +230,23 @@ class Engine:
             raise UnknownTransaction(wanted.hex())
         return committed
 
-    def look_up(self, transaction_id: bytes) -> Pending | Dropped | Reverted | None:
+    def look_up(
+        self, transaction_id: bytes
+    ) -> Pending | DroppedTransaction | RevertedTransaction | None:
         """What the pool knows: waiting, lately dropped or undone, or nothing."""
         transaction = self._pool.get(transaction_id)
         if transaction is not None:
             return Pending(transaction)
-        return self._ledger.find(Hash32(transaction_id))
+        return self._outcomes.find(Hash32(transaction_id))
 
-    # --- orders ----------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------
 
     async def mine(self, blocks: int) -> Header:
         """Make blocks now, one after another, in any mode: see `Backend`."""
         assert blocks >= 1
         self._require_own_consensus()
-        order = MineOrder(blocks, asyncio.get_running_loop().create_future())
-        return (await self._order(order, order.done))[-1].header
+        command = MineCommand(blocks, asyncio.get_running_loop().create_future())
+        return (await self._await_command(command, command.done))[-1].header
 
     async def pass_heights(
         self, heights_max: int, is_done: Callable[[State], bool]
@@ -249,14 +254,14 @@ class Engine:
         """Make the next headers now, in any mode: see `Backend`."""
         self._require_own_consensus()
         future = asyncio.get_running_loop().create_future()
-        order = MineOrder(heights_max, future, is_done=is_done)
-        return await self._order(order, order.done)
+        command = MineCommand(heights_max, future, is_done=is_done)
+        return await self._await_command(command, command.done)
 
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
         """Change the mode; `pace_ms` None keeps the pace."""
         self._mode = mode
         self._parts.on_mode(mode)
-        self._pacer.restart(pace_ms)
+        self._block_timer.restart(pace_ms)
         self._wake.set()
 
     async def reset(self) -> Header:
@@ -268,7 +273,7 @@ class Engine:
         """Time stands still while the context is open: see `Backend`."""
         in_turn = partial(asyncio.sleep, 0)  # once it is carried out, no block is made
         try:
-            with self._passing.held():
+            with self._time_control.held():
                 await self._between_blocks(in_turn)
                 yield self._state.head
         finally:
@@ -298,16 +303,16 @@ class Engine:
         return await self._between_blocks(lambda: self._fill(bundle))
 
     async def _fill(self, bundle: "Bundle") -> Header:
-        from node.runtime.bundle_import import Filling  # noqa: PLC0415 - few want one
+        from node.runtime.bundle_import import ImportProgress  # noqa: PLC0415 - rare
 
         keep, waiting = self._chain.keep_blocks, len(self._pool)
-        filling = Filling(self._parts.store, self._genesis, bundle, keep)
-        filled = await filling.run(
+        importing = ImportProgress(self._parts.store, self._genesis, bundle, keep)
+        imported = await importing.run(
             self._parts.worker, waiting, lambda: self.is_stopping
         )
-        head = self._go_back(filled.rewound, "bundle_imported")
-        if filled.refusal is not None:
-            raise filled.refusal
+        head = self._go_back(imported.rewound, "bundle_imported")
+        if imported.refusal is not None:
+            raise imported.refusal
         return head
 
     async def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
@@ -342,12 +347,12 @@ class Engine:
         transaction = self._admit(decode_transaction(raw))
         if self._mode is MiningMode.MANUAL:
             future = asyncio.get_running_loop().create_future()
-            await self._order(MineOrder(1, future, first=sender), future)
+            await self._await_command(MineCommand(1, future, first=sender), future)
             self._require_decided(transaction)
         outcome = await self.wait_for(transaction.id)
-        if isinstance(outcome, Dropped):
+        if isinstance(outcome, DroppedTransaction):
             raise outcome.reason
-        if isinstance(outcome, Reverted):
+        if isinstance(outcome, RevertedTransaction):
             raise UnknownTransaction(outcome.transaction_id.hex())
         return outcome
 
@@ -358,13 +363,15 @@ class Engine:
 
     async def _between_blocks(self, action: Callable[[], Awaitable[Result]]) -> Result:
         done: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        await self._order(StoreOrder(action, done), done)
+        await self._await_command(StoreCommand(action, done), done)
         return cast("Result", done.result())
 
-    async def _order(self, order: Order, done: asyncio.Future[Result]) -> Result:
+    async def _await_command(
+        self, command: Command, done: asyncio.Future[Result]
+    ) -> Result:
         if self.is_stopping:
             raise NodeStopping("the node is stopping")
-        self._orders.add(order)
+        self._commands.add(command)
         self._wake.set()
         return await done
 
@@ -382,10 +389,10 @@ class Engine:
         """Make blocks until `stop`; then everything committed is on disk."""
         try:
             self._parts.on_mode(self._mode)
-            self._pacer.restart(None)
+            self._block_timer.restart(None)
             while not self.is_stopping:
                 if not await self._step():
-                    await self._passing.sleep(self._wake, self._mode)
+                    await self._time_control.sleep(self._wake, self._mode)
         finally:
             self.is_stopping = True
             self._in_block = frozenset()
@@ -394,57 +401,57 @@ class Engine:
 
     def _end_waiting(self) -> None:
         stopping = NodeStopping("the node is stopping")
-        self._orders.end(stopping)
-        self._ledger.fail_all(stopping)
+        self._commands.end(stopping)
+        self._outcomes.fail_all(stopping)
         self._reads.stop(stopping)
         self._feed.stop()
 
     async def _step(self) -> bool:
         """Do what is most urgent; False if nothing is to be done."""
-        order = self._orders.next()
-        if order is not None:
-            await self._carry_out(order)
+        command = self._commands.next()
+        if command is not None:
+            await self._carry_out(command)
             return True
         if self._consensus != CONSENSUS_NUMBER:
             return False  # what others executed does not go on here
         if self._mode is MiningMode.INSTANT and await self._step_instant():
-            self._pacer.restart(None)  # other time passes once this one is idle
+            self._block_timer.restart(None)  # other time passes once this one is idle
             return True
-        heights = self._passing.heights(self._state, self._mode, self._pool)
+        heights = self._time_control.heights(self._state, self._mode, self._pool)
         if not heights:
             return False
         is_paced = self._mode is MiningMode.INTERVAL
         candidates = self._pool.select(self._state) if is_paced else ()
         heights_max = self._pool.heights_to_pass(self._state, heights)
-        await self._make_block(tuple(candidates), Wanted(heights_max))
+        await self._make_block(tuple(candidates), BuildRequest(heights_max))
         return True
 
     async def _step_instant(self) -> bool:
         """One transaction a block in order of admission, then pending messages."""
         transaction = self._pool.select_one(self._state)
         if transaction is not None:
-            await self._make_block((transaction,), Wanted(is_empty_wanted=False))
+            await self._make_block((transaction,), BuildRequest(is_empty_wanted=False))
             return True
         if is_any_pending(self._state.snapshot):
-            await self._make_block((), Wanted())
+            await self._make_block((), BuildRequest())
             return True
         return False
 
-    # --- orders, carried out ---------------------------------------------------------
+    # --- commands, carried out -------------------------------------------------------
 
-    async def _carry_out(self, order: Order) -> None:
-        """The next part of an order, which keeps its place until it is done."""
-        if isinstance(order, StoreOrder):
-            await order.carry_out()
+    async def _carry_out(self, command: Command) -> None:
+        """The next part of a command, which keeps its place until it is done."""
+        if isinstance(command, StoreCommand):
+            await command.carry_out()
             return
         before = self._state.head.height
-        candidates = self._pool.select(self._state, first=order.first)
-        heights_max = self._pool.heights_to_pass(self._state, order.blocks_left)
-        wanted = Wanted(heights_max, is_done=order.is_done)
+        candidates = self._pool.select(self._state, first=command.first)
+        heights_max = self._pool.heights_to_pass(self._state, command.blocks_left)
+        wanted = BuildRequest(heights_max, is_done=command.is_done)
         results = await self._make_block(tuple(candidates), wanted)
-        order.blocks_left -= self._state.head.height - before
-        if (order.is_done or not order.blocks_left) and not order.done.done():
-            order.done.set_result(results)
+        command.blocks_left -= self._state.head.height - before
+        if (command.is_done or not command.blocks_left) and not command.done.done():
+            command.done.set_result(results)
 
     async def _reset(self) -> Header:
         genesis, store, before = self._genesis, self._parts.store, self._state
@@ -462,34 +469,34 @@ class Engine:
 
     def _go_back(self, rewound: Rewound, event: str) -> Header:
         """Show a chain that was rewound, with the pool it had; tell whom it undid."""
-        self._passing.forget()
+        self._time_control.forget()
         undone = {one.id: None for one in self._pool.clear()}
         undone |= dict.fromkeys(reversed(rewound.undone))  # the latest is kept longest
         self._state, self._chain = rewound.state, rewound.chain
         self._consensus = history.load_consensus(self._state.snapshot)
-        self._past.note(self._state)
+        self._recent_states.note(self._state)
         for transaction in rewound.waiting:
             undone.pop(transaction.id, None)
             self._admit_again(transaction)
         for transaction_id in undone:
-            self._ledger.note(Reverted(transaction_id))
-        self._ledger.forget_committed(self._state.snapshot)
+            self._outcomes.note(RevertedTransaction(transaction_id))
+        self._outcomes.forget_committed(self._state.snapshot)
         head, place = self._state.head, rewound.place or self._state.head
         self._feed.publish(RewindNotice(place, place.hash()))
         self._parts.log.info(event, height=head.height, hash=head.hash().hex())
         return head
 
     def _admit_again(self, transaction: Transaction) -> None:
-        self._ledger.forget(transaction.id)
+        self._outcomes.forget(transaction.id)
         try:
             self._note_dropped(self._pool.admit(self._state, transaction))
         except InvalidTransaction as reason:  # prices were others when it first came
-            self._ledger.note(Dropped(transaction.id, reason))
+            self._outcomes.note(DroppedTransaction(transaction.id, reason))
 
     # --- one block -------------------------------------------------------------------
 
     async def _make_block(
-        self, candidates: tuple[Transaction, ...], wanted: Wanted
+        self, candidates: tuple[Transaction, ...], wanted: BuildRequest
     ) -> tuple[BlockResult, ...]:
         """Durable, visible, announced: see the top of this module."""
         state, parts, chain = self._state, self._parts, self._chain
@@ -512,7 +519,7 @@ class Engine:
             await self._show(one)
         return tuple(one.result for one in made)
 
-    async def _show(self, made: Made) -> None:
+    async def _show(self, made: BuiltBlock) -> None:
         """Make a block visible that is durable, and announce it."""
         parts = self._parts
         began = parts.clock.monotonic()
@@ -521,11 +528,11 @@ class Engine:
         self._in_block = frozenset()
         self._note_dropped(dropped)
         self._feed.publish(made.notice())
-        self._ledger.settle(made.result, made.block_hash)
-        self._ledger.settle_displaced()
+        self._outcomes.settle(made.result, made.block_hash)
+        self._outcomes.settle_displaced()
         seconds = parts.clock.monotonic() - began
         await asyncio.sleep(0)  # those who waited answer first
-        self._past.note(made.state)  # of use once it is below the head
+        self._recent_states.note(made.state)  # of use once it is below the head
         note_block(parts, made, len(self._pool), seconds)
 
     def _set_aside(self, result: BlockResult) -> None:
@@ -536,4 +543,4 @@ class Engine:
         """
         for transaction, reason in result.rejected:
             self._note_dropped(self._pool.drop(transaction, reason))
-        self._ledger.settle_displaced()
+        self._outcomes.settle_displaced()

@@ -1,4 +1,4 @@
-"""Past: the states after recent blocks, and those that a named snapshot holds.
+"""RecentStates: the states after recent blocks, and those that a named snapshot holds.
 
 A state is a snapshot of the store and a header, so the latest ones are simply kept:
 a snapshot of LevelDB takes no memory, one in memory what was replaced since. After a
@@ -22,7 +22,7 @@ from node.state import snapshots, undo
 from node.state.historical_state import ChangedSnapshot, past_snapshot
 from node.state.store import Store
 
-__all__ = ["HEIGHTS_KEPT", "UNWOUND_BYTES_MAX", "Past"]
+__all__ = ["HEIGHTS_KEPT", "UNWOUND_BYTES_MAX", "RecentStates"]
 
 HEIGHTS_KEPT = undo.BLOCKS_KEPT
 """Heights below the head whose state is answered."""
@@ -34,7 +34,7 @@ UNWOUND_MAX = 2
 """Past states that are remembered as undo records tell them."""
 
 
-class Past:
+class RecentStates:
     """What the engine remembers of states before the present one."""
 
     __slots__ = ("_recent", "_store", "_unwound")

@@ -1,4 +1,4 @@
-"""Figures: what the running node counts, for whoever watches it.
+"""NodeStats: what the running node counts, for whoever watches it.
 
 Plain numbers that the shell adds to where a fact became one; `metrics` puts them into
 the form that scrapers read, with a library that the node does not import before it
@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from node.chain.block import ReceiptKind
 from node.chain.transition import BlockResult
 
-__all__ = ["PHASES", "Figures", "Histogram", "PhaseSeconds"]
+__all__ = ["PHASES", "Histogram", "NodeStats", "PhaseSeconds"]
 
 _SECONDS_BOUNDS = (
     *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1),
@@ -62,7 +62,7 @@ class PhaseSeconds(Struct, frozen=True):
     """Writing it, to disk if it has content, and taking the new snapshot."""
 
 
-class Figures(Struct):
+class NodeStats(Struct):
     """What happened since the process began; counts unless something else is said."""
 
     blocks: Counter[str] = field(default_factory=Counter)

@@ -15,19 +15,19 @@ from node.chain.mailbox import is_any_pending
 from node.chain.transition import State, next_timer_height
 from node.mempool import Pool
 from node.primitives.types import Height
-from node.runtime.block_timer import Pacer
+from node.runtime.block_timer import BlockTimer
 from node.runtime.settings import MiningMode
 
-__all__ = ["Passing"]
+__all__ = ["TimeControl"]
 
 
-class Passing:
+class TimeControl:
     """What the pace brings, and who holds it."""
 
-    __slots__ = ("_end", "_pacer", "holds", "is_auto")
+    __slots__ = ("_block_timer", "_end", "holds", "is_auto")
 
-    def __init__(self, pacer: Pacer, *, is_auto: bool) -> None:
-        self._pacer = pacer
+    def __init__(self, block_timer: BlockTimer, *, is_auto: bool) -> None:
+        self._block_timer = block_timer
         self._end = Height(0)  # of an advance to a timer, which takes several headers
         self.is_auto = is_auto
         """Whether it also advances to the next timer."""
@@ -52,9 +52,9 @@ class Passing:
         """How many heights pass now; 0 if none is due."""
         head = state.head.height
         if self._end <= head:
-            if self._pacer.seconds_left() > 0:
+            if self._block_timer.seconds_left() > 0:
                 return 0
-            self._pacer.begin()
+            self._block_timer.begin()
             end = self._next_end(state, mode, pool)
             if end <= head + 1:
                 return end - head
@@ -79,7 +79,7 @@ class Passing:
         timer = None
         if mode is MiningMode.INTERVAL or self.is_auto:
             timer = asyncio.get_running_loop().call_later(
-                self._pacer.seconds_left(), wake.set
+                self._block_timer.seconds_left(), wake.set
             )
         await wake.wait()
         wake.clear()

@@ -1,4 +1,4 @@
-"""Ledger: what became of transactions, for those who ask and those who wait.
+"""What became of transactions, for those who ask and those who wait.
 
 Committed ones are found in the history. Of those that never entered a block, or that
 a rewind undid, the latest are remembered here, a bounded number.
@@ -13,32 +13,36 @@ from node.history import load_transaction_location
 from node.primitives.types import Hash32
 from node.query import committed_in
 from node.runtime.types import (
-    Dropped,
+    DroppedTransaction,
     NodeStopping,
-    Reverted,
+    RevertedTransaction,
     TransactionOutcome,
 )
 from node.state import keys
 from node.state.store import Snapshot
 
-__all__ = ["OUTCOMES_MAX", "Ledger", "list_committed"]
+__all__ = ["OUTCOMES_MAX", "TransactionOutcomes", "list_committed"]
 
 OUTCOMES_MAX = 10_000
 """Remembered drops and undone transactions: as many as a pool holds."""
 
 
-class Ledger:
+class TransactionOutcomes:
     """Outcomes outside of the chain, and the futures of those who wait for any."""
 
     __slots__ = ("_displaced", "_outcomes", "_waiters")
 
     def __init__(self) -> None:
-        self._outcomes: dict[Hash32, Dropped | Reverted] = {}  # oldest first
+        self._outcomes: dict[
+            Hash32, DroppedTransaction | RevertedTransaction
+        ] = {}  # oldest first
         self._waiters: dict[Hash32, list[asyncio.Future[TransactionOutcome]]] = {}
         # Left the pool while a block with them is built: decided with that block.
-        self._displaced: dict[Hash32, Dropped] = {}
+        self._displaced: dict[Hash32, DroppedTransaction] = {}
 
-    def find(self, transaction_id: Hash32) -> Dropped | Reverted | None:
+    def find(
+        self, transaction_id: Hash32
+    ) -> DroppedTransaction | RevertedTransaction | None:
         """What is remembered of a transaction."""
         return self._outcomes.get(transaction_id)
 
@@ -52,7 +56,7 @@ class Ledger:
             if load_transaction_location(snapshot, transaction_id) is not None:
                 del self._outcomes[transaction_id]
 
-    def displace(self, outcome: Dropped) -> None:
+    def displace(self, outcome: DroppedTransaction) -> None:
         """A transaction left the pool, but the block in hand may yet hold it."""
         self._displaced[outcome.transaction_id] = outcome
 
@@ -62,7 +66,7 @@ class Ledger:
         for outcome in displaced.values():
             self.note(outcome)
 
-    def note(self, outcome: Dropped | Reverted) -> None:
+    def note(self, outcome: DroppedTransaction | RevertedTransaction) -> None:
         """Remember an outcome, and tell those who wait for it."""
         transaction_id = outcome.transaction_id
         self._outcomes.pop(transaction_id, None)

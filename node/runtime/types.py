@@ -34,14 +34,14 @@ __all__ = [
     "BlockNotice",
     "CannotListen",
     "Committed",
-    "Dropped",
+    "DroppedTransaction",
     "MiningMode",
     "NodeStatus",
     "NodeStopping",
     "Notice",
     "Pending",
     "ReaderTooSlow",
-    "Reverted",
+    "RevertedTransaction",
     "RewindNotice",
     "Subscription",
     "TooManyReads",
@@ -55,20 +55,20 @@ READS_WAITING_MAX = 32
 """Reads that may wait for the worker thread; one more is refused."""
 
 
-class Dropped(Struct, frozen=True):
+class DroppedTransaction(Struct, frozen=True):
     """A transaction left the pool without entering a block; nothing was charged."""
 
     transaction_id: Hash32
     reason: InvalidTransaction
 
 
-class Reverted(Struct, frozen=True):
+class RevertedTransaction(Struct, frozen=True):
     """A transaction was in a block, or in the pool, of a chain that was rewound."""
 
     transaction_id: Hash32
 
 
-TransactionOutcome = Committed | Dropped | Reverted
+TransactionOutcome = Committed | DroppedTransaction | RevertedTransaction
 
 
 class Pending(Struct, frozen=True):
@@ -220,7 +220,9 @@ class Backend(Protocol):
         """
         ...
 
-    def look_up(self, transaction_id: bytes) -> Pending | Dropped | Reverted | None:
+    def look_up(
+        self, transaction_id: bytes
+    ) -> Pending | DroppedTransaction | RevertedTransaction | None:
         """What the pool knows: waiting, lately dropped or undone, or nothing.
 
         Committed ones are not asked of the pool but of the history.

@@ -7,7 +7,8 @@ is how a failed execution leaves no trace (D16).
 
 Rules: a journal belongs to one block, or one read-only execution, and is thrown away
 with it. It caches what it reads, which is right because its snapshot is frozen. What
-changes many times in a block may be put as a `Draft`: it is encoded once, at the end.
+changes many times in a block may be put as an `Encodable`: it is encoded once, at the
+end.
 """
 
 from collections.abc import Iterator
@@ -18,13 +19,13 @@ from typing import Final, NewType, Protocol
 from node.state.ordering import SortedKeys, laid_over, merge
 from node.state.store import Snapshot, WriteSet
 
-__all__ = ["Checkpoint", "Draft", "Journal"]
+__all__ = ["Checkpoint", "Encodable", "Journal"]
 
 Checkpoint = NewType("Checkpoint", int)
 """Names a state of a journal to which it can return; good until it is closed."""
 
 
-class Draft(Protocol):
+class Encodable(Protocol):
     """A value that never changes and is not encoded yet."""
 
     def encode(self) -> bytes:
@@ -51,13 +52,13 @@ class Journal:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         # What reads see: values read from the snapshot and values written over them.
-        self._view: dict[bytes, bytes | Draft | None] = {}
+        self._view: dict[bytes, bytes | Encodable | None] = {}
         # Keys that were written → the snapshot's value, as far as it was read.
         self._before: dict[bytes, bytes | _Unread | None] = {}
         # Of the keys in _before, from the first range on: most blocks have none.
         self._order: SortedKeys | None = None
         # (key, what the view held, whether this was the key's first write)
-        self._undo: list[tuple[bytes, bytes | Draft | _Unread | None, bool]] = []
+        self._undo: list[tuple[bytes, bytes | Encodable | _Unread | None, bool]] = []
         self._open: list[int] = []  # length of _undo at each open checkpoint
         # Bounds of a scan → keys that the snapshot has there, as far as it was read.
         self._scanned: dict[tuple[bytes, bytes], list[bytes]] = {}
@@ -72,14 +73,14 @@ class Journal:
         read = self._view[key] = self._snapshot.get(key)
         return read
 
-    def peek(self, key: bytes) -> bytes | Draft | None:
+    def peek(self, key: bytes) -> bytes | Encodable | None:
         """As `get`, but a draft as it was put."""
         value = self._view.get(key, _UNREAD)
         if value is _UNREAD:
             value = self._view[key] = self._snapshot.get(key)
         return value
 
-    def put(self, key: bytes, value: bytes | Draft | None) -> None:
+    def put(self, key: bytes, value: bytes | Encodable | None) -> None:
         """Set the value under `key`; None removes it."""
         view = self._view
         before = view.get(key, _UNREAD)

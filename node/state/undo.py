@@ -33,7 +33,7 @@ __all__ = [
     "BLOCKS_KEPT",
     "RECORDS_DROPPED_MAX",
     "StepBack",
-    "Trail",
+    "UndoRange",
     "UndoRecord",
     "decode_record",
     "encode_record",
@@ -64,7 +64,7 @@ class UndoRecord(Struct, frozen=True):
     changes: Mapping[bytes, bytes | None]
 
 
-class Trail(Struct, frozen=True):
+class UndoRange(Struct, frozen=True):
     """Which records a store keeps."""
 
     oldest: int
@@ -114,16 +114,16 @@ def decode_record(data: bytes) -> UndoRecord:
     return UndoRecord(previous, oldest, changes)
 
 
-def load_trail(snapshot: Snapshot, head: int, pinned: int | None) -> Trail:
+def load_trail(snapshot: Snapshot, head: int, pinned: int | None) -> UndoRange:
     """The trail of a store whose latest block is at height `head`."""
     data = snapshot.get(keys.undo(head))
     oldest = head + 1 if data is None else _HEAD.unpack_from(data)[1]
-    return Trail(oldest, pinned)
+    return UndoRange(oldest, pinned)
 
 
 def extend(
-    snapshot: Snapshot, trail: Trail, height: int, previous: int, undo: WriteSet
-) -> tuple[WriteSet, Trail]:
+    snapshot: Snapshot, trail: UndoRange, height: int, previous: int, undo: WriteSet
+) -> tuple[WriteSet, UndoRange]:
     """Keep what takes back the block at `height`, and drop what is kept no more.
 
     The writes belong into the block's batch; `snapshot` is of the state before it.
@@ -147,7 +147,7 @@ def extend(
     return WriteSet(changes), trail
 
 
-def lowest_reachable(snapshot: Snapshot, trail: Trail, head: int) -> int:
+def lowest_reachable(snapshot: Snapshot, trail: UndoRange, head: int) -> int:
     """The lowest height to which the store can be taken back; `head` if none."""
     records = snapshot.range(keys.undo(trail.oldest), keys.undo(head + 1))
     oldest = next(records, None)

@@ -15,7 +15,7 @@ from node.client.exceptions import unknown_timer
 from node.primitives.types import Height
 from node.query.explain.block import BlockExplanation, explain_trace
 from node.query.explain.lane_history import past_blocks
-from node.query.explain.quote import Quote, Wanted, quote_timer
+from node.query.explain.quote import Quote, QuoteRequest, quote_timer
 from node.query.explain.text import tell_block, tell_outlook, tell_quote, tell_timer
 from node.query.explain.timer import Step, TimerExplanation, explain
 
@@ -64,7 +64,7 @@ class QuoteStory(Quote, frozen=True):
 
 
 def quote_story(
-    state: State, result_at: Callable[[int], BlockResult], wanted: Wanted
+    state: State, result_at: Callable[[int], BlockResult], wanted: QuoteRequest
 ) -> QuoteStory:
     """What a timer would cost, and what a place cost in the last blocks.
 

@@ -23,7 +23,7 @@ from node.state.memory import MemoryStore
 from node.state.store import Snapshot, Store
 from node.testing.presets import preset
 from node.testing.reading import DevnetReader
-from node.testing.snapshots import ChainSnapshot, Mark, undo_since
+from node.testing.snapshots import ChainSnapshot, ResultsMark, undo_since
 
 __all__ = ["DevnetKeeper"]
 
@@ -101,7 +101,7 @@ class DevnetKeeper(DevnetReader):
         """
         self.require_open()
         queue, sources = tuple(self._queue), len(self._sources)
-        mark = Mark(self.last, len(self.results), self.state.caches.known)
+        mark = ResultsMark(self.last, len(self.results), self.state.caches.known)
 
         def go_back() -> None:
             self.require_open()
@@ -140,7 +140,7 @@ class DevnetKeeper(DevnetReader):
             profile.add(found)
         return result
 
-    def _return_to(self, mark: Mark, sources: int = 0) -> None:
+    def _return_to(self, mark: ResultsMark, sources: int = 0) -> None:
         undo = undo_since(self.results, mark)
         if undo.changes:
             self._store.commit(undo, sync=False)
@@ -164,7 +164,7 @@ class DevnetKeeper(DevnetReader):
         self.require_open()
         waiting = len(self._queue)
         with bundles.opened(path, self.genesis, self.results, waiting) as bundle:
-            genesis = Mark(self.results[0], 1, self.results[0].known)
+            genesis = ResultsMark(self.results[0], 1, self.results[0].known)
             self._return_to(genesis)
             try:
                 self.state = self._on_worker(

@@ -41,7 +41,7 @@ from node.client.inputs import (
 from node.primitives import codec
 from node.primitives.types import Address, Amount
 from node.query.chain import Supply, count_supply
-from node.query.explain.quote import Wanted
+from node.query.explain.quote import QuoteRequest
 from node.state import keys
 from node.state.store import Snapshot
 from node.testing.exceptions import DevnetClosed
@@ -251,7 +251,7 @@ class DevnetReader:
             known.pop(name, None)
             for name in ("max_fee_per_cycle", "max_priority_fee_per_cycle")
         )
-        wanted = Wanted(
+        wanted = QuoteRequest(
             address,
             address if payer is None else payer,
             max_fee=None if fee is None else Amount(fee),

@@ -20,10 +20,10 @@ from node.chain.transition import BlockResult, Known, State, open_state
 from node.state.store import Snapshot, WriteSet
 from node.testing.exceptions import DevnetClosed, SnapshotGone
 
-__all__ = ["ChainSnapshot", "Mark", "undo_since"]
+__all__ = ["ChainSnapshot", "ResultsMark", "undo_since"]
 
 
-class Mark(Struct, frozen=True):
+class ResultsMark(Struct, frozen=True):
     """Where a list of results ended, and what its driver knew then."""
 
     last: BlockResult
@@ -36,7 +36,7 @@ class Mark(Struct, frozen=True):
         return open_state(present.params, self.last.header, snapshot, present.caches)
 
 
-def undo_since(results: list[BlockResult], mark: Mark) -> WriteSet:
+def undo_since(results: list[BlockResult], mark: ResultsMark) -> WriteSet:
     """Drop the results since a mark; what takes their blocks back.
 
     Raises:

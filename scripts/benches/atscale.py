@@ -38,7 +38,7 @@ from node.chain.transition import BlockResult, State, build_next, next_state
 from node.client import Wallet, build_body
 from node.primitives import codec
 from node.primitives.types import Amount
-from node.runtime.block_builder import Wanted, make_blocks
+from node.runtime.block_builder import BuildRequest, make_blocks
 from node.runtime.clock import SystemClock
 from node.state.leveldb import LevelStore
 from node.state.store import WriteSet
@@ -101,7 +101,7 @@ class Chain:
     def pass_heights(self, heights: int) -> list[BlockResult]:
         """Headers on the way through so many heights, as the engine makes them."""
         clock = SystemClock()
-        wanted = Wanted(heights)
+        wanted = BuildRequest(heights)
         made = self.worker.run(
             lambda: make_blocks(
                 self.state, (), clock, self.blocks, wanted, is_alone=True

@@ -201,7 +201,7 @@ def compare(chain, model, actors, sizes):
     seen = chain.timers()
     assert [t[:3] for t in live] == [(t.height, t.sequence, t.timer_id) for t in seen]
     assert [t[4:] for t in live] == [(t.gas_limit, t.expires_at) for t in seen]
-    shown = query.live_timers_page(chain.state, query.TimerFilter(), b"", 1_000).items
+    shown = query.live_timers_page(chain.state, query.TimerCriteria(), b"", 1_000).items
     assert [
         (view.timer.height, view.timer.sequence, view.tier.value, view.bucket)
         for view in shown

@@ -20,7 +20,7 @@ from node.chain.errors import InvalidTransaction
 from node.chain.genesis import parse_genesis
 from node.mempool import Pool, PoolLimits
 from node.query import find_transaction
-from node.rpc.answers import Answers, Made
+from node.rpc.answers import Answers, EncodedAnswer
 from node.rpc.streams import Streams
 from node.rpc.v1 import streams_pb2, types_pb2
 from node.runtime.engine import Engine, EngineParts, EngineSettings
@@ -76,7 +76,7 @@ class Call:
 
 def as_received(response):
     """An answer as the caller has it, who decodes one that was encoded before."""
-    if isinstance(response, Made):
+    if isinstance(response, EncodedAnswer):
         return streams_pb2.StreamBlocksResponse.FromString(response.data)
     return response
 

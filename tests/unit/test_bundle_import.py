@@ -20,7 +20,7 @@ from node.runtime.types import (
     Committed,
     MiningMode,
     NodeStopping,
-    Reverted,
+    RevertedTransaction,
     RewindNotice,
 )
 from node.state import keys
@@ -115,14 +115,14 @@ def test_what_came_meanwhile_is_reverted_and_what_was_is_committed_again(lived):
         sent = await engine.submit(transfer(0))
         await engine.mine(1)
         await engine.reset()
-        assert await engine.wait_for(sent.id) == Reverted(sent.id)
+        assert await engine.wait_for(sent.id) == RevertedTransaction(sent.id)
         importing = asyncio.create_task(engine.import_bundle(opened(data)))
         while parts.store.snapshot().get(keys.UNFINISHED) is None:  # noqa: ASYNC110
             await asyncio.sleep(0)
         late = await engine.submit(raw(Fund(ALICE, 1), sender=BOB, fee=0))
         await importing
         assert isinstance(await engine.wait_for(sent.id), Committed)
-        assert await engine.wait_for(late.id) == Reverted(late.id)
+        assert await engine.wait_for(late.id) == RevertedTransaction(late.id)
 
     scene(act)
 

@@ -29,18 +29,18 @@ from node.primitives.types import Amount, Height
 from node.runtime import block_builder
 from node.runtime.advance import advance
 from node.runtime.block_builder import EngineParts
-from node.runtime.block_timer import Pacer
+from node.runtime.block_timer import BlockTimer
 from node.runtime.clock import SystemClock
 from node.runtime.engine import Engine, EngineSettings
 from node.runtime.shared_store import SharedStore
 from node.runtime.types import (
     BlockNotice,
     Committed,
-    Dropped,
+    DroppedTransaction,
     MiningMode,
     NodeStopping,
     Pending,
-    Reverted,
+    RevertedTransaction,
     RewindNotice,
     TooManyReads,
     UnknownTransaction,
@@ -427,15 +427,15 @@ class ManualClock:
 def test_wall_time_paces_and_what_was_slept_through_is_not_caught_up() -> None:
     """D37: after sleep or downtime nothing is caught up."""
     clock = ManualClock()
-    pacer = Pacer(clock, 1_000)
-    assert pacer.seconds_left() == 1.0
+    block_timer = BlockTimer(clock, 1_000)
+    assert block_timer.seconds_left() == 1.0
     clock.now += 1.25
-    assert pacer.seconds_left() == 0.0
-    pacer.begin()
-    assert pacer.seconds_left() == 0.75, "small delays do not add up"
+    assert block_timer.seconds_left() == 0.0
+    block_timer.begin()
+    assert block_timer.seconds_left() == 0.75, "small delays do not add up"
     clock.now += 3_600
-    pacer.begin()
-    assert pacer.seconds_left() == 1.0, "one block after an hour of sleep, not 3,600"
+    block_timer.begin()
+    assert block_timer.seconds_left() == 1.0, "one block after an hour, not 3,600"
 
 
 # --- transactions ---------------------------------------------------------------------
@@ -462,7 +462,7 @@ def test_a_replaced_transaction_is_told_to_those_who_wait() -> None:
             better = raw(Transfer(BOB, Amount(1)), tip=10, fee=5_500)
             new = await engine.submit(better)
             outcome = await waiting
-            assert isinstance(outcome, Dropped)
+            assert isinstance(outcome, DroppedTransaction)
             assert outcome.reason.fault is TransactionFault.REPLACED
             assert engine.look_up(old.id) == outcome
             assert await engine.wait_for(old.id) == outcome
@@ -495,7 +495,7 @@ def test_a_replacement_that_comes_while_the_block_is_made_is_dropped() -> None:
             await engine.mine(1)
             assert isinstance(await first, Committed)
             outcome = await engine.wait_for(await replaced)
-            assert isinstance(outcome, Dropped)
+            assert isinstance(outcome, DroppedTransaction)
             assert outcome.reason.fault is TransactionFault.NONCE_USED
 
     asyncio.run(scene())
@@ -583,8 +583,8 @@ def test_reset_goes_back_to_genesis() -> None:
                 notice = await anext(notices)
             assert isinstance(notice, RewindNotice)
             assert header.hash() == notice.block_hash == genesis_hash
-            assert await told == Reverted(waiting.id)
-            assert await engine.wait_for(done.id) == Reverted(done.id)
+            assert await told == RevertedTransaction(waiting.id)
+            assert await engine.wait_for(done.id) == RevertedTransaction(done.id)
             assert history.load_header(parts.store.snapshot(), 1) is None
             assert engine.next_nonce(ALICE) == 0
             outcome = await engine.submit(transfer())

@@ -7,7 +7,7 @@ from node import history, query
 from node.chain.timers.timer import Decision
 from node.client import UnknownId
 from node.primitives.codec import encode as cbor
-from node.query import Missing, NotFound
+from node.query import MissingKind, NotFound
 from node.query.explain import text, timer
 from node.testing import Devnet
 from tests.spec.driven_actors import SCHEDULER, schedule, schedule_all
@@ -256,7 +256,7 @@ def test_an_unknown_timer_is_not_found(chain):
         chain.explain(bytes(32))
     with pytest.raises(NotFound) as error:
         query.explain_timer(recorded(chain), bytes(32))
-    assert error.value.missing is Missing.TIMER
+    assert error.value.missing is MissingKind.TIMER
 
 
 # --- blocks ------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from node import history, query
 from node.chain.fees import idle_lane_basefee
 from node.chain.transition import open_state
-from node.query import InvalidQuote, Wanted, Warnings
+from node.query import InvalidQuote, QuoteRequest, Warnings
 from node.testing import Devnet
 from tests.spec.driven_actors import (
     ALL,
@@ -32,7 +32,7 @@ def actor(chain):
 
 def quote(chain, actor, **wanted):
     payer = wanted.pop("fee_payer", actor.address)
-    return query.quote_timer(chain.state, Wanted(actor.address, payer, **wanted))
+    return query.quote_timer(chain.state, QuoteRequest(actor.address, payer, **wanted))
 
 
 def test_a_fire_sets_aside_what_was_quoted(chain, actor):
@@ -204,7 +204,9 @@ def test_the_history_of_a_node_tells_the_same():
         for result in chain.results:
             chain._store.commit(history.record(result))
         state = open_state(chain.params, chain.head, chain._store.snapshot())
-        wanted = Wanted(other.address, other.address, gas_limit=200_000, blocks=50)
+        wanted = QuoteRequest(
+            other.address, other.address, gas_limit=200_000, blocks=50
+        )
         told = query.quote_timer(state, wanted)
         told_in_process = chain.quote(other, gas_limit=200_000, blocks=50)
         assert query.tell_quote(told) == f"{told_in_process}"

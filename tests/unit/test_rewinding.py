@@ -15,10 +15,10 @@ from node.primitives.types import Amount
 from node.runtime.types import (
     BlockNotice,
     Committed,
-    Dropped,
+    DroppedTransaction,
     MiningMode,
     Pending,
-    Reverted,
+    RevertedTransaction,
     RewindNotice,
 )
 from node.state import keys
@@ -59,8 +59,8 @@ def test_reverting_restores_head_clock_fees_history_and_pool():
         assert header == engine.state.head == state.head
         assert content(parts.store) == before
         assert engine.look_up(waiting.id) == Pending(waiting)
-        assert await engine.wait_for(later.id) == Reverted(later.id)
-        assert await told == Reverted(last.id)
+        assert await engine.wait_for(later.id) == RevertedTransaction(later.id)
+        assert await told == RevertedTransaction(last.id)
         assert engine.next_nonce(ALICE) == 2
         await engine.mine(1)
         committed = await engine.wait_for(waiting.id)
@@ -107,7 +107,7 @@ def test_what_was_dropped_since_waits_again():
         waiting = await engine.submit(transfer(0))
         await engine.create_snapshot("base")
         await engine.submit(raw(Transfer(BOB, Amount(1)), tip=1, fee=6_000))
-        assert isinstance(await engine.wait_for(waiting.id), Dropped)
+        assert isinstance(await engine.wait_for(waiting.id), DroppedTransaction)
         await engine.revert_to_snapshot("base")
         assert engine.look_up(waiting.id) == Pending(waiting)
 
@@ -127,7 +127,7 @@ def test_what_the_pool_takes_no_more_says_why(monkeypatch):
         told = asyncio.create_task(engine.wait_for(waiting.id))
         monkeypatch.setattr(Pool, "admit", refuse)
         await engine.revert_to_snapshot("base")
-        assert await told == Dropped(waiting.id, reason)
+        assert await told == DroppedTransaction(waiting.id, reason)
 
     scene(act)
 

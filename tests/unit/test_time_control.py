@@ -4,8 +4,8 @@ import pytest
 
 from node.chain.transaction import ExecuteActor, Transfer, decode_transaction
 from node.mempool import Pool
-from node.runtime.block_timer import Pacer
-from node.runtime.time_control import Passing
+from node.runtime.block_timer import BlockTimer
+from node.runtime.time_control import TimeControl
 from node.runtime.types import MiningMode
 from node.testing import Devnet
 from tests.spec.driven_actors import SCHEDULER, schedule, schedule_all
@@ -48,13 +48,15 @@ def chain():
 @pytest.fixture
 def heights(clock, chain):
     """How many heights pass in the chain's present state, a pace after the last."""
-    passings = {auto: Passing(Pacer(clock, 1_000), is_auto=auto) for auto in (0, 1)}
+    controls = {
+        auto: TimeControl(BlockTimer(clock, 1_000), is_auto=auto) for auto in (0, 1)
+    }
 
     def ask(mode, *, auto=True, pool=None):
         clock.now += 1
-        return passings[auto].heights(chain.state, mode, pool or Pool())
+        return controls[auto].heights(chain.state, mode, pool or Pool())
 
-    ask.passing = passings[True]
+    ask.passing = controls[True]
     return ask
 
 

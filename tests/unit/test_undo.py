@@ -10,7 +10,7 @@ from node.state.store import WriteSet
 from node.state.undo import (
     BLOCKS_KEPT,
     RECORDS_DROPPED_MAX,
-    Trail,
+    UndoRange,
     UndoRecord,
     decode_record,
     encode_record,
@@ -47,7 +47,7 @@ class Counter:
     def __init__(self) -> None:
         self.store = MemoryStore()
         self.store.commit(WriteSet({b"count": b"0"}))
-        self.trail = Trail(1)
+        self.trail = UndoRange(1)
         self.height = 0
 
     def add(self, blocks: int = 1, span: int = 1) -> None:
@@ -101,10 +101,10 @@ def test_records_of_the_last_heights_are_kept():
 def test_what_came_after_a_named_snapshot_is_kept_and_later_dropped_bit_by_bit():
     chain = Counter()
     chain.add(30)
-    chain.trail = Trail(chain.trail.oldest, pinned=10)
+    chain.trail = UndoRange(chain.trail.oldest, pinned=10)
     chain.add(200)
     assert chain.lowest() == 10
-    chain.trail = Trail(chain.trail.oldest)
+    chain.trail = UndoRange(chain.trail.oldest)
     held = len(chain.heights())
     chain.add()
     assert len(chain.heights()) == held + 1 - RECORDS_DROPPED_MAX

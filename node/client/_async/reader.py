@@ -38,9 +38,9 @@ from node.client.inputs import (
 )
 from node.client.messages import (
     EventFilter,
+    StreamPosition,
     TimerFilter,
     TimerQuery,
-    Trail,
     is_broken,
     place_of_block,
     quote_request,
@@ -362,7 +362,7 @@ class AsyncReader:
 
     async def _follow(
         self,
-        follow: Callable[[Trail[_Place]], AsyncIterator[_Message]],
+        follow: Callable[[StreamPosition[_Place]], AsyncIterator[_Message]],
         place: _Place | None,
         begin_at: Callable[[types_pb2.BlockRef], _Place],
         place_of: Callable[[_Message], _Place],
@@ -376,7 +376,7 @@ class AsyncReader:
             status = await self.api.status()
             head = types_pb2.BlockRef(height=status.head.height, hash=status.head.hash)
             place = begin_at(head)
-        trail = Trail(place)
+        trail = StreamPosition(place)
         while True:
             try:
                 async for message in follow(trail):

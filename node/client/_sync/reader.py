@@ -39,9 +39,9 @@ from node.client.inputs import (
 )
 from node.client.messages import (
     EventFilter,
+    StreamPosition,
     TimerFilter,
     TimerQuery,
-    Trail,
     is_broken,
     place_of_block,
     quote_request,
@@ -361,7 +361,7 @@ class Reader:
 
     def _follow(
         self,
-        follow: Callable[[Trail[_Place]], Iterator[_Message]],
+        follow: Callable[[StreamPosition[_Place]], Iterator[_Message]],
         place: _Place | None,
         begin_at: Callable[[types_pb2.BlockRef], _Place],
         place_of: Callable[[_Message], _Place],
@@ -375,7 +375,7 @@ class Reader:
             status = self.api.status()
             head = types_pb2.BlockRef(height=status.head.height, hash=status.head.hash)
             place = begin_at(head)
-        trail = Trail(place)
+        trail = StreamPosition(place)
         while True:
             try:
                 for message in follow(trail):

@@ -42,7 +42,7 @@ class InvalidQuote(Exception):  # noqa: N818 - a refusal, named like the others
         self.message = message
 
 
-class Wanted(Struct, frozen=True):
+class QuoteRequest(Struct, frozen=True):
     """A timer that might be scheduled in the next block."""
 
     actor: Address
@@ -92,7 +92,7 @@ class Quote(Struct, frozen=True):
 
 
 def quote_timer(
-    state: State, wanted: Wanted, blocks: Iterable[PastBlock] | None = None
+    state: State, wanted: QuoteRequest, blocks: Iterable[PastBlock] | None = None
 ) -> Quote:
     """What a timer would cost if it were scheduled in the next block.
 
@@ -149,7 +149,7 @@ def quote_timer(
     return replace(quote, past=tuple(places))
 
 
-def _validate(state: State, wanted: Wanted, terms: FireTerms) -> int:
+def _validate(state: State, wanted: QuoteRequest, terms: FireTerms) -> int:
     """When it would expire; what `schedule_timer` refuses is refused alike."""
     config, now = terms.config, state.head.height + 1
     latest = min(now + config.max_ttl_blocks, U64_MAX)

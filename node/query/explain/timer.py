@@ -23,7 +23,7 @@ from node.history import (
 )
 from node.primitives.types import Address, Height, TimerId
 from node.query.blocks import receipt_at
-from node.query.errors import Missing, NotFound
+from node.query.errors import MissingKind, NotFound
 from node.query.timers import LiveTimer, placed
 
 STEPS_MAX = 1_000
@@ -85,7 +85,7 @@ def explain_timer(
     """
     life = load_timer_life(state.snapshot, timer_id, STEPS_MAX)
     if not life:
-        raise NotFound(Missing.TIMER, timer_id)
+        raise NotFound(MissingKind.TIMER, timer_id)
     end = life[-1]
     last = end.height if end.decision.is_final else state.head.height
     if put_offs_to is not None:

@@ -172,7 +172,7 @@ def run_node():
             )
             engine = Engine(parts, opened.genesis, opened.state, settings)
             task = asyncio.create_task(engine.run())
-            watch = CallWatch(parts.figures)
+            watch = CallWatch(parts.stats)
             server = RpcServer(
                 engine,
                 limits,
@@ -183,7 +183,7 @@ def run_node():
             port = await server.start("127.0.0.1:0")
             await server.announce()
             try:
-                yield RunningNode(engine, server, f"127.0.0.1:{port}", parts.figures)
+                yield RunningNode(engine, server, f"127.0.0.1:{port}", parts.stats)
             finally:
                 engine.stop()
                 await task
@@ -195,11 +195,11 @@ def run_node():
 class RunningNode:
     """What a test needs of a node."""
 
-    def __init__(self, engine, server, url, figures):
+    def __init__(self, engine, server, url, stats):
         self.engine = engine
         self.server = server
         self.url = url
-        self.figures = figures
+        self.stats = stats
 
     def channel(self):
         return grpc.aio.insecure_channel(self.url)

@@ -17,7 +17,7 @@ from node.rpc.answers import SMALL_BYTES, delimited
 from node.rpc.errors import STATUS_KEY
 from node.rpc.limits import RpcLimits
 from node.rpc.peers import close_connection
-from node.rpc.room import NoRoom, Room
+from node.rpc.room import AnswerRoom, NoRoom
 from node.rpc.v1 import queries_pb2, streams_pb2, types_pb2
 from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
 
@@ -149,7 +149,7 @@ def test_who_reads_nothing_is_told_where_to_resume(run_node):
             stub = StreamServiceStub(channel)
             unread = [stub.StreamBlocks(request) for _ in range(40)]
             refused = (METHOD, "RESOURCE_EXHAUSTED")
-            while not node.figures.calls[refused]:
+            while not node.stats.calls[refused]:
                 await asyncio.sleep(0)
                 assert room.lent <= 2 * most, "about: the records are weighed"
             reading = [asyncio.create_task(read(call)) for call in unread]
@@ -199,7 +199,7 @@ LIMITS = RpcLimits(unread_bytes_max=10, unread_bytes_connection_max=6, room_wait
 
 def test_room_is_lent_by_connection_and_in_all():
     async def scenario():
-        room = Room(LIMITS)
+        room = AnswerRoom(LIMITS)
         one = room.lend_now("a", 6)
         with pytest.raises(NoRoom) as error:
             room.lend_now("a", 1)
@@ -222,7 +222,7 @@ def test_room_is_lent_by_connection_and_in_all():
 
 def test_who_waits_gets_room_in_turn_and_a_full_connection_holds_up_nobody():
     async def scenario():
-        room = Room(RpcLimits(unread_bytes_max=10, unread_bytes_connection_max=6))
+        room = AnswerRoom(RpcLimits(unread_bytes_max=10, unread_bytes_connection_max=6))
         held = [room.lend_now("a", 6), room.lend_now("b", 4)]
         order = []
 
@@ -247,7 +247,7 @@ def test_who_waits_gets_room_in_turn_and_a_full_connection_holds_up_nobody():
 
 def test_who_waits_no_more_leaves_its_place():
     async def scenario():
-        room = Room(LIMITS)
+        room = AnswerRoom(LIMITS)
         with room.lend_now("a", 8):
             with pytest.raises(NoRoom):
                 await room.lend("b", 6)
@@ -269,7 +269,7 @@ def test_those_who_read_nothing_are_closed_when_others_wait():
 
     async def scenario():
         closed = []
-        room = Room(limits, closed.append)
+        room = AnswerRoom(limits, closed.append)
         idle, busy = room.lend_now("idle", 5), room.lend_now("busy", 5)
         idle.send()
         waiting = asyncio.create_task(room.lend("c", 5))

@@ -242,9 +242,9 @@ def test_bytes_that_are_no_request_are_refused_and_counted(run_node, caplog, met
             assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
             assert "MALFORMED_REQUEST" in str(error.value.trailing_metadata())
             counted = name, "INVALID_ARGUMENT"
-            while not node.figures.calls[counted]:  # noqa: ASYNC110 - behind its answer
+            while not node.stats.calls[counted]:  # noqa: ASYNC110 - behind its answer
                 await asyncio.sleep(0)
-            assert node.figures.calls[name, "INVALID_ARGUMENT"] == 1
+            assert node.stats.calls[name, "INVALID_ARGUMENT"] == 1
 
     asyncio.run(scenario())
     assert not caplog.records

@@ -19,7 +19,7 @@ PREFIX = "cowboy_devnet_"
 
 async def scrape(node):
     """Families by name, without the process's own, which the library names."""
-    metrics = Metrics(node.engine, node.figures, SystemClock(), lambda: 123)
+    metrics = Metrics(node.engine, node.stats, SystemClock(), lambda: 123)
     text, content_type = await metrics.render(OPENMETRICS)
     assert content_type.startswith(OPENMETRICS)
     families = text_string_to_metric_families(text.decode())
@@ -119,7 +119,7 @@ def test_timers_are_counted_at_most_once_in_a_while(run_node, source):
                     return self.now
 
             clock = Clock()
-            metrics = Metrics(node.engine, node.figures, clock, int)
+            metrics = Metrics(node.engine, node.stats, clock, int)
             await metrics.render("")
             await work(client, source)
             text, _ = await metrics.render("")

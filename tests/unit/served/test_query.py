@@ -18,10 +18,10 @@ from node.query import (
     EndedTimer,
     HeightNotReached,
     LiveTimer,
-    Missing,
+    MissingKind,
     NotFound,
     SupplyTooLarge,
-    TimerFilter,
+    TimerCriteria,
     Warnings,
     pagination,
 )
@@ -102,7 +102,7 @@ def test_an_actor_shows_its_code_and_what_waits_for_it(chain, source):
     for address in (ABSENT, ALICE.address):
         with pytest.raises(NotFound) as error:
             query.actor(chain.state, address)
-        assert error.value.missing is Missing.ACTOR
+        assert error.value.missing is MissingKind.ACTOR
 
 
 def test_storage_is_read_by_raw_key(chain, source):
@@ -111,7 +111,7 @@ def test_storage_is_read_by_raw_key(chain, source):
     assert query.storage_value(chain.state, actor, b"said") == b"hello"
     with pytest.raises(NotFound) as error:
         query.storage_value(chain.state, actor, b"sai")
-    assert error.value.missing is Missing.STORAGE_KEY
+    assert error.value.missing is MissingKind.STORAGE_KEY
 
 
 def test_storage_pages_follow_one_another_without_gap_or_repeat(chain, source):
@@ -323,7 +323,7 @@ def test_an_ended_timer_says_how_and_where(chain, source):
 def test_an_unknown_timer_is_not_found(chain):
     with pytest.raises(NotFound) as error:
         query.timer(chain.state, bytes(32))
-    assert error.value.missing is Missing.TIMER
+    assert error.value.missing is MissingKind.TIMER
 
 
 def all_live(chain, wanted, count):
@@ -342,15 +342,15 @@ def test_live_timers_come_in_due_order_by_filter(chain, source, count):
     late, early = schedule(chain, actor, 90), schedule(chain, actor, 50)
     both = [early, late]
     height = {i: query.timer(chain.state, i).timer.height for i in both}
-    assert all_live(chain, TimerFilter(), count) == both
-    assert all_live(chain, TimerFilter(actor=actor), count) == both
-    assert all_live(chain, TimerFilter(fee_payer=actor), count) == both
-    assert all_live(chain, TimerFilter(actor=ABSENT), count) == []
-    assert all_live(chain, TimerFilter(fee_payer=ABSENT), count) == []
-    only = TimerFilter(first_height=height[late], last_height=height[late])
+    assert all_live(chain, TimerCriteria(), count) == both
+    assert all_live(chain, TimerCriteria(actor=actor), count) == both
+    assert all_live(chain, TimerCriteria(fee_payer=actor), count) == both
+    assert all_live(chain, TimerCriteria(actor=ABSENT), count) == []
+    assert all_live(chain, TimerCriteria(fee_payer=ABSENT), count) == []
+    only = TimerCriteria(first_height=height[late], last_height=height[late])
     assert all_live(chain, only, count) == [late]
-    assert all_live(chain, TimerFilter(actor, None, 0, height[early]), 1) == [early]
-    assert all_live(chain, TimerFilter(first_height=9, last_height=3), 1) == []
+    assert all_live(chain, TimerCriteria(actor, None, 0, height[early]), 1) == [early]
+    assert all_live(chain, TimerCriteria(first_height=9, last_height=3), 1) == []
 
 
 def test_a_filtered_list_examines_a_bounded_number_of_timers(
@@ -360,7 +360,7 @@ def test_a_filtered_list_examines_a_bounded_number_of_timers(
     actor = chain.deploy(source)
     schedule(chain, actor, 50)
     schedule(chain, actor, 60)
-    wanted = TimerFilter(fee_payer=ABSENT)
+    wanted = TimerCriteria(fee_payer=ABSENT)
     page = query.live_timers_page(chain.state, wanted, b"", 10)
     assert page.items == ()
     assert page.next_key is not None
@@ -384,9 +384,9 @@ def test_ended_timers_come_in_the_order_of_their_end(chain, source, count):
         chain.block()
     chain.call(actor, "stop", cancelled)
     fired = [(4, sooner), (5, later)]
-    assert all_ended(chain, TimerFilter(), Decision.FIRED, count) == fired
-    last = TimerFilter(first_height=5)
+    assert all_ended(chain, TimerCriteria(), Decision.FIRED, count) == fired
+    last = TimerCriteria(first_height=5)
     assert all_ended(chain, last, Decision.FIRED, count) == fired[1:]
-    assert all_ended(chain, TimerFilter(actor=ABSENT), Decision.FIRED, count) == []
-    gone = all_ended(chain, TimerFilter(), Decision.CANCELLED, count)
+    assert all_ended(chain, TimerCriteria(actor=ABSENT), Decision.FIRED, count) == []
+    gone = all_ended(chain, TimerCriteria(), Decision.CANCELLED, count)
     assert gone == [(chain.state.head.height, cancelled)]

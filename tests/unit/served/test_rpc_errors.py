@@ -6,7 +6,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from node.chain.errors import InvalidTransaction, TransactionFault
-from node.query import HeightNotReached, HistoryNotKept, Missing, NotFound
+from node.query import HeightNotReached, HistoryNotKept, MissingKind, NotFound
 from node.rpc.errors import DOMAIN, STATUS_KEY, refusal_of, table
 from node.rpc.requests import InvalidRequest
 from node.runtime.memory_exhaustion import NoMemory
@@ -29,7 +29,7 @@ def test_every_fault_of_a_transaction_is_told_with_its_numbers(fault):
     assert refusal.message.startswith("so it is: ")
 
 
-@pytest.mark.parametrize("missing", list(Missing))
+@pytest.mark.parametrize("missing", list(MissingKind))
 def test_unknown_ids_are_not_found(missing):
     refusal = refusal_of(NotFound(missing, b"\x12"))
     assert (refusal.code, refusal.reason) == (CODES.NOT_FOUND, missing.value)
@@ -125,7 +125,7 @@ def test_the_table_has_every_reason_once_with_what_to_do():
     rows = table()
     reasons = [reason for reason, _, _ in rows]
     assert len(set(reasons)) == len(reasons)
-    assert {f.value for f in TransactionFault} | {m.value for m in Missing} <= set(
+    assert {f.value for f in TransactionFault} | {m.value for m in MissingKind} <= set(
         reasons
     )
     assert all(reason == reason.upper() and advice for reason, _, advice in rows)
