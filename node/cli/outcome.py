@@ -10,10 +10,10 @@ from node.cli.formatting import (
 )
 from node.rpc.v1 import types_pb2
 
-__all__ = ["tell_committed"]
+__all__ = ["print_committed"]
 
 
-def tell_committed(
+def print_committed(
     connection: Connection,
     committed: types_pb2.CommittedTransaction,
     *,

@@ -16,7 +16,7 @@ from node.cli.formatting import (
     header_fields,
     receipt_row,
 )
-from node.cli.outcome import tell_committed
+from node.cli.outcome import print_committed
 from node.cli.output import amount, bytes_text, cbor_text, hexadecimal, returned_text
 from node.cli.proofs import Prover, prove_option, receipt_record
 from node.client.proofs import AccountProof, StorageProof, TransactionProof
@@ -341,7 +341,7 @@ def tx(
             if is_proven:
                 _prove_receipt(connection, answer.committed.receipt)
             body = answer.committed.transaction.body
-            tell_committed(
+            print_committed(
                 connection,
                 answer.committed,
                 is_deployment=body.instruction.HasField("deploy_actor"),

@@ -14,7 +14,7 @@ from node.cli.output import amount, bytes_text, hexadecimal
 from node.cli.proofs import Prover, prove_option
 from node.client.proofs import DueProof, TimerProof
 from node.query.explain.lane_text import ppm_text
-from node.rpc.convert import show_record
+from node.rpc.convert import record_to_proto
 from node.rpc.v1 import streams_pb2, transactions_pb2
 from node.rpc.v1 import timers_pb2 as messages
 from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
@@ -138,7 +138,7 @@ def _list_proven(connection: Connection, request: messages.ListTimersRequest) ->
     if connection.output.is_json:
         return
     found = [
-        show_record(decode_timer(keys.TIMER_PREFIX + key, record))
+        record_to_proto(decode_timer(keys.TIMER_PREFIX + key, record))
         for key, record in proven.records
     ]
     wanted = [
@@ -210,7 +210,7 @@ def _show_proven(
     ((key, record),) = prover.prove(TimerProof(timer_id)).records
     if not connection.output.is_json:
         timer = decode_timer(keys.TIMER_PREFIX + key, record)
-        _tell_timer(connection, show_record(timer))
+        _tell_timer(connection, record_to_proto(timer))
         prover.tell("this timer is pending")
 
 

@@ -15,7 +15,7 @@ from node.cli import arguments
 from node.cli.arguments import Sender
 from node.cli.connection import Command, Connection, client_command
 from node.cli.formatting import dropped_text, failure_text, is_success
-from node.cli.outcome import tell_committed
+from node.cli.outcome import print_committed
 from node.cli.output import hexadecimal
 from node.primitives.crypto import keccak256, sign
 from node.rpc.v1 import transactions_pb2 as messages
@@ -258,4 +258,4 @@ def _tell(
         connection.refuse(dropped_text(answer.dropped))
     if not answer.HasField("committed"):
         connection.refuse("the chain was rewound while the transaction waited")
-    tell_committed(connection, answer.committed, is_deployment=is_deployment)
+    print_committed(connection, answer.committed, is_deployment=is_deployment)

@@ -32,15 +32,15 @@ from pvm.types import Frame
 
 __all__ = [
     "add_progress",
-    "read_block",
-    "read_event",
-    "read_failure",
-    "read_header",
-    "read_place",
-    "read_receipt",
-    "read_timer",
-    "told_as_refusal",
-    "unknown_told",
+    "block_from_proto",
+    "event_from_proto",
+    "failure_from_proto",
+    "header_from_proto",
+    "maps_unknown_id",
+    "place_from_proto",
+    "receipt_from_proto",
+    "refusal_of_node",
+    "timer_from_proto",
 ]
 
 _KINDS = {
@@ -56,7 +56,7 @@ def _amount(text: str) -> Amount:
     return Amount(int(text or "0"))
 
 
-def read_header(message: types_pb2.Header) -> Header:
+def header_from_proto(message: types_pb2.Header) -> Header:
     """A header."""
     return Header(
         Height(message.height),
@@ -76,7 +76,7 @@ def read_header(message: types_pb2.Header) -> Header:
     )
 
 
-def read_event(message: types_pb2.Event) -> Event:
+def event_from_proto(message: types_pb2.Event) -> Event:
     """Something that happened."""
     return Event(
         Address(message.emitter) if message.emitter else None,
@@ -86,7 +86,7 @@ def read_event(message: types_pb2.Event) -> Event:
     )
 
 
-def read_receipt(message: types_pb2.Receipt) -> Receipt:
+def receipt_from_proto(message: types_pb2.Receipt) -> Receipt:
     """What became of an execution."""
     price = message.price
     return Receipt(
@@ -121,10 +121,10 @@ def read_receipt(message: types_pb2.Receipt) -> Receipt:
 def _failure(message: types_pb2.Receipt) -> Failure | None:
     if message.status == types_pb2.EXECUTION_STATUS_SUCCEEDED:
         return None
-    return read_failure(message.error)
+    return failure_from_proto(message.error)
 
 
-def read_failure(error: types_pb2.ExecutionError) -> Failure:
+def failure_from_proto(error: types_pb2.ExecutionError) -> Failure:
     """Why an execution failed."""
     return Failure(
         error.kind,
@@ -136,7 +136,7 @@ def read_failure(error: types_pb2.ExecutionError) -> Failure:
     )
 
 
-def read_timer(message: timers_pb2.Timer) -> Timer:
+def timer_from_proto(message: timers_pb2.Timer) -> Timer:
     """A pending timer."""
     record = message.record
     fee, priority = record.max_fee_per_cycle, record.max_priority_fee_per_cycle
@@ -158,7 +158,7 @@ def read_timer(message: timers_pb2.Timer) -> Timer:
     )
 
 
-def read_place(message: timers_pb2.TimerStanding) -> LanePosition:
+def place_from_proto(message: timers_pb2.TimerStanding) -> LanePosition:
     """Where a live timer stands under `auction`."""
     standing = Standing(
         _amount(message.basefee_lane),
@@ -176,12 +176,12 @@ def read_place(message: timers_pb2.TimerStanding) -> LanePosition:
     )
 
 
-def read_block(message: types_pb2.Block) -> Mined:
+def block_from_proto(message: types_pb2.Block) -> Mined:
     """A block with all that happened in it."""
     return Mined(
-        read_header(message.header),
-        tuple(map(read_receipt, message.receipts)),
-        tuple(map(read_event, message.events)),
+        header_from_proto(message.header),
+        tuple(map(receipt_from_proto, message.receipts)),
+        tuple(map(event_from_proto, message.events)),
     )
 
 
@@ -204,7 +204,7 @@ def _numbers(error: NodeError) -> dict[str, int | str]:
 
 
 @contextmanager
-def unknown_told(argument: str, given: object) -> Iterator[None]:
+def maps_unknown_id(argument: str, given: object) -> Iterator[None]:
     """Turn a node's refusal of an id into what a chain in the process would raise.
 
     Raises:
@@ -230,7 +230,7 @@ _UNKNOWN: Mapping[str, Callable[[str, object], UnknownId]] = MappingProxyType(
 )
 
 
-def told_as_refusal(
+def refusal_of_node(
     error: NodeError,
 ) -> TransactionRefused | AdvanceRefused | BundleRefused | NodeError:
     """A node's refusal as a chain in the process would raise it."""

@@ -10,13 +10,13 @@ from google.rpc.status_pb2 import Status
 
 from node.client.exceptions import ChainClosed, NodeError, NodeUnreachable
 
-__all__ = ["errors_told", "require_open"]
+__all__ = ["maps_grpc_errors", "require_open"]
 
 _STATUS_KEY = "grpc-status-details-bin"
 
 
 @contextmanager
-def errors_told(url: str) -> Iterator[None]:
+def maps_grpc_errors(url: str) -> Iterator[None]:
     """Turn what gRPC raises into what a client raises."""
     try:
         yield

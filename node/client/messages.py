@@ -12,7 +12,7 @@ from node.chain.transaction import Instruction, decode_body
 from node.client.exceptions import NodeError, NodeUnreachable, TransactionDropped
 from node.client.inputs import Terms, check_target, check_terms
 from node.client.wallet import Wallet
-from node.rpc.instructions import show_instruction
+from node.rpc.instructions import instruction_to_proto
 from node.rpc.v1 import (
     dev_pb2,
     queries_pb2,
@@ -121,7 +121,9 @@ def draft(
     sender: bytes, instruction: Instruction, terms: Terms | None = None
 ) -> types_pb2.Draft:
     """A body that the node is to complete; set fields of it to state more."""
-    wanted = types_pb2.Draft(sender=sender, instruction=show_instruction(instruction))
+    wanted = types_pb2.Draft(
+        sender=sender, instruction=instruction_to_proto(instruction)
+    )
     if terms is not None:
         for name, price in terms.fees.items():
             setattr(wanted, name, str(price))

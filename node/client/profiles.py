@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from node.client.exceptions import InvalidArgument
 from node.primitives.types import Address, Height
-from node.query.profile_text import speedscope, tell_profile
+from node.query.profile_text import profile_text, speedscope
 from node.query.profiles import ExecutionProfile as Costs
 from node.query.profiles import Profiled
 from pvm import Cost, Place, Stack
@@ -20,7 +20,7 @@ from pvm import Cost, Place, Stack
 if TYPE_CHECKING:
     from node.rpc.v1 import types_pb2
 
-__all__ = ["Profile", "read_profile"]
+__all__ = ["Profile", "profile_from_proto"]
 
 
 class Profile(Costs):
@@ -28,7 +28,7 @@ class Profile(Costs):
 
     @override
     def __str__(self) -> str:
-        return tell_profile(self)
+        return profile_text(self)
 
     @override
     def __repr__(self) -> str:
@@ -50,24 +50,26 @@ class Profile(Costs):
         file.write_text(speedscope(self, file.stem), encoding="utf-8")
 
 
-def read_profile(message: "types_pb2.ExecutionProfile") -> Profile:
+def profile_from_proto(message: "types_pb2.ExecutionProfile") -> Profile:
     """A profile out of a message."""
     return Profile(
-        list(map(_read_execution, message.executions)),
+        list(map(_execution_from_proto, message.executions)),
         {Address(one.address): one.source.decode() for one in message.actors},
     )
 
 
-def _read_execution(message: "types_pb2.ProfiledExecution") -> Profiled:
-    from node.client.decoding import read_receipt  # noqa: PLC0415 - a Devnet has none
+def _execution_from_proto(message: "types_pb2.ProfiledExecution") -> Profiled:
+    from node.client.decoding import receipt_from_proto  # noqa: PLC0415 - a Devnet has none
 
-    costs = {_read_stack(one): Cost(one.cycles, one.cells) for one in message.costs}
+    costs = {
+        _stack_from_proto(one): Cost(one.cycles, one.cells) for one in message.costs
+    }
     return Profiled(
         Height(message.receipt.height),
-        read_receipt(message.receipt),
+        receipt_from_proto(message.receipt),
         MappingProxyType(costs),
     )
 
 
-def _read_stack(message: "types_pb2.StackCost") -> Stack:
+def _stack_from_proto(message: "types_pb2.StackCost") -> Stack:
     return tuple(Place(one.actor, one.name, one.line) for one in message.stack)

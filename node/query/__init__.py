@@ -65,11 +65,11 @@ if TYPE_CHECKING:
     from node.query.explain.lane_history import PastPlace
     from node.query.explain.quote import InvalidQuote, Quote, QuoteRequest, quote_timer
     from node.query.explain.text import (
-        tell_block,
-        tell_decision,
-        tell_outlook,
-        tell_quote,
-        tell_timer,
+        block_text,
+        decision_text,
+        dry_run_text,
+        quote_text,
+        timer_text,
     )
     from node.query.explain.timer import Step, TimerExplanation, explain, explain_timer
     from node.query.pagination import Page
@@ -124,12 +124,15 @@ __all__ = [
     "actor",
     "block_at",
     "block_by_hash",
+    "block_text",
     "blocks_page",
     "chain_status",
     "committed_height",
     "committed_in",
     "content_bytes",
     "count_supply",
+    "decision_text",
+    "dry_run_text",
     "ended_timers_page",
     "explain",
     "explain_block",
@@ -150,16 +153,13 @@ __all__ = [
     "prove_storage",
     "prove_timer",
     "prove_transaction",
+    "quote_text",
     "quote_timer",
     "require_actor",
     "storage_page",
     "storage_value",
-    "tell_block",
-    "tell_decision",
-    "tell_outlook",
-    "tell_quote",
-    "tell_timer",
     "timer",
+    "timer_text",
     "warnings_of",
 ]
 
@@ -225,11 +225,11 @@ _HOMES = {
     "require_actor": ".chain",
     "storage_page": ".chain",
     "storage_value": ".chain",
-    "tell_block": ".explain.text",
-    "tell_decision": ".explain.text",
-    "tell_outlook": ".explain.text",
-    "tell_quote": ".explain.text",
-    "tell_timer": ".explain.text",
+    "block_text": ".explain.text",
+    "decision_text": ".explain.text",
+    "dry_run_text": ".explain.text",
+    "quote_text": ".explain.text",
+    "timer_text": ".explain.text",
     "timer": ".timers",
     "warnings_of": ".blocks",
 }

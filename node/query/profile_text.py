@@ -13,7 +13,7 @@ from node.primitives.types import Address
 from node.query.profiles import ENTRY, ExecutionProfile, Profiled
 from pvm import NO_LINE, Cost, Place, Stack
 
-__all__ = ["speedscope", "tell_profile"]
+__all__ = ["profile_text", "speedscope"]
 
 EXECUTIONS_SHOWN = 20
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -44,7 +44,7 @@ def _label(each: Profiled) -> str:
 # --- for people ----------------------------------------------------------------------
 
 
-def tell_profile(profile: ExecutionProfile) -> str:
+def profile_text(profile: ExecutionProfile) -> str:
     """Executions, then what was paid where, then each actor's source with its costs."""
     total = Cost(profile.cycles, profile.cells)
     count = len(profile.executions)
@@ -58,9 +58,9 @@ def tell_profile(profile: ExecutionProfile) -> str:
     if count > EXECUTIONS_SHOWN:
         lines.append(f"… and {count - EXECUTIONS_SHOWN:,} more")
     costs = profile.costs()
-    lines += ["", *_tell_sum(profile, total), *_tell_hosts(costs, total)]
+    lines += ["", *_sum_text(profile, total), *_hosts_text(costs, total)]
     for actor in profile.sources:
-        lines += ["", *_tell_actor(profile, costs, actor)]
+        lines += ["", *_actor_text(profile, costs, actor)]
     return "\n".join(lines)
 
 
@@ -74,7 +74,7 @@ def _row(cost: Cost, total: Cost, name: str) -> str:
     return f"{cost.cycles:>12,}  {share:>7}  {cost.cells:>10,}  {name}"
 
 
-def _tell_sum(profile: ExecutionProfile, total: Cost) -> Iterator[str]:
+def _sum_text(profile: ExecutionProfile, total: Cost) -> Iterator[str]:
     """Rows that add up to all that was used."""
     yield f"{'cycles':>12}  {'':>7}  {'cells':>10}"
     entries: dict[str, Cost] = {}
@@ -89,7 +89,7 @@ def _tell_sum(profile: ExecutionProfile, total: Cost) -> Iterator[str]:
     yield _row(total, total, "total, as the receipts say")
 
 
-def _tell_hosts(costs: dict[Stack, Cost], total: Cost) -> Iterator[str]:
+def _hosts_text(costs: dict[Stack, Cost], total: Cost) -> Iterator[str]:
     """Host calls: parts of the lines that make them."""
     hosts: dict[str, Cost] = {}
     for stack, cost in costs.items():
@@ -101,7 +101,7 @@ def _tell_hosts(costs: dict[Stack, Cost], total: Cost) -> Iterator[str]:
         yield _row(cost, total, f"  {name}")
 
 
-def _tell_actor(
+def _actor_text(
     profile: ExecutionProfile, costs: dict[Stack, Cost], actor: Address
 ) -> Iterator[str]:
     """The lines of a source that cost anything, and what was called from them."""

@@ -25,7 +25,7 @@ from node.query import (
     Warnings,
     warnings_of,
 )
-from node.rpc.instructions import show_body
+from node.rpc.instructions import body_to_proto
 from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import DroppedTransaction, MiningMode
 from node.state.snapshots import NamedSnapshot
@@ -43,7 +43,7 @@ PART_ENTRIES = 32
 and a transaction a megabyte."""
 
 
-def show_mining_mode(mode: MiningMode) -> "queries_pb2.MiningMode.ValueType":
+def mining_mode_to_proto(mode: MiningMode) -> "queries_pb2.MiningMode.ValueType":
     """A mining mode on the wire."""
     return MODES[mode]
 
@@ -51,12 +51,14 @@ def show_mining_mode(mode: MiningMode) -> "queries_pb2.MiningMode.ValueType":
 # --- blocks ------------------------------------------------------------------------
 
 
-def show_ref(height: int, block_hash: bytes) -> types_pb2.BlockRef:
+def ref_to_proto(height: int, block_hash: bytes) -> types_pb2.BlockRef:
     """A place in the chain."""
     return types_pb2.BlockRef(height=height, hash=block_hash)
 
 
-def show_header(header: Header, block_hash: bytes | None = None) -> types_pb2.Header:
+def header_to_proto(
+    header: Header, block_hash: bytes | None = None
+) -> types_pb2.Header:
     """A header; its hash is computed unless it is at hand."""
     return types_pb2.Header(
         height=header.height,
@@ -77,14 +79,14 @@ def show_header(header: Header, block_hash: bytes | None = None) -> types_pb2.He
     )
 
 
-def show_block(
+def block_to_proto(
     view: BlockView,
     detail: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
 ) -> types_pb2.Block:
     """A block with as much of its content as `detail` wants."""
-    message = _show_beginning(view, detail)
+    message = _beginning_to_proto(view, detail)
     if detail == types_pb2.BLOCK_VIEW_FULL:
-        for part in _show_parts(view, _part_of(view)):
+        for part in _parts_to_proto(view, _part_of(view)):
             message.MergeFrom(part)
     return message
 
@@ -92,13 +94,13 @@ def show_block(
 def encode_block(
     view: BlockView, detail: "types_pb2.BlockView.ValueType"
 ) -> Iterator[bytes]:
-    """What `show_block` shows, encoded in parts, none of which takes long to make.
+    """What `block_to_proto` shows, encoded in parts, none of which takes long to make.
 
     One after another they are the message: repeated fields go on, whatever is between.
     """
-    yield _show_beginning(view, detail).SerializeToString()
+    yield _beginning_to_proto(view, detail).SerializeToString()
     if detail == types_pb2.BLOCK_VIEW_FULL:
-        for part in _show_parts(view, PART_ENTRIES):
+        for part in _parts_to_proto(view, PART_ENTRIES):
             yield part.SerializeToString()
 
 
@@ -107,11 +109,13 @@ def _part_of(view: BlockView) -> int:
     return max(len(view.block.transactions), len(view.receipts), len(view.events), 1)
 
 
-def _show_beginning(
+def _beginning_to_proto(
     view: BlockView, detail: "types_pb2.BlockView.ValueType"
 ) -> types_pb2.Block:
     """A block without the content that only the full view has."""
-    message = types_pb2.Block(header=show_header(view.block.header, view.block_hash))
+    message = types_pb2.Block(
+        header=header_to_proto(view.block.header, view.block_hash)
+    )
     if view.run is not None:
         first, last = view.run.first, view.run.last
         message.run.CopyFrom(
@@ -130,18 +134,18 @@ def _show_beginning(
     return message
 
 
-def _show_parts(view: BlockView, entries: int) -> Iterator[types_pb2.Block]:
+def _parts_to_proto(view: BlockView, entries: int) -> Iterator[types_pb2.Block]:
     """Transactions, receipts and events, so many of them in a part."""
     height = view.block.header.height
     transactions, receipts = view.block.transactions, view.receipts
     for first in range(0, len(transactions), entries):
         part = transactions[first : first + entries]
-        yield types_pb2.Block(transactions=map(show_transaction, part))
+        yield types_pb2.Block(transactions=map(transaction_to_proto, part))
     warnings = warnings_of(view.events)
     for first in range(0, len(receipts), entries):
         yield types_pb2.Block(
             receipts=[
-                show_receipt(receipt, height, warnings.get(receipt.index, ()))
+                receipt_to_proto(receipt, height, warnings.get(receipt.index, ()))
                 for receipt in receipts[first : first + entries]
             ]
         )
@@ -149,25 +153,25 @@ def _show_parts(view: BlockView, entries: int) -> Iterator[types_pb2.Block]:
         part_events = view.events[first : first + entries]
         yield types_pb2.Block(
             events=[
-                show_event(event, height, index)
+                event_to_proto(event, height, index)
                 for index, event in enumerate(part_events, first)
             ]
         )
 
 
-def show_advance(
+def advance_to_proto(
     head: Header, stop: Height, summary: AdvanceSummary, shown: int = 0
 ) -> dev_pb2.AdvanceResponse:
     """Progress of an `Advance`, with the heights after the `shown` first ones."""
     return dev_pb2.AdvanceResponse(
-        head=show_header(head),
+        head=header_to_proto(head),
         stop_height=stop,
         heights=summary.heights[shown:],
-        summary=show_summary(summary),
+        summary=summary_to_proto(summary),
     )
 
 
-def show_summary(summary: AdvanceSummary) -> dev_pb2.AdvanceSummary:
+def summary_to_proto(summary: AdvanceSummary) -> dev_pb2.AdvanceSummary:
     """What happened while time passed."""
     return dev_pb2.AdvanceSummary(
         fires=summary.fires,
@@ -183,18 +187,18 @@ def show_summary(summary: AdvanceSummary) -> dev_pb2.AdvanceSummary:
 # --- transactions ------------------------------------------------------------------
 
 
-def show_transaction(transaction: Transaction) -> types_pb2.Transaction:
+def transaction_to_proto(transaction: Transaction) -> types_pb2.Transaction:
     """A transaction with its fields and its bytes."""
     return types_pb2.Transaction(
         id=transaction.id,
         sender=transaction.sender,
-        body=show_body(transaction.body),
+        body=body_to_proto(transaction.body),
         is_impersonated=transaction.is_impersonated,
         raw=transaction.raw,
     )
 
 
-def show_committed(
+def committed_to_proto(
     committed: Committed, *, is_brief: bool = False
 ) -> types_pb2.CommittedTransaction:
     """A transaction in its block; briefly, without what its sender sent himself."""
@@ -204,12 +208,12 @@ def show_committed(
     return types_pb2.CommittedTransaction(
         transaction=types_pb2.Transaction(id=transaction.id, sender=transaction.sender)
         if is_brief
-        else show_transaction(transaction),
-        block=show_ref(height, committed.block_hash),
+        else transaction_to_proto(transaction),
+        block=ref_to_proto(height, committed.block_hash),
         index=committed.index,
-        receipt=show_receipt(committed.receipt, height, warnings),
+        receipt=receipt_to_proto(committed.receipt, height, warnings),
         events=[
-            show_event(event, height, index)
+            event_to_proto(event, height, index)
             for index, event in zip(
                 committed.event_indexes, committed.events, strict=True
             )
@@ -217,12 +221,12 @@ def show_committed(
     )
 
 
-def show_dropped(dropped: DroppedTransaction) -> types_pb2.DroppedTransaction:
+def dropped_to_proto(dropped: DroppedTransaction) -> types_pb2.DroppedTransaction:
     """A transaction that left the pool without a block."""
-    return show_refused(dropped.transaction_id, dropped.reason)
+    return refused_to_proto(dropped.transaction_id, dropped.reason)
 
 
-def show_refused(
+def refused_to_proto(
     transaction_id: bytes, reason: InvalidTransaction
 ) -> types_pb2.DroppedTransaction:
     """Why a transaction is not taken."""
@@ -248,7 +252,7 @@ _KINDS: dict[ReceiptKind, "types_pb2.ReceiptKind.ValueType"] = {
 }
 
 
-def show_receipt(
+def receipt_to_proto(
     receipt: Receipt, height: int, warnings: tuple[Warnings, ...] = ()
 ) -> types_pb2.Receipt:
     """What became of an execution, and what it cost whom."""
@@ -262,13 +266,13 @@ def show_receipt(
         actor=receipt.actor,
         handler=receipt.handler,
         payer=receipt.payer,
-        status=show_status(receipt.failure),
-        error=show_failure(receipt.failure),
+        status=status_to_proto(receipt.failure),
+        error=failure_to_proto(receipt.failure),
         cycles_limit=receipt.cycles_limit,
         cells_limit=receipt.cells_limit,
         cycles_used=receipt.cycles_used,
         cells_used=receipt.cells_used,
-        price=show_price(receipt.price),
+        price=price_to_proto(receipt.price),
         cycles_held=receipt.cycles_held,
         cells_held=receipt.cells_held,
         fee=str(receipt.fee),
@@ -280,23 +284,23 @@ def show_receipt(
         value=receipt.value,
         scheduled_timer_ids=receipt.scheduled,
         hint=receipt.hint,
-        warnings=map(show_warning, warnings),
+        warnings=map(warning_to_proto, warnings),
     )
 
 
-def show_warning(warning: Warnings) -> "types_pb2.Warning.ValueType":
+def warning_to_proto(warning: Warnings) -> "types_pb2.Warning.ValueType":
     """What a reader should be told beside a success."""
     return _WARNINGS[warning]
 
 
-def show_status(failure: Failure | None) -> "types_pb2.ExecutionStatus.ValueType":
+def status_to_proto(failure: Failure | None) -> "types_pb2.ExecutionStatus.ValueType":
     """Whether an execution took effect."""
     if failure is None:
         return types_pb2.EXECUTION_STATUS_SUCCEEDED
     return types_pb2.EXECUTION_STATUS_FAILED
 
 
-def show_failure(failure: Failure | None) -> types_pb2.ExecutionError | None:
+def failure_to_proto(failure: Failure | None) -> types_pb2.ExecutionError | None:
     """Why an execution failed, if it did."""
     if failure is None:
         return None
@@ -315,7 +319,7 @@ def show_failure(failure: Failure | None) -> types_pb2.ExecutionError | None:
     )
 
 
-def show_price(price: Price) -> types_pb2.Price:
+def price_to_proto(price: Price) -> types_pb2.Price:
     """What one unit costs, by destination."""
     cycle_burn, cycle_tip, cell_burn, cell_tip, lane_burn = map(str, price.fields())
     return types_pb2.Price(
@@ -327,7 +331,7 @@ def show_price(price: Price) -> types_pb2.Price:
     )
 
 
-def show_event(event: Event, height: int, index: int) -> types_pb2.Event:
+def event_to_proto(event: Event, height: int, index: int) -> types_pb2.Event:
     """Something that happened, with its place in the block."""
     return types_pb2.Event(
         height=height,
@@ -356,10 +360,10 @@ ENDS: dict[Decision, "timers_pb2.TimerStatus.ValueType"] = {
 }
 
 
-def show_timer(view: TimerView) -> timers_pb2.Timer:
+def timer_to_proto(view: TimerView) -> timers_pb2.Timer:
     """A timer, live or ended."""
     if isinstance(view, LiveTimer):
-        return _show_live(view)
+        return _live_to_proto(view)
     decision = view.decision
     return timers_pb2.Timer(
         id=decision.timer_id,
@@ -367,21 +371,21 @@ def show_timer(view: TimerView) -> timers_pb2.Timer:
         fee_payer=decision.fee_payer,
         height=decision.due_height,
         status=ENDS[decision.decision],
-        end=show_decision(decision, view.height),
+        end=decision_to_proto(decision, view.height),
     )
 
 
-def _show_live(view: LiveTimer) -> timers_pb2.Timer:
-    shown = show_record(view.timer)
+def _live_to_proto(view: LiveTimer) -> timers_pb2.Timer:
+    shown = record_to_proto(view.timer)
     shown.record.tier = _TIERS[view.tier]
     if view.bucket is not None:
         shown.record.bucket = view.bucket
     if view.place is not None:
-        shown.standing.CopyFrom(_show_place(view.place))
+        shown.standing.CopyFrom(_place_to_proto(view.place))
     return shown
 
 
-def _show_place(place: LanePosition) -> timers_pb2.TimerStanding:
+def _place_to_proto(place: LanePosition) -> timers_pb2.TimerStanding:
     standing = place.standing
     return timers_pb2.TimerStanding(
         height=place.height,
@@ -397,7 +401,7 @@ def _show_place(place: LanePosition) -> timers_pb2.TimerStanding:
     )
 
 
-def show_record(timer: Timer) -> timers_pb2.Timer:
+def record_to_proto(timer: Timer) -> timers_pb2.Timer:
     """A pending timer as its record says it, without the tier, which time changes."""
     return timers_pb2.Timer(
         id=timer.timer_id,
@@ -413,18 +417,20 @@ def show_record(timer: Timer) -> timers_pb2.Timer:
             is_gas_limit_defaulted=timer.is_gas_limit_defaulted,
             expires_at=timer.expires_at,
             scheduled_at=timer.scheduled_at,
-            max_fee_per_cycle=_show_optional(timer.max_fee_per_cycle),
-            max_priority_fee_per_cycle=_show_optional(timer.max_priority_fee_per_cycle),
+            max_fee_per_cycle=_optional_to_proto(timer.max_fee_per_cycle),
+            max_priority_fee_per_cycle=_optional_to_proto(
+                timer.max_priority_fee_per_cycle
+            ),
             gba=timer.gba or b"",
         ),
     )
 
 
-def _show_optional(amount: Amount | None) -> str:
+def _optional_to_proto(amount: Amount | None) -> str:
     return "" if amount is None else str(amount)
 
 
-def show_proof(found: Proof) -> queries_pb2.GetProofResponse:
+def proof_to_proto(found: Proof) -> queries_pb2.GetProofResponse:
     """A proof with what the root of its tree is committed to by."""
     globals_hash, state_root, calendar_root = found.parts or (b"", b"", b"")
     return queries_pb2.GetProofResponse(
@@ -440,7 +446,7 @@ def show_proof(found: Proof) -> queries_pb2.GetProofResponse:
     )
 
 
-def show_decision(decision: TimerDecision, height: int) -> timers_pb2.TimerDecision:
+def decision_to_proto(decision: TimerDecision, height: int) -> timers_pb2.TimerDecision:
     """One decision about a timer, with the numbers that were compared."""
     return timers_pb2.TimerDecision(
         height=height,
@@ -453,7 +459,7 @@ def show_decision(decision: TimerDecision, height: int) -> timers_pb2.TimerDecis
     )
 
 
-def show_snapshot(named: NamedSnapshot) -> dev_pb2.NamedSnapshot:
+def snapshot_to_proto(named: NamedSnapshot) -> dev_pb2.NamedSnapshot:
     """A named snapshot."""
-    block = show_ref(named.height, named.block_hash)
+    block = ref_to_proto(named.height, named.block_hash)
     return dev_pb2.NamedSnapshot(name=named.name, block=block, waiting=named.waiting)

@@ -11,7 +11,7 @@ from node.rpc.answers import Answers
 from node.rpc.bundles import Bundles
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, streams, tells
+from node.rpc.service import Context, maps_errors, maps_stream_errors
 from node.rpc.v1 import dev_pb2 as pb
 from node.rpc.v1.dev_pb2_grpc import DevServiceServicer
 from node.runtime.advance import advance
@@ -42,17 +42,17 @@ class Development(DevServiceServicer):
         self._bundles = Bundles(backend, limits or RpcLimits(), answers)
 
     @override
-    @tells
+    @maps_errors
     async def Mine(
         self, request: pb.MineRequest, context: Context[pb.MineRequest, pb.MineResponse]
     ) -> pb.MineResponse:
         """Makes blocks now, in any mining mode."""
-        blocks = requests.read_count(request.blocks, "blocks", 1, BLOCKS_MAX)
+        blocks = requests.parse_count(request.blocks, "blocks", 1, BLOCKS_MAX)
         head = await self._backend.mine(blocks)
-        return pb.MineResponse(head=convert.show_header(head))
+        return pb.MineResponse(head=convert.header_to_proto(head))
 
     @override
-    @streams
+    @maps_stream_errors
     async def Advance(
         self,
         request: pb.AdvanceRequest,
@@ -60,62 +60,63 @@ class Development(DevServiceServicer):
     ) -> AsyncGenerator[pb.AdvanceResponse, None]:
         """Lets time pass to a target; a stream of progress."""
         backend, summary, shown = self._backend, AdvanceSummary(), 0
-        target = requests.read_target(request, backend.state.head.height)
+        target = requests.target_from_proto(request, backend.state.head.height)
         stop = stop_height(backend.state, target)
-        yield convert.show_advance(backend.state.head, stop, summary)
+        yield convert.advance_to_proto(backend.state.head, stop, summary)
         async for result in advance(backend, target, stop):
             summary.note(result)
             if len(summary.heights) - shown >= HEIGHTS_A_MESSAGE:
-                yield convert.show_advance(result.header, stop, summary, shown)
+                yield convert.advance_to_proto(result.header, stop, summary, shown)
                 shown = len(summary.heights)
-        answer = convert.show_advance(backend.state.head, stop, summary, shown)
+        answer = convert.advance_to_proto(backend.state.head, stop, summary, shown)
         answer.done = True
         yield answer
 
     @override
-    @tells
+    @maps_errors
     async def SetMining(
         self,
         request: pb.SetMiningRequest,
         context: Context[pb.SetMiningRequest, pb.SetMiningResponse],
     ) -> pb.SetMiningResponse:
         """Changes what makes the next block."""
-        mode = requests.read_mining_mode(request.mode, "mode")
+        mode = requests.mining_mode_from_proto(request.mode, "mode")
         pace_ms = request.pace_ms if request.HasField("pace_ms") else None
         if pace_ms is not None and not 1 <= pace_ms <= PACE_MS_MAX:
             raise InvalidRequest("pace_ms", f"is from 1 to {PACE_MS_MAX}")
         await self._backend.set_mining(mode, pace_ms)
         status = self._backend.status
         return pb.SetMiningResponse(
-            mode=convert.show_mining_mode(status.mining_mode), pace_ms=status.pace_ms
+            mode=convert.mining_mode_to_proto(status.mining_mode),
+            pace_ms=status.pace_ms,
         )
 
     @override
-    @tells
+    @maps_errors
     async def Fund(
         self, request: pb.FundRequest, context: Context[pb.FundRequest, pb.FundResponse]
     ) -> pb.FundResponse:
         """Mints to an account."""
-        to = requests.read_address(request.to, "to")
-        amount = requests.read_amount(request.amount, "amount")
+        to = requests.parse_address(request.to, "to")
+        amount = requests.parse_amount(request.amount, "amount")
         committed = await self._backend.fund(to, amount)
-        return pb.FundResponse(committed=convert.show_committed(committed))
+        return pb.FundResponse(committed=convert.committed_to_proto(committed))
 
     @override
-    @tells
+    @maps_errors
     async def SetBalance(
         self,
         request: pb.SetBalanceRequest,
         context: Context[pb.SetBalanceRequest, pb.SetBalanceResponse],
     ) -> pb.SetBalanceResponse:
         """Mints, or takes, what is missing to a balance."""
-        address = requests.read_address(request.address, "address")
-        amount = requests.read_amount(request.amount, "amount")
+        address = requests.parse_address(request.address, "address")
+        amount = requests.parse_amount(request.amount, "amount")
         committed = await self._backend.set_balance(address, amount)
-        return pb.SetBalanceResponse(committed=convert.show_committed(committed))
+        return pb.SetBalanceResponse(committed=convert.committed_to_proto(committed))
 
     @override
-    @streams
+    @maps_stream_errors
     async def HoldTime(
         self,
         request: pb.HoldTimeRequest,
@@ -123,13 +124,13 @@ class Development(DevServiceServicer):
     ) -> AsyncGenerator[pb.HoldTimeResponse, None]:
         """Time stands still while the call is open."""
         async with self._backend.hold_time() as head:
-            yield pb.HoldTimeResponse(head=convert.show_header(head))
+            yield pb.HoldTimeResponse(head=convert.header_to_proto(head))
             with self._backend.subscribe() as notices:  # which end when the node stops
                 async for _ in notices:
                     pass
 
     @override
-    @streams
+    @maps_stream_errors
     async def ExportBundle(
         self,
         request: pb.ExportBundleRequest,
@@ -140,7 +141,7 @@ class Development(DevServiceServicer):
             yield pb.ExportBundleResponse(data=data)
 
     @override
-    @tells
+    @maps_errors
     async def ImportBundle(
         self,
         request_iterator: AsyncIterator[pb.ImportBundleRequest],
@@ -150,10 +151,10 @@ class Development(DevServiceServicer):
     ) -> pb.ImportBundleResponse:
         """Fills an empty chain with a bundle's blocks."""
         head = await self._bundles.take(request_iterator)
-        return pb.ImportBundleResponse(head=convert.show_header(head))
+        return pb.ImportBundleResponse(head=convert.header_to_proto(head))
 
     @override
-    @tells
+    @maps_errors
     async def Reset(
         self,
         request: pb.ResetRequest,
@@ -161,10 +162,10 @@ class Development(DevServiceServicer):
     ) -> pb.ResetResponse:
         """Back to genesis: state, history and pool."""
         head = await self._backend.reset()
-        return pb.ResetResponse(head=convert.show_header(head))
+        return pb.ResetResponse(head=convert.header_to_proto(head))
 
     @override
-    @tells
+    @maps_errors
     async def CreateSnapshot(
         self,
         request: pb.CreateSnapshotRequest,
@@ -172,10 +173,10 @@ class Development(DevServiceServicer):
     ) -> pb.CreateSnapshotResponse:
         """Names the head and what waits in the pool."""
         created = await self._backend.create_snapshot(request.name)
-        return pb.CreateSnapshotResponse(snapshot=convert.show_snapshot(created))
+        return pb.CreateSnapshotResponse(snapshot=convert.snapshot_to_proto(created))
 
     @override
-    @tells
+    @maps_errors
     async def RevertToSnapshot(
         self,
         request: pb.RevertToSnapshotRequest,
@@ -183,10 +184,10 @@ class Development(DevServiceServicer):
     ) -> pb.RevertToSnapshotResponse:
         """Back to a snapshot: state, history, clock, fees and pool."""
         head = await self._backend.revert_to_snapshot(request.name)
-        return pb.RevertToSnapshotResponse(head=convert.show_header(head))
+        return pb.RevertToSnapshotResponse(head=convert.header_to_proto(head))
 
     @override
-    @tells
+    @maps_errors
     async def ListSnapshots(
         self,
         request: pb.ListSnapshotsRequest,
@@ -194,10 +195,10 @@ class Development(DevServiceServicer):
     ) -> pb.ListSnapshotsResponse:
         """All of them, the oldest height first."""
         found = await self._backend.list_snapshots()
-        return pb.ListSnapshotsResponse(snapshots=map(convert.show_snapshot, found))
+        return pb.ListSnapshotsResponse(snapshots=map(convert.snapshot_to_proto, found))
 
     @override
-    @tells
+    @maps_errors
     async def DeleteSnapshot(
         self,
         request: pb.DeleteSnapshotRequest,

@@ -15,38 +15,40 @@ from node.query import (
     Step,
     TimerExplanation,
     TimerView,
+    block_text,
+    dry_run_text,
     is_of_lane,
-    tell_block,
-    tell_outlook,
-    tell_quote,
-    tell_timer,
+    quote_text,
+    timer_text,
 )
 from node.rpc import convert
 from node.rpc.v1 import timers_pb2 as pb
 from node.rpc.v1 import transactions_pb2, types_pb2
 
 __all__ = [
-    "show_block_explanation",
-    "show_considered",
-    "show_explanation",
-    "show_outlook",
-    "show_quote",
+    "block_explanation_to_proto",
+    "considered_to_proto",
+    "explanation_to_proto",
+    "outlook_to_proto",
+    "quote_to_proto",
 ]
 
 
-def show_explanation(state: State, told: TimerExplanation) -> pb.ExplainTimerResponse:
+def explanation_to_proto(
+    state: State, told: TimerExplanation
+) -> pb.ExplainTimerResponse:
     """Why a timer did what it did, and what awaits it."""
     response = pb.ExplainTimerResponse(
-        timer=convert.show_timer(_view(told)),
-        history=map(_show_step, told.steps),
+        timer=convert.timer_to_proto(_view(told)),
+        history=map(_step_to_proto, told.steps),
         put_offs_before=told.put_offs_before,
         is_cut=told.is_cut,
-        text=tell_timer(told),
-        head=_show_head(state),
+        text=timer_text(told),
+        head=_head_to_proto(state),
     )
     seen = told.forecast
     if seen is not None:
-        response.forecast.CopyFrom(_show_forecast(seen))
+        response.forecast.CopyFrom(_forecast_to_proto(seen))
         if seen.before.is_all:
             response.position = seen.before.at_height
     return response
@@ -59,28 +61,30 @@ def _view(told: TimerExplanation) -> TimerView:
     return EndedTimer(told.end.height, told.end.decision, told.end.receipt)
 
 
-def _show_head(state: State) -> types_pb2.BlockRef:
-    return convert.show_ref(state.head.height, state.head.hash())
+def _head_to_proto(state: State) -> types_pb2.BlockRef:
+    return convert.ref_to_proto(state.head.height, state.head.hash())
 
 
-def _show_step(step: Step) -> pb.TimerStep:
+def _step_to_proto(step: Step) -> pb.TimerStep:
     return pb.TimerStep(
-        decision=convert.show_decision(step.decision, step.height),
-        receipt=_show_receipt(step.receipt, step.height),
+        decision=convert.decision_to_proto(step.decision, step.height),
+        receipt=_receipt_to_proto(step.receipt, step.height),
     )
 
 
-def _show_receipt(receipt: Receipt | None, height: Height) -> types_pb2.Receipt | None:
-    return None if receipt is None else convert.show_receipt(receipt, height)
+def _receipt_to_proto(
+    receipt: Receipt | None, height: Height
+) -> types_pb2.Receipt | None:
+    return None if receipt is None else convert.receipt_to_proto(receipt, height)
 
 
-def _show_forecast(seen: Forecast) -> pb.TimerForecast:
+def _forecast_to_proto(seen: Forecast) -> pb.TimerForecast:
     terms, before = seen.terms, seen.before
     return pb.TimerForecast(
         height=seen.height,
         cycles_limit=terms.cycles_limit,
         cells_limit=terms.cells_limit,
-        price=convert.show_price(terms.price),
+        price=convert.price_to_proto(terms.price),
         max_cost=str(terms.max_cost),
         available=str(seen.available),
         is_payable=seen.is_payable,
@@ -94,52 +98,52 @@ def _show_forecast(seen: Forecast) -> pb.TimerForecast:
     )
 
 
-def show_block_explanation(
+def block_explanation_to_proto(
     told: BlockExplanation, first: int, count: int
 ) -> pb.ExplainBlockResponse:
     """What a block decided about timers: some of it, from an index on."""
     return pb.ExplainBlockResponse(
         timers=[
-            show_considered(told.height, decision)
+            considered_to_proto(told.height, decision)
             for decision in told.decisions[first : first + count]
         ],
         due_count=len(told.due),
         change_count=len(told.changes),
-        text=tell_block(told, first, count),
-        contest=None if told.contest is None else _show_contest(told.contest),
+        text=block_text(told, first, count),
+        contest=None if told.contest is None else _contest_to_proto(told.contest),
     )
 
 
-def _show_contest(contest: Contest) -> pb.LaneContest:
+def _contest_to_proto(contest: Contest) -> pb.LaneContest:
     return pb.LaneContest(
         basefee_lane=str(contest.basefee_lane),
         contenders=contest.contenders,
         fires=contest.fires,
         put_off=contest.put_off,
-        highest_priority=_show_optional(contest.highest),
-        marginal_priority=_show_optional(contest.marginal),
+        highest_priority=_optional_to_proto(contest.highest),
+        marginal_priority=_optional_to_proto(contest.marginal),
         cycles_used=contest.cycles_used,
         lane_cycles=contest.lane,
     )
 
 
-def _show_optional(number: int | None) -> str:
+def _optional_to_proto(number: int | None) -> str:
     return "" if number is None else str(number)
 
 
-def show_considered(height: Height, decision: TimerDecision) -> pb.BlockTimer:
+def considered_to_proto(height: Height, decision: TimerDecision) -> pb.BlockTimer:
     """A decision of a block about a timer."""
     return pb.BlockTimer(
         timer_id=decision.timer_id,
         actor=decision.actor,
         fee_payer=decision.fee_payer,
         due_height=decision.due_height,
-        decision=convert.show_decision(decision, height),
+        decision=convert.decision_to_proto(decision, height),
         is_due=is_of_lane(decision),
     )
 
 
-def show_quote(state: State, quote: Quote) -> pb.QuoteTimerResponse:
+def quote_to_proto(state: State, quote: Quote) -> pb.QuoteTimerResponse:
     """What a timer would cost."""
     terms = quote.terms
     return pb.QuoteTimerResponse(
@@ -148,7 +152,7 @@ def show_quote(state: State, quote: Quote) -> pb.QuoteTimerResponse:
         schedule_cost=str(quote.schedule_cost),
         cycles_limit=terms.cycles_limit,
         cells_limit=terms.cells_limit,
-        price=convert.show_price(terms.price),
+        price=convert.price_to_proto(terms.price),
         max_cost=str(terms.max_cost),
         expires_at=quote.expires_at,
         balance=str(quote.balance),
@@ -157,15 +161,15 @@ def show_quote(state: State, quote: Quote) -> pb.QuoteTimerResponse:
         fires_covered=quote.fires_covered,
         fires_free=quote.fires_free,
         fires_a_block=terms.fires_a_block,
-        warnings=map(convert.show_warning, quote.warnings),
-        text=tell_quote(quote),
-        head=_show_head(state),
+        warnings=map(convert.warning_to_proto, quote.warnings),
+        text=quote_text(quote),
+        head=_head_to_proto(state),
         weight_ppm=quote.weight_ppm,
-        past=map(_show_past, quote.past),
+        past=map(_past_to_proto, quote.past),
     )
 
 
-def _show_past(place: PastPlace) -> pb.PastPlace:
+def _past_to_proto(place: PastPlace) -> pb.PastPlace:
     return pb.PastPlace(
         height=place.height,
         basefee_lane=str(place.basefee_lane),
@@ -177,18 +181,19 @@ def _show_past(place: PastPlace) -> pb.PastPlace:
     )
 
 
-def show_outlook(outlook: DryRun) -> transactions_pb2.Outlook:
+def outlook_to_proto(outlook: DryRun) -> transactions_pb2.Outlook:
     """What the next blocks would bring."""
     return transactions_pb2.Outlook(
         first_height=outlook.start.height + 1,
         last_height=outlook.last_height,
         is_complete=outlook.is_complete,
-        summary=convert.show_summary(outlook.summary),
+        summary=convert.summary_to_proto(outlook.summary),
         fires=[
-            convert.show_receipt(fire.receipt, fire.height) for fire in outlook.fires
+            convert.receipt_to_proto(fire.receipt, fire.height)
+            for fire in outlook.fires
         ],
         removals=[
-            show_considered(removal.height, removal.decision)
+            considered_to_proto(removal.height, removal.decision)
             for removal in outlook.removals
         ],
         payers=[
@@ -201,5 +206,5 @@ def show_outlook(outlook: DryRun) -> transactions_pb2.Outlook:
             )
             for payer, seen in outlook.payers.items()
         ],
-        text=tell_outlook(outlook),
+        text=dry_run_text(outlook),
     )

@@ -22,14 +22,14 @@ from node.chain.transaction import (
 from node.rpc.v1 import types_pb2
 
 __all__ = [
-    "show_basefee_config",
-    "show_body",
-    "show_instruction",
-    "show_timer_config",
+    "basefee_config_to_proto",
+    "body_to_proto",
+    "instruction_to_proto",
+    "timer_config_to_proto",
 ]
 
 
-def show_body(body: Body) -> types_pb2.Body:
+def body_to_proto(body: Body) -> types_pb2.Body:
     """What is signed, as fields."""
     return types_pb2.Body(
         chain_id=body.chain_id,
@@ -40,11 +40,11 @@ def show_body(body: Body) -> types_pb2.Body:
         max_priority_fee_per_cycle=str(body.max_priority_fee_per_cycle),
         max_fee_per_cell=str(body.max_fee_per_cell),
         max_priority_fee_per_cell=str(body.max_priority_fee_per_cell),
-        instruction=show_instruction(body.instruction),
+        instruction=instruction_to_proto(body.instruction),
     )
 
 
-def show_instruction(instruction: Instruction) -> types_pb2.Instruction:
+def instruction_to_proto(instruction: Instruction) -> types_pb2.Instruction:
     """What a transaction asks."""
     message = types_pb2.Instruction()
     match instruction:
@@ -66,11 +66,11 @@ def show_instruction(instruction: Instruction) -> types_pb2.Instruction:
             message.set_balance.address = address
             message.set_balance.amount = str(amount)
         case _:
-            _show_system_instruction(instruction, message)
+            _system_instruction_to_proto(instruction, message)
     return message
 
 
-def _show_system_instruction(
+def _system_instruction_to_proto(
     instruction: SystemInstruction, message: types_pb2.Instruction
 ) -> None:
     match instruction:
@@ -80,16 +80,18 @@ def _show_system_instruction(
             message.extend_timer.timer_id = timer_id
             message.extend_timer.new_expires_at = new_expires_at
         case UpdateTimerConfig(config):
-            shown = show_timer_config(config)
+            shown = timer_config_to_proto(config)
             message.update_timer_config.config.CopyFrom(shown)
         case UpdateBasefeeConfig(config):
-            message.update_basefee_config.config.CopyFrom(show_basefee_config(config))
+            message.update_basefee_config.config.CopyFrom(
+                basefee_config_to_proto(config)
+            )
         case ScheduleActivation(height, rules):
             message.schedule_activation.height = height
             message.schedule_activation.rules = rules
 
 
-def show_timer_config(config: TimerConfig) -> types_pb2.TimerConfig:
+def timer_config_to_proto(config: TimerConfig) -> types_pb2.TimerConfig:
     """Governed timer parameters."""
     return types_pb2.TimerConfig(
         max_ttl_blocks=config.max_ttl_blocks,
@@ -107,7 +109,7 @@ def show_timer_config(config: TimerConfig) -> types_pb2.TimerConfig:
     )
 
 
-def show_basefee_config(config: BasefeeConfig) -> types_pb2.BasefeeConfig:
+def basefee_config_to_proto(config: BasefeeConfig) -> types_pb2.BasefeeConfig:
     """Governed fee parameters."""
     return types_pb2.BasefeeConfig(
         target_cycles=config.target_cycles,

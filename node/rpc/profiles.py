@@ -5,13 +5,13 @@ from node.rpc import convert
 from node.rpc.v1 import types_pb2 as pb
 from pvm import Cost, Stack
 
-__all__ = ["show_profile"]
+__all__ = ["profile_to_proto"]
 
 
-def show_profile(profile: ExecutionProfile) -> pb.ExecutionProfile:
+def profile_to_proto(profile: ExecutionProfile) -> pb.ExecutionProfile:
     """A profile, to be added up with others."""
     return pb.ExecutionProfile(
-        executions=map(_show_execution, profile.executions),
+        executions=map(_execution_to_proto, profile.executions),
         actors=[
             pb.ProfiledActor(address=address, source=source.encode())
             for address, source in profile.sources.items()
@@ -19,14 +19,14 @@ def show_profile(profile: ExecutionProfile) -> pb.ExecutionProfile:
     )
 
 
-def _show_execution(each: Profiled) -> pb.ProfiledExecution:
+def _execution_to_proto(each: Profiled) -> pb.ProfiledExecution:
     return pb.ProfiledExecution(
-        receipt=convert.show_receipt(each.receipt, each.height),
-        costs=[_show_cost(stack, cost) for stack, cost in each.costs.items()],
+        receipt=convert.receipt_to_proto(each.receipt, each.height),
+        costs=[_cost_to_proto(stack, cost) for stack, cost in each.costs.items()],
     )
 
 
-def _show_cost(stack: Stack, cost: Cost) -> pb.StackCost:
+def _cost_to_proto(stack: Stack, cost: Cost) -> pb.StackCost:
     return pb.StackCost(
         stack=[
             pb.SourcePlace(actor=place.actor, name=place.name, line=place.line)

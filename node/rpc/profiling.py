@@ -9,16 +9,16 @@ from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.history import load_consensus
 from node.query import BlockView, MissingKind, NotFound
-from node.query.profile_text import speedscope, tell_profile
+from node.query.profile_text import profile_text, speedscope
 from node.query.profiles import ExecutionProfile
 from node.query.profiling import profile_block, profile_transaction
-from node.rpc.profiles import show_profile
+from node.rpc.profiles import profile_to_proto
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import state_at
 from node.rpc.v1 import types_pb2 as pb
 from node.runtime.types import Backend
 
-__all__ = ["block_profile", "show_told_profile", "transaction_profile"]
+__all__ = ["block_profile", "told_profile_to_proto", "transaction_profile"]
 
 PROFILED_CYCLES_MAX = 2_000_000
 """Watched, the worker takes a second or two for them."""
@@ -44,10 +44,10 @@ async def transaction_profile(
     return profile
 
 
-def show_told_profile(profile: ExecutionProfile) -> pb.ExecutionProfile:
+def told_profile_to_proto(profile: ExecutionProfile) -> pb.ExecutionProfile:
     """A profile with what people and tools read of it."""
-    shown = show_profile(profile)
-    shown.report, shown.speedscope = tell_profile(profile), speedscope(profile)
+    shown = profile_to_proto(profile)
+    shown.report, shown.speedscope = profile_text(profile), speedscope(profile)
     return shown
 
 

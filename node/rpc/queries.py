@@ -16,7 +16,7 @@ from node.query import ActorView, Supply
 from node.rpc import convert, instructions, requests
 from node.rpc.answers import SMALL_BYTES, Answers, delimited
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, Pager, at_height, state_at, tells
+from node.rpc.service import Context, Pager, at_height, maps_errors, state_at
 from node.rpc.v1 import queries_pb2 as pb
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
@@ -49,7 +49,7 @@ class Queries(QueryServiceServicer):
     # --- the chain -----------------------------------------------------------------
 
     @override
-    @tells
+    @maps_errors
     async def GetStatus(
         self,
         request: pb.GetStatusRequest,
@@ -66,10 +66,10 @@ class Queries(QueryServiceServicer):
             chain_name=status.chain_name,
             chain_id=state.params.chain_id,
             node_version=node.__version__,
-            head=convert.show_header(chain.head, chain.head_hash),
+            head=convert.header_to_proto(chain.head, chain.head_hash),
             genesis_hash=chain.genesis_hash,
             dev=self._is_dev,
-            mining_mode=convert.show_mining_mode(status.mining_mode),
+            mining_mode=convert.mining_mode_to_proto(status.mining_mode),
             pace_ms=status.pace_ms,
             auto_timers=status.is_auto_timers,
             time_holds=status.time_holds,
@@ -82,11 +82,11 @@ class Queries(QueryServiceServicer):
             next_basefee_lane=str(chain.globals.basefee_lane),
             oldest_state_height=status.oldest_state,
             oldest_block_height=load_oldest(state.snapshot).contents,
-            supply=None if supply is None else _show_supply(supply),
+            supply=None if supply is None else _supply_to_proto(supply),
         )
 
     @override
-    @tells
+    @maps_errors
     async def GetParams(
         self,
         request: pb.GetParamsRequest,
@@ -112,8 +112,10 @@ class Queries(QueryServiceServicer):
             epoch_length=params.calendar.epoch_length,
             epochs=params.calendar.epochs,
             auction_tie_break=params.auction_tie_break.value,
-            timer_config=instructions.show_timer_config(governed.timer_config),
-            basefee_config=instructions.show_basefee_config(governed.basefee_config),
+            timer_config=instructions.timer_config_to_proto(governed.timer_config),
+            basefee_config=instructions.basefee_config_to_proto(
+                governed.basefee_config
+            ),
             activations=[
                 pb.Activation(height=height, rules=rules)
                 for height, rules in governed.activations
@@ -131,7 +133,7 @@ class Queries(QueryServiceServicer):
     # --- accounts and actors -------------------------------------------------------
 
     @override
-    @tells
+    @maps_errors
     async def GetAccount(
         self,
         request: pb.GetAccountRequest,
@@ -139,7 +141,7 @@ class Queries(QueryServiceServicer):
     ) -> pb.GetAccountResponse:
         """Balance and nonces of an address."""
         state = await state_at(self._backend, at_height(request))
-        address = requests.read_address(request.address, "address")
+        address = requests.parse_address(request.address, "address")
         account = query.account(state, address)
         return pb.GetAccountResponse(
             address=address,
@@ -150,7 +152,7 @@ class Queries(QueryServiceServicer):
         )
 
     @override
-    @tells
+    @maps_errors
     async def GetActor(
         self,
         request: pb.GetActorRequest,
@@ -158,7 +160,7 @@ class Queries(QueryServiceServicer):
     ) -> pb.GetActorResponse:
         """An actor's code, handlers, and what waits for it."""
         height = at_height(request)
-        address = requests.read_address(request.address, "address")
+        address = requests.parse_address(request.address, "address")
         view, handlers = await self._backend.run_read(
             lambda state: _inspect(state, address), height
         )
@@ -175,7 +177,7 @@ class Queries(QueryServiceServicer):
         )
 
     @override
-    @tells
+    @maps_errors
     async def GetStorage(
         self,
         request: pb.GetStorageRequest,
@@ -183,13 +185,13 @@ class Queries(QueryServiceServicer):
     ) -> pb.GetStorageResponse:
         """One entry of an actor's state."""
         state = await state_at(self._backend, at_height(request))
-        address = requests.read_address(request.actor, "actor")
-        key = requests.read_storage_key(request)
+        address = requests.parse_address(request.actor, "actor")
+        key = requests.parse_storage_key(request)
         value = query.storage_value(state, address, key)
-        return pb.GetStorageResponse(entry=_show_entry(key, value))
+        return pb.GetStorageResponse(entry=_entry_to_proto(key, value))
 
     @override
-    @tells
+    @maps_errors
     async def ListStorage(
         self,
         request: pb.ListStorageRequest,
@@ -197,8 +199,8 @@ class Queries(QueryServiceServicer):
     ) -> pb.ListStorageResponse:
         """An actor's state, by pages."""
         state = await state_at(self._backend, at_height(request))
-        address = requests.read_address(request.actor, "actor")
-        count = requests.read_count(
+        address = requests.parse_address(request.actor, "actor")
+        count = requests.parse_count(
             request.page_size, "page_size", ENTRIES_DEFAULT, ENTRIES_MAX
         )
         if len(request.prefix) > STATE_KEY_BYTES_MAX:
@@ -209,7 +211,7 @@ class Queries(QueryServiceServicer):
         def show() -> pb.ListStorageResponse:
             page = query.storage_page(state, address, request.prefix, start, count)
             return pb.ListStorageResponse(
-                entries=[_show_entry(key, value) for key, value in page.items],
+                entries=[_entry_to_proto(key, value) for key, value in page.items],
                 next_page_token=pager.token(page.next_key),
             )
 
@@ -218,7 +220,7 @@ class Queries(QueryServiceServicer):
         return await self._answers.run(show)
 
     @override
-    @tells
+    @maps_errors
     async def CallReadOnly(
         self,
         request: pb.CallReadOnlyRequest,
@@ -226,11 +228,11 @@ class Queries(QueryServiceServicer):
     ) -> pb.CallReadOnlyResponse:
         """A handler's answer on a read view."""
         height = at_height(request)
-        actor = requests.read_address(request.actor, "actor")
-        handler = requests.read_handler(request.handler, "handler")
+        actor = requests.parse_address(request.actor, "actor")
+        handler = requests.parse_handler(request.handler, "handler")
         sender = ZERO_ADDRESS
         if request.sender:
-            sender = requests.read_address(request.sender, "sender")
+            sender = requests.parse_address(request.sender, "sender")
 
         def call(state: State) -> tuple[State, ReadOnlyResult]:
             query.require_actor(state, actor)
@@ -239,18 +241,18 @@ class Queries(QueryServiceServicer):
 
         state, result = await self._backend.run_read(call, height)
         return pb.CallReadOnlyResponse(
-            status=convert.show_status(result.failure),
+            status=convert.status_to_proto(result.failure),
             value=result.value,
-            error=convert.show_failure(result.failure),
+            error=convert.failure_to_proto(result.failure),
             cycles_used=result.cycles_used,
             cells_used=result.cells_used,
-            head=convert.show_ref(state.head.height, state.head.hash()),
+            head=convert.ref_to_proto(state.head.height, state.head.hash()),
         )
 
     # --- blocks and transactions ---------------------------------------------------
 
     @override
-    @tells
+    @maps_errors
     async def GetBlock(
         self,
         request: pb.GetBlockRequest,
@@ -262,7 +264,7 @@ class Queries(QueryServiceServicer):
             case "height":
                 height = request.height
             case "hash":
-                block_hash = requests.read_hash(request.hash, "hash")
+                block_hash = requests.parse_hash(request.hash, "hash")
                 height = query.height_of(state, block_hash)
             case _:
                 height = state.head.height
@@ -272,7 +274,7 @@ class Queries(QueryServiceServicer):
 
         def show() -> pb.GetBlockResponse:
             view = query.block_at(state, height)
-            return pb.GetBlockResponse(block=convert.show_block(view, detail))
+            return pb.GetBlockResponse(block=convert.block_to_proto(view, detail))
 
         def encode() -> bytes:
             parts = convert.encode_block(query.block_at(state, height), detail)
@@ -286,19 +288,20 @@ class Queries(QueryServiceServicer):
     ) -> pb.GetBlockResponse:
         """A block that may be executed again, which is none with much content."""
         # Both compile: they are imported if somebody asks.
-        from node.rpc.profiles import show_profile  # noqa: PLC0415
+        from node.rpc.profiles import profile_to_proto  # noqa: PLC0415
         from node.rpc.profiling import block_profile  # noqa: PLC0415
 
         view = await self._answers.run(lambda: query.block_at(state, height))
         profile = await block_profile(self._backend, view, is_dev=self._is_dev)
         return await self._answers.run(
             lambda: pb.GetBlockResponse(
-                block=convert.show_block(view, detail), profile=show_profile(profile)
+                block=convert.block_to_proto(view, detail),
+                profile=profile_to_proto(profile),
             )
         )
 
     @override
-    @tells
+    @maps_errors
     async def ListBlocks(
         self,
         request: pb.ListBlocksRequest,
@@ -307,7 +310,7 @@ class Queries(QueryServiceServicer):
         """Blocks in either direction, by pages."""
         if request.view == types_pb2.BLOCK_VIEW_FULL:
             raise InvalidRequest("view", "is not FULL in a list: use GetBlock")
-        count = requests.read_count(
+        count = requests.parse_count(
             request.page_size, "page_size", BLOCKS_DEFAULT, BLOCKS_MAX
         )
         state = self._backend.state
@@ -332,7 +335,7 @@ class Queries(QueryServiceServicer):
             )
             next_key = None if following is None else keys.height8(following)
             return pb.ListBlocksResponse(
-                blocks=[convert.show_block(view, request.view) for view in views],
+                blocks=[convert.block_to_proto(view, request.view) for view in views],
                 next_page_token=pager.token(next_key),
             )
 
@@ -341,14 +344,14 @@ class Queries(QueryServiceServicer):
         return await self._answers.run(show)
 
     @override
-    @tells
+    @maps_errors
     async def GetTransaction(
         self,
         request: pb.GetTransactionRequest,
         context: Context[pb.GetTransactionRequest, pb.GetTransactionResponse],
     ) -> pb.GetTransactionResponse:
         """What became of a transaction."""
-        transaction_id = requests.read_hash(request.id, "id")
+        transaction_id = requests.parse_hash(request.id, "id")
         state = self._backend.state
         height = query.committed_height(state, transaction_id)
         if height is not None:
@@ -357,7 +360,7 @@ class Queries(QueryServiceServicer):
                 committed = query.find_transaction(state, transaction_id)
                 assert committed is not None, "it has a height"
                 return pb.GetTransactionResponse(
-                    committed=convert.show_committed(committed)
+                    committed=convert.committed_to_proto(committed)
                 )
 
             # Its receipt is read with all others of its block.
@@ -370,25 +373,25 @@ class Queries(QueryServiceServicer):
                 f"transaction 0x{transaction_id.hex()} is not known"
             )
         if isinstance(known, Pending):
-            pending = convert.show_transaction(known.transaction)
+            pending = convert.transaction_to_proto(known.transaction)
             return pb.GetTransactionResponse(pending=pending)
         if isinstance(known, DroppedTransaction):
-            return pb.GetTransactionResponse(dropped=convert.show_dropped(known))
+            return pb.GetTransactionResponse(dropped=convert.dropped_to_proto(known))
         return pb.GetTransactionResponse(reverted=known.transaction_id)
 
     # --- proofs --------------------------------------------------------------------
 
     @override
-    @tells
+    @maps_errors
     async def GetProof(
         self,
         request: pb.GetProofRequest,
         context: Context[pb.GetProofRequest, pb.GetProofResponse],
     ) -> pb.GetProofResponse:
         """What a root of a header says of one key, or of a range of due heights."""
-        height, prove = at_height(request), requests.read_proof(request)
+        height, prove = at_height(request), requests.proof_from_proto(request)
         # Receipts have no stored tree, and records of a range may be many: not here.
-        return convert.show_proof(await self._backend.run_read(prove, height))
+        return convert.proof_to_proto(await self._backend.run_read(prove, height))
 
 
 def _count_supply(state: State) -> tuple[State, Supply]:
@@ -402,7 +405,7 @@ def _inspect(state: State, address: Address) -> tuple[ActorView, tuple[str, ...]
     return view, code.handlers
 
 
-def _show_supply(supply: Supply) -> pb.Supply:
+def _supply_to_proto(supply: Supply) -> pb.Supply:
     globals_ = supply.globals
     return pb.Supply(
         minted=str(globals_.minted),
@@ -415,7 +418,7 @@ def _show_supply(supply: Supply) -> pb.Supply:
     )
 
 
-def _show_entry(key: bytes, value: bytes) -> pb.StorageEntry:
+def _entry_to_proto(key: bytes, value: bytes) -> pb.StorageEntry:
     entry = pb.StorageEntry(key=key, value=value)
     if key.startswith(STORAGE_PREFIX):
         # An actor may write any bytes behind the prefix with set_state.

@@ -80,7 +80,7 @@ class _StorageKey(Protocol):
         ...
 
 
-def read_address(data: bytes, field: str) -> Address:
+def parse_address(data: bytes, field: str) -> Address:
     """An address of 20 bytes.
 
     Raises:
@@ -91,7 +91,7 @@ def read_address(data: bytes, field: str) -> Address:
     return Address(data)
 
 
-def read_hash(data: bytes, field: str) -> Hash32:
+def parse_hash(data: bytes, field: str) -> Hash32:
     """A hash or id of 32 bytes.
 
     Raises:
@@ -102,7 +102,7 @@ def read_hash(data: bytes, field: str) -> Hash32:
     return Hash32(data)
 
 
-def read_target(request: dev_pb2.AdvanceRequest, head: Height) -> Target:
+def target_from_proto(request: dev_pb2.AdvanceRequest, head: Height) -> Target:
     """Where to advance to.
 
     Raises:
@@ -129,7 +129,7 @@ def read_target(request: dev_pb2.AdvanceRequest, head: Height) -> Target:
             )
 
 
-def read_storage_key(request: _StorageKey) -> bytes:
+def parse_storage_key(request: _StorageKey) -> bytes:
     """The raw key of an entry of an actor's state.
 
     Raises:
@@ -147,7 +147,7 @@ def read_storage_key(request: _StorageKey) -> bytes:
     return key
 
 
-def read_proof(request: queries_pb2.GetProofRequest) -> Callable[[State], Proof]:
+def proof_from_proto(request: queries_pb2.GetProofRequest) -> Callable[[State], Proof]:
     """What is to be proven of a state.
 
     Raises:
@@ -155,14 +155,14 @@ def read_proof(request: queries_pb2.GetProofRequest) -> Callable[[State], Proof]
     """
     match request.WhichOneof("subject"):
         case "account":
-            address = read_address(request.account, "account")
+            address = parse_address(request.account, "account")
             return partial(query.prove_account, address=address)
         case "storage":
-            actor = read_address(request.storage.actor, "actor")
-            key = read_storage_key(request.storage)
+            actor = parse_address(request.storage.actor, "actor")
+            key = parse_storage_key(request.storage)
             return partial(query.prove_storage, actor=actor, key=key)
         case "timer_id":
-            timer_id = read_timer_id(request.timer_id, "timer_id")
+            timer_id = parse_timer_id(request.timer_id, "timer_id")
             return partial(query.prove_timer, timer_id=timer_id)
         case "due":
             first, last = request.due.first_height, request.due.last_height
@@ -172,10 +172,10 @@ def read_proof(request: queries_pb2.GetProofRequest) -> Callable[[State], Proof]
                 )
             return partial(query.prove_due, first=first, last=last)
         case _:
-            return _read_receipt_proof(request)
+            return _receipt_proof_from_proto(request)
 
 
-def _read_receipt_proof(
+def _receipt_proof_from_proto(
     request: queries_pb2.GetProofRequest,
 ) -> Callable[[State], Proof]:
     match request.WhichOneof("subject"):
@@ -183,7 +183,7 @@ def _read_receipt_proof(
             place = request.receipt
             return partial(query.prove_receipt, height=place.height, index=place.index)
         case "transaction_id":
-            wanted = read_hash(request.transaction_id, "transaction_id")
+            wanted = parse_hash(request.transaction_id, "transaction_id")
             return partial(_prove_transaction, wanted)
         case _:
             raise InvalidRequest(
@@ -201,7 +201,7 @@ def _prove_transaction(transaction_id: Hash32, state: State) -> Proof:
     return found
 
 
-def read_timer_id(data: bytes, field: str) -> bytes:
+def parse_timer_id(data: bytes, field: str) -> bytes:
     """A timer's id, as an instruction may carry it.
 
     Raises:
@@ -226,7 +226,7 @@ class TransactionDraft(Struct, frozen=True):
     max_priority_fee_per_cell: Amount
 
 
-def read_draft(message: types_pb2.Draft) -> TransactionDraft:
+def draft_from_proto(message: types_pb2.Draft) -> TransactionDraft:
     """A body that the node is to complete.
 
     Raises:
@@ -237,11 +237,11 @@ def read_draft(message: types_pb2.Draft) -> TransactionDraft:
         return int(getattr(message, name)) if message.HasField(name) else None
 
     def fee(name: str, text: str) -> Amount | None:
-        return read_amount(text, f"draft.{name}") if text else None
+        return parse_amount(text, f"draft.{name}") if text else None
 
     return TransactionDraft(
-        read_address(message.sender, "draft.sender"),
-        read_instruction(message.instruction, "draft.instruction"),
+        parse_address(message.sender, "draft.sender"),
+        instruction_from_proto(message.instruction, "draft.instruction"),
         optional("nonce"),
         optional("cycles_limit"),
         optional("cells_limit"),
@@ -254,7 +254,7 @@ def read_draft(message: types_pb2.Draft) -> TransactionDraft:
     )
 
 
-def read_handler(name: str, field: str) -> str:
+def parse_handler(name: str, field: str) -> str:
     """A handler's name.
 
     Raises:
@@ -265,7 +265,7 @@ def read_handler(name: str, field: str) -> str:
     return name
 
 
-def read_amount(text: str, field: str, default: int | None = None) -> Amount:
+def parse_amount(text: str, field: str, default: int | None = None) -> Amount:
     """Base units from a decimal string; an empty one is `default`, where there is one.
 
     Raises:
@@ -281,7 +281,7 @@ def read_amount(text: str, field: str, default: int | None = None) -> Amount:
     return Amount(int(text))
 
 
-def read_instruction(message: types_pb2.Instruction, field: str) -> Instruction:
+def instruction_from_proto(message: types_pb2.Instruction, field: str) -> Instruction:
     """What a transaction is to ask.
 
     Raises:
@@ -290,33 +290,35 @@ def read_instruction(message: types_pb2.Instruction, field: str) -> Instruction:
     match message.WhichOneof("kind"):
         case "transfer":
             return Transfer(
-                read_address(message.transfer.to, f"{field}.transfer.to"),
-                read_amount(message.transfer.amount, f"{field}.transfer.amount"),
+                parse_address(message.transfer.to, f"{field}.transfer.to"),
+                parse_amount(message.transfer.amount, f"{field}.transfer.amount"),
             )
         case "deploy_actor":
-            return _read_deployment(message.deploy_actor, f"{field}.deploy_actor")
+            return _deployment_from_proto(message.deploy_actor, f"{field}.deploy_actor")
         case "execute_actor":
-            return _read_call(message.execute_actor, f"{field}.execute_actor")
+            return _call_from_proto(message.execute_actor, f"{field}.execute_actor")
         case "fund" | "set_balance":
-            return _read_dev_instruction(message, field)
+            return _dev_instruction_from_proto(message, field)
         case _:
-            return _read_system_instruction(message, field)
+            return _system_instruction_from_proto(message, field)
 
 
-def _read_dev_instruction(message: types_pb2.Instruction, field: str) -> Instruction:
+def _dev_instruction_from_proto(
+    message: types_pb2.Instruction, field: str
+) -> Instruction:
     if message.WhichOneof("kind") == "fund":
         return Fund(
-            read_address(message.fund.to, f"{field}.fund.to"),
-            read_amount(message.fund.amount, f"{field}.fund.amount"),
+            parse_address(message.fund.to, f"{field}.fund.to"),
+            parse_amount(message.fund.amount, f"{field}.fund.amount"),
         )
     wanted = message.set_balance
     return SetBalance(
-        read_address(wanted.address, f"{field}.set_balance.address"),
-        read_amount(wanted.amount, f"{field}.set_balance.amount"),
+        parse_address(wanted.address, f"{field}.set_balance.address"),
+        parse_amount(wanted.amount, f"{field}.set_balance.amount"),
     )
 
 
-def _read_deployment(message: types_pb2.DeployActor, field: str) -> DeployActor:
+def _deployment_from_proto(message: types_pb2.DeployActor, field: str) -> DeployActor:
     salt = message.salt or bytes(SALT_BYTES)
     if len(salt) != SALT_BYTES:
         raise InvalidRequest(f"{field}.salt", "has 32 bytes, or none")
@@ -324,49 +326,51 @@ def _read_deployment(message: types_pb2.DeployActor, field: str) -> DeployActor:
         salt,
         message.code,
         message.payload,
-        read_amount(message.value, f"{field}.value", 0),
+        parse_amount(message.value, f"{field}.value", 0),
     )
 
 
-def _read_call(message: types_pb2.ExecuteActor, field: str) -> ExecuteActor:
+def _call_from_proto(message: types_pb2.ExecuteActor, field: str) -> ExecuteActor:
     return ExecuteActor(
-        read_address(message.actor, f"{field}.actor"),
-        read_handler(message.handler, f"{field}.handler"),
+        parse_address(message.actor, f"{field}.actor"),
+        parse_handler(message.handler, f"{field}.handler"),
         message.payload,
-        read_amount(message.value, f"{field}.value", 0),
+        parse_amount(message.value, f"{field}.value", 0),
     )
 
 
-def _read_system_instruction(message: types_pb2.Instruction, field: str) -> Instruction:
+def _system_instruction_from_proto(
+    message: types_pb2.Instruction, field: str
+) -> Instruction:
     match message.WhichOneof("kind"):
         case "cancel_timer":
             timer_id = message.cancel_timer.timer_id
-            return CancelTimer(read_timer_id(timer_id, f"{field}.timer_id"))
+            return CancelTimer(parse_timer_id(timer_id, f"{field}.timer_id"))
         case "extend_timer":
             timer_id = message.extend_timer.timer_id
             return ExtendTimer(
-                read_timer_id(timer_id, f"{field}.timer_id"),
+                parse_timer_id(timer_id, f"{field}.timer_id"),
                 Height(message.extend_timer.new_expires_at),
             )
         case "update_timer_config":
             return UpdateTimerConfig(
-                _read_timer_config(message.update_timer_config.config)
+                _timer_config_from_proto(message.update_timer_config.config)
             )
         case "update_basefee_config":
             return UpdateBasefeeConfig(
-                _read_basefee_config(message.update_basefee_config.config)
+                _basefee_config_from_proto(message.update_basefee_config.config)
             )
         case "schedule_activation":
             rules = message.schedule_activation.rules
             return ScheduleActivation(
                 Height(message.schedule_activation.height),
-                read_handler(rules, f"{field}.rules"),
+                parse_handler(rules, f"{field}.rules"),
             )
         case _:
             raise InvalidRequest(field, "says what the transaction asks: set a kind")
 
 
-def _read_timer_config(message: types_pb2.TimerConfig) -> TimerConfig:
+def _timer_config_from_proto(message: types_pb2.TimerConfig) -> TimerConfig:
     # The chain judges the numbers (D25); their order here is that of the fields.
     return TimerConfig(
         message.max_ttl_blocks,
@@ -384,7 +388,7 @@ def _read_timer_config(message: types_pb2.TimerConfig) -> TimerConfig:
     )
 
 
-def _read_basefee_config(message: types_pb2.BasefeeConfig) -> BasefeeConfig:
+def _basefee_config_from_proto(message: types_pb2.BasefeeConfig) -> BasefeeConfig:
     return BasefeeConfig(
         message.target_cycles,
         message.target_cells,
@@ -394,7 +398,7 @@ def _read_basefee_config(message: types_pb2.BasefeeConfig) -> BasefeeConfig:
     )
 
 
-def read_mining_mode(
+def mining_mode_from_proto(
     value: "queries_pb2.MiningMode.ValueType", field: str
 ) -> MiningMode:
     """A mining mode.
@@ -408,7 +412,9 @@ def read_mining_mode(
     raise InvalidRequest(field, "is INTERVAL, INSTANT or MANUAL")
 
 
-def read_end(status: "timers_pb2.TimerStatus.ValueType", field: str) -> Decision | None:
+def parse_end(
+    status: "timers_pb2.TimerStatus.ValueType", field: str
+) -> Decision | None:
     """The exit that a filter asks for; None for pending timers.
 
     Raises:
@@ -425,7 +431,7 @@ def read_end(status: "timers_pb2.TimerStatus.ValueType", field: str) -> Decision
     raise InvalidRequest(field, "is no status of a timer")
 
 
-def read_count(count: int, field: str, default: int, maximum: int) -> int:
+def parse_count(count: int, field: str, default: int, maximum: int) -> int:
     """A number of entries; 0 stands for the default.
 
     Raises:

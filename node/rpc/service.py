@@ -18,10 +18,10 @@ __all__ = [
     "Context",
     "Pager",
     "at_height",
+    "maps_errors",
+    "maps_stream_errors",
     "refuse",
     "state_at",
-    "streams",
-    "tells",
 ]
 
 Service = TypeVar("Service")
@@ -36,7 +36,7 @@ _DIGEST_BYTES = 8
 Context = grpc.aio.ServicerContext
 
 
-def tells(
+def maps_errors(
     method: Callable[[Service, Request, Context[Request, Response]], _Answer[Response]],
 ) -> Callable[[Service, Request, Context[Request, Response]], _Answer[Response]]:
     """Let a method's refusals reach the caller as statuses of `errors`' table."""
@@ -54,14 +54,14 @@ def tells(
     return told
 
 
-def streams(
+def maps_stream_errors(
     method: Callable[
         [Service, Request, Context[Request, Response]], AsyncGenerator[Response, None]
     ],
 ) -> Callable[
     [Service, Request, Context[Request, Response]], AsyncGenerator[Response, None]
 ]:
-    """`tells`, for a method that answers with a stream."""
+    """`maps_errors`, for a method that answers with a stream."""
 
     @wraps(method)
     async def told(

@@ -32,7 +32,7 @@ from node.rpc.answers import SMALL_BYTES, Answers, as_answer, delimited
 from node.rpc.block_follower import BlockRef, Coming, Start, follow
 from node.rpc.requests import InvalidRequest
 from node.rpc.room import NoRoom
-from node.rpc.service import Context, streams
+from node.rpc.service import Context, maps_stream_errors
 from node.rpc.v1 import streams_pb2 as pb
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.streams_pb2_grpc import StreamServiceServicer
@@ -77,20 +77,20 @@ class Streams(StreamServiceServicer):
         self._changes = _Telling(backend, answers, pb.StreamTimersResponse)
 
     @override
-    @streams
+    @maps_stream_errors
     async def StreamBlocks(
         self, request: pb.StreamBlocksRequest, context: _BlockContext
     ) -> AsyncGenerator[pb.StreamBlocksResponse, None]:
         """Blocks after the one that the caller saw last."""
-        start = Start(earlier=_read_earlier(request.earlier))
+        start = Start(earlier=_earlier_from_proto(request.earlier))
         if request.HasField("resume_after"):
-            after = _read_place(request.resume_after, "resume_after")
+            after = _place_from_proto(request.resume_after, "resume_after")
             start = replace(start, after=after)
         wanted = _WantedBlocks(request.view)
         async with aclosing(follow(self._backend, start)) as steps:
             async for step in steps:
                 if isinstance(step, BlockRef):
-                    yield pb.StreamBlocksResponse(reverted=_show_place(step))
+                    yield pb.StreamBlocksResponse(reverted=_place_to_proto(step))
                     continue
                 telling = self._blocks.tell(context, step, wanted)
                 async with aclosing(telling) as responses:
@@ -98,13 +98,13 @@ class Streams(StreamServiceServicer):
                         yield response
 
     @override
-    @streams
+    @maps_stream_errors
     async def StreamEvents(
         self, request: pb.StreamEventsRequest, context: _EventContext
     ) -> AsyncGenerator[pb.StreamEventsResponse, None]:
         """Events that pass the filters, after the one that the caller saw last."""
-        wanted = _read_wanted_events(request)
-        start = Start(earlier=_read_earlier(request.earlier))
+        wanted = _wanted_events_from_proto(request)
+        start = Start(earlier=_earlier_from_proto(request.earlier))
         if request.HasField("resume_after"):
             cursor = request.resume_after
             index = cursor.event_index if cursor.HasField("event_index") else None
@@ -113,7 +113,7 @@ class Streams(StreamServiceServicer):
         async with aclosing(follow(self._backend, start)) as steps:
             async for step in steps:
                 if isinstance(step, BlockRef):
-                    place = _show_place(step)
+                    place = _place_to_proto(step)
                     event_cursor = pb.EventCursor(block=place)
                     yield pb.StreamEventsResponse(reverted=place, cursor=event_cursor)
                 else:
@@ -124,13 +124,13 @@ class Streams(StreamServiceServicer):
                 wanted = replace(wanted, seen=-1)
 
     @override
-    @streams
+    @maps_stream_errors
     async def StreamTimers(
         self, request: pb.StreamTimersRequest, context: _TimerContext
     ) -> AsyncGenerator[pb.StreamTimersResponse, None]:
         """Changes that pass the filters, after the one that the caller saw last."""
-        wanted = _read_wanted_timers(request)
-        start = Start(earlier=_read_earlier(request.earlier))
+        wanted = _wanted_timers_from_proto(request)
+        start = Start(earlier=_earlier_from_proto(request.earlier))
         if request.HasField("resume_after"):
             cursor = request.resume_after
             index = cursor.decision_index if cursor.HasField("decision_index") else None
@@ -140,7 +140,7 @@ class Streams(StreamServiceServicer):
         async with aclosing(steps):
             async for step in steps:
                 if isinstance(step, BlockRef):
-                    place = _show_place(step)
+                    place = _place_to_proto(step)
                     timer_cursor = pb.TimerCursor(block=place)
                     yield pb.StreamTimersResponse(reverted=place, cursor=timer_cursor)
                 else:
@@ -154,15 +154,15 @@ class Streams(StreamServiceServicer):
 # --- requests ----------------------------------------------------------------------
 
 
-def _read_place(message: types_pb2.BlockRef, field: str) -> BlockRef:
-    block_hash = requests.read_hash(message.hash, f"{field}.hash")
+def _place_from_proto(message: types_pb2.BlockRef, field: str) -> BlockRef:
+    block_hash = requests.parse_hash(message.hash, f"{field}.hash")
     return BlockRef(Height(message.height), block_hash)
 
 
-def _read_earlier(messages: Sequence[types_pb2.BlockRef]) -> tuple[BlockRef, ...]:
+def _earlier_from_proto(messages: Sequence[types_pb2.BlockRef]) -> tuple[BlockRef, ...]:
     if len(messages) > EARLIER_MAX:
         raise InvalidRequest("earlier", f"has at most {EARLIER_MAX} entries")
-    return tuple(_read_place(message, "earlier") for message in messages)
+    return tuple(_place_from_proto(message, "earlier") for message in messages)
 
 
 def _resume(
@@ -173,7 +173,7 @@ def _resume(
     With an item's index the stream begins with that item's own block again: it goes
     on after the parent, and leaves out what was seen.
     """
-    place = _read_place(block, "resume_after.block")
+    place = _place_from_proto(block, "resume_after.block")
     if index is None or place.height == 0:
         return replace(start, after=place), -1
     snapshot = backend.state.snapshot
@@ -192,7 +192,7 @@ class _WantedBlocks(Struct, frozen=True):
 
     def show(self, view: BlockView) -> Iterator[pb.StreamBlocksResponse]:
         """The block in one message."""
-        yield pb.StreamBlocksResponse(block=convert.show_block(view, self.detail))
+        yield pb.StreamBlocksResponse(block=convert.block_to_proto(view, self.detail))
 
     def encode(self, view: BlockView) -> Iterator[bytes]:
         """The same, encoded, with pauses for other threads."""
@@ -258,20 +258,20 @@ def _require_few(field: str, entries: Iterable[bytes | str]) -> None:
         raise InvalidRequest(field, f"has at most {FILTER_ENTRIES_MAX} entries")
 
 
-def _read_wanted_events(request: pb.StreamEventsRequest) -> _WantedEvents:
+def _wanted_events_from_proto(request: pb.StreamEventsRequest) -> _WantedEvents:
     _require_few("emitters", request.emitters)
     _require_few("topics", request.topics)
-    emitters = [requests.read_address(one, "emitters") for one in request.emitters]
+    emitters = [requests.parse_address(one, "emitters") for one in request.emitters]
     return _WantedEvents(
         frozenset(emitters), frozenset(request.topics), request.include_system
     )
 
 
-def _read_wanted_timers(request: pb.StreamTimersRequest) -> _WantedTimers:
+def _wanted_timers_from_proto(request: pb.StreamTimersRequest) -> _WantedTimers:
     _require_few("actors", request.actors)
     _require_few("timer_ids", request.timer_ids)
-    actors = [requests.read_address(one, "actors") for one in request.actors]
-    ids = [requests.read_timer_id(one, "timer_ids") for one in request.timer_ids]
+    actors = [requests.parse_address(one, "actors") for one in request.actors]
+    ids = [requests.parse_timer_id(one, "timer_ids") for one in request.timer_ids]
     return _WantedTimers(frozenset(actors), frozenset(ids))
 
 
@@ -385,20 +385,20 @@ def _forget_over(kept: "_Kept[bytes]", bytes_max: int) -> None:
         total -= size
 
 
-def _show_place(place: BlockRef) -> types_pb2.BlockRef:
-    return convert.show_ref(place.height, place.block_hash)
+def _place_to_proto(place: BlockRef) -> types_pb2.BlockRef:
+    return convert.ref_to_proto(place.height, place.block_hash)
 
 
-def _show_block_ref(view: BlockView) -> types_pb2.BlockRef:
-    return convert.show_ref(view.block.header.height, view.block_hash)
+def _block_ref_to_proto(view: BlockView) -> types_pb2.BlockRef:
+    return convert.ref_to_proto(view.block.header.height, view.block_hash)
 
 
 def _event_response(
     view: BlockView, event: Event, index: int
 ) -> pb.StreamEventsResponse:
     return pb.StreamEventsResponse(
-        event=convert.show_event(event, view.block.header.height, index),
-        cursor=pb.EventCursor(block=_show_block_ref(view), event_index=index),
+        event=convert.event_to_proto(event, view.block.header.height, index),
+        cursor=pb.EventCursor(block=_block_ref_to_proto(view), event_index=index),
     )
 
 
@@ -411,7 +411,7 @@ def _timer_response(
             actor=decision.actor,
             fee_payer=decision.fee_payer,
             due_height=decision.due_height,
-            decision=convert.show_decision(decision, view.block.header.height),
+            decision=convert.decision_to_proto(decision, view.block.header.height),
         ),
-        cursor=pb.TimerCursor(block=_show_block_ref(view), decision_index=index),
+        cursor=pb.TimerCursor(block=_block_ref_to_proto(view), decision_index=index),
     )

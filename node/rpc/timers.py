@@ -16,7 +16,7 @@ from node.rpc import convert, explanations, requests
 from node.rpc.answers import Answers
 from node.rpc.queries import ENTRIES_DEFAULT, ENTRIES_MAX
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, Pager, at_height, state_at, tells
+from node.rpc.service import Context, Pager, at_height, maps_errors, state_at
 from node.rpc.v1 import timers_pb2 as pb
 from node.rpc.v1.timers_pb2_grpc import TimerServiceServicer
 from node.runtime.types import Backend
@@ -36,25 +36,25 @@ class Timers(TimerServiceServicer):
         self._answers = answers or Answers()
 
     @override
-    @tells
+    @maps_errors
     async def GetTimer(
         self,
         request: pb.GetTimerRequest,
         context: Context[pb.GetTimerRequest, pb.GetTimerResponse],
     ) -> pb.GetTimerResponse:
         """Pending, or how it ended and where."""
-        timer_id = requests.read_timer_id(request.timer_id, "timer_id")
+        timer_id = requests.parse_timer_id(request.timer_id, "timer_id")
         view = await self._backend.run_read(
             lambda state: query.timer(state, timer_id), at_height(request)
         )
-        response = pb.GetTimerResponse(timer=convert.show_timer(view))
+        response = pb.GetTimerResponse(timer=convert.timer_to_proto(view))
         if isinstance(view, EndedTimer) and view.receipt is not None:
-            receipt = convert.show_receipt(view.receipt, view.height)
+            receipt = convert.receipt_to_proto(view.receipt, view.height)
             response.receipt.CopyFrom(receipt)
         return response
 
     @override
-    @tells
+    @maps_errors
     async def ListTimers(
         self,
         request: pb.ListTimersRequest,
@@ -62,11 +62,11 @@ class Timers(TimerServiceServicer):
     ) -> pb.ListTimersResponse:
         """Timers that pass the filters, by pages."""
         state = await state_at(self._backend, at_height(request))
-        wanted = _read_filter(request)
-        count = requests.read_count(
+        wanted = _filter_from_proto(request)
+        count = requests.parse_count(
             request.page_size, "page_size", ENTRIES_DEFAULT, ENTRIES_MAX
         )
-        end = requests.read_end(request.status, "status")
+        end = requests.parse_end(request.status, "status")
         pager = Pager(
             "timers",
             wanted.actor,
@@ -95,7 +95,7 @@ class Timers(TimerServiceServicer):
     ) -> pb.ListTimersResponse:
         def show() -> pb.ListTimersResponse:
             return pb.ListTimersResponse(
-                timers=map(convert.show_timer, page.items),
+                timers=map(convert.timer_to_proto, page.items),
                 next_page_token=pager.token(page.next_key),
             )
 
@@ -104,23 +104,23 @@ class Timers(TimerServiceServicer):
         return await self._answers.run(show)
 
     @override
-    @tells
+    @maps_errors
     async def ExplainTimer(
         self,
         request: pb.ExplainTimerRequest,
         context: Context[pb.ExplainTimerRequest, pb.ExplainTimerResponse],
     ) -> pb.ExplainTimerResponse:
         """What was decided about a timer, and what awaits it."""
-        timer_id = requests.read_timer_id(request.timer_id, "timer_id")
+        timer_id = requests.parse_timer_id(request.timer_id, "timer_id")
         to = request.put_offs_to if request.HasField("put_offs_to") else None
         return await self._backend.run_read(
-            lambda state: explanations.show_explanation(
+            lambda state: explanations.explanation_to_proto(
                 state, query.explain_timer(state, timer_id, to)
             )
         )
 
     @override
-    @tells
+    @maps_errors
     async def ExplainBlock(
         self,
         request: pb.ExplainBlockRequest,
@@ -128,7 +128,7 @@ class Timers(TimerServiceServicer):
     ) -> pb.ExplainBlockResponse:
         """What a block decided about timers, by pages."""
         height = request.height
-        count = requests.read_count(
+        count = requests.parse_count(
             request.page_size, "page_size", ENTRIES_DEFAULT, ENTRIES_MAX
         )
         pager = Pager("block_timers", height)
@@ -137,7 +137,7 @@ class Timers(TimerServiceServicer):
             lambda state: query.explain_block(state, height)
         )
         response = await self._answers.run(
-            lambda: explanations.show_block_explanation(told, start, count)
+            lambda: explanations.block_explanation_to_proto(told, start, count)
         )
         if start + count < len(told.decisions):
             following = (start + count).to_bytes(_INDEX_BYTES, "big")
@@ -145,17 +145,17 @@ class Timers(TimerServiceServicer):
         return response
 
     @override
-    @tells
+    @maps_errors
     async def QuoteTimer(
         self,
         request: pb.QuoteTimerRequest,
         context: Context[pb.QuoteTimerRequest, pb.QuoteTimerResponse],
     ) -> pb.QuoteTimerResponse:
         """What a timer would cost."""
-        wanted = _read_wanted(request)
+        wanted = _wanted_from_proto(request)
         try:
             return await self._backend.run_read(
-                lambda state: explanations.show_quote(
+                lambda state: explanations.quote_to_proto(
                     state, query.quote_timer(state, wanted)
                 )
             )
@@ -163,27 +163,29 @@ class Timers(TimerServiceServicer):
             raise InvalidRequest(error.field, error.message) from None
 
 
-def _read_wanted(request: pb.QuoteTimerRequest) -> QuoteRequest:
-    actor = requests.read_address(request.actor, "actor")
+def _wanted_from_proto(request: pb.QuoteTimerRequest) -> QuoteRequest:
+    actor = requests.parse_address(request.actor, "actor")
     payer = request.fee_payer
     return QuoteRequest(
         actor,
-        requests.read_address(payer, "fee_payer") if payer else actor,
+        requests.parse_address(payer, "fee_payer") if payer else actor,
         request.height if request.HasField("height") else None,
         request.gas_limit if request.HasField("gas_limit") else None,
         request.expires_at if request.HasField("expires_at") else None,
         request.payload_bytes,
-        _read_fee(request.max_fee_per_cycle, "max_fee_per_cycle"),
-        _read_fee(request.max_priority_fee_per_cycle, "max_priority_fee_per_cycle"),
+        _fee_from_proto(request.max_fee_per_cycle, "max_fee_per_cycle"),
+        _fee_from_proto(
+            request.max_priority_fee_per_cycle, "max_priority_fee_per_cycle"
+        ),
         request.blocks if request.HasField("blocks") else None,
     )
 
 
-def _read_fee(text: str, field: str) -> Amount | None:
-    return requests.read_amount(text, field) if text else None
+def _fee_from_proto(text: str, field: str) -> Amount | None:
+    return requests.parse_amount(text, field) if text else None
 
 
-def _read_filter(request: pb.ListTimersRequest) -> TimerCriteria:
+def _filter_from_proto(request: pb.ListTimersRequest) -> TimerCriteria:
     actor, payer = request.actor, request.fee_payer
     first, last = 0, _HEIGHT_MAX
     if request.HasField("from_height"):
@@ -191,8 +193,8 @@ def _read_filter(request: pb.ListTimersRequest) -> TimerCriteria:
     if request.HasField("to_height"):
         last = request.to_height
     return TimerCriteria(
-        requests.read_address(actor, "actor") if actor else None,
-        requests.read_address(payer, "fee_payer") if payer else None,
+        requests.parse_address(actor, "actor") if actor else None,
+        requests.parse_address(payer, "fee_payer") if payer else None,
         Height(first),
         Height(last),
     )

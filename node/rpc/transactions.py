@@ -19,7 +19,7 @@ from node.rpc import convert, explanations, instructions, requests
 from node.rpc.answers import Answers
 from node.rpc.draft_completion import MARGIN_PERMILLE, complete_draft
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, at_height, state_at, tells
+from node.rpc.service import Context, at_height, maps_errors, state_at
 from node.rpc.v1 import transactions_pb2 as pb
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceServicer
 from node.runtime.dry_run import look_ahead
@@ -52,14 +52,14 @@ class Transactions(TransactionServiceServicer):
         self._is_dev = is_dev
 
     @override
-    @tells
+    @maps_errors
     async def Prepare(
         self,
         request: pb.PrepareRequest,
         context: Context[pb.PrepareRequest, pb.PrepareResponse],
     ) -> pb.PrepareResponse:
         """Fields in, body and signing hash out."""
-        draft = requests.read_draft(request.draft)
+        draft = requests.draft_from_proto(request.draft)
         completed = await self._backend.run_read(
             lambda state: complete_draft(state, draft)
         )
@@ -72,12 +72,12 @@ class Transactions(TransactionServiceServicer):
         return pb.PrepareResponse(
             body=encoded,
             signing_hash=signing_hash(encoded),
-            fields=instructions.show_body(body),
+            fields=instructions.body_to_proto(body),
             max_cost=str(max_cost(unsigned)),
         )
 
     @override
-    @tells
+    @maps_errors
     async def Submit(
         self,
         request: pb.SubmitRequest,
@@ -91,7 +91,7 @@ class Transactions(TransactionServiceServicer):
         )
 
     @override
-    @tells
+    @maps_errors
     async def SubmitAndWait(
         self,
         request: pb.SubmitAndWaitRequest,
@@ -103,10 +103,12 @@ class Transactions(TransactionServiceServicer):
         match await self._backend.wait_for(transaction.id):
             case Committed() as committed:
                 return pb.SubmitAndWaitResponse(
-                    committed=convert.show_committed(committed, is_brief=True)
+                    committed=convert.committed_to_proto(committed, is_brief=True)
                 )
             case DroppedTransaction() as dropped:
-                return pb.SubmitAndWaitResponse(dropped=convert.show_dropped(dropped))
+                return pb.SubmitAndWaitResponse(
+                    dropped=convert.dropped_to_proto(dropped)
+                )
             case RevertedTransaction(transaction_id):
                 return pb.SubmitAndWaitResponse(reverted=transaction_id)
 
@@ -135,11 +137,11 @@ class Transactions(TransactionServiceServicer):
             raise InvalidTransaction(
                 TransactionFault.NOT_DEV, "this node does not impersonate senders"
             )
-        sender = requests.read_address(as_sender, "as_sender")
+        sender = requests.parse_address(as_sender, "as_sender")
         return impersonate(transaction, sender)
 
     @override
-    @tells
+    @maps_errors
     async def Simulate(
         self,
         request: pb.SimulateRequest,
@@ -154,7 +156,7 @@ class Transactions(TransactionServiceServicer):
             raw = request.transaction
             wanted = await backend.run_read(lambda state: _signed(state, raw), height)
         elif subject == "draft":
-            draft = requests.read_draft(request.draft)
+            draft = requests.draft_from_proto(request.draft)
             wanted = await backend.run_read(
                 lambda state: _drafted(state, draft), height
             )
@@ -163,7 +165,7 @@ class Transactions(TransactionServiceServicer):
         response = await self._simulated(wanted)
         if request.profile and wanted.transaction is not None:
             from node.rpc.profiling import (  # noqa: PLC0415 - if asked
-                show_told_profile,
+                told_profile_to_proto,
                 transaction_profile,
             )
 
@@ -174,12 +176,14 @@ class Transactions(TransactionServiceServicer):
                 response.receipt.cycles_used,
                 is_dev=self._is_dev,
             )
-            told = await self._answers.run(lambda: show_told_profile(profile))
+            told = await self._answers.run(lambda: told_profile_to_proto(profile))
             response.profile.CopyFrom(told)
         if request.blocks:
             first = () if wanted.transaction is None else (wanted.transaction,)
             outlook = await look_ahead(backend, wanted.state, request.blocks, first)
-            shown = await self._answers.run(lambda: explanations.show_outlook(outlook))
+            shown = await self._answers.run(
+                lambda: explanations.outlook_to_proto(outlook)
+            )
             response.outlook.CopyFrom(shown)
         return response
 
@@ -187,17 +191,17 @@ class Transactions(TransactionServiceServicer):
         """What the transaction, if there is one, would do alone in the next block."""
         state, transaction = wanted.state, wanted.transaction
         if transaction is None:
-            head = convert.show_ref(state.head.height, state.head.hash())
+            head = convert.ref_to_proto(state.head.height, state.head.hash())
             return pb.SimulateResponse(head=head)
         simulated = await self._backend.run_read(
             lambda _state: simulate_transaction(state, transaction)
         )
         if len(simulated.events) <= EVENTS_SHOWN_AT_ONCE:
-            return _show_simulated(state, simulated)
-        return await self._answers.run(lambda: _show_simulated(state, simulated))
+            return _simulated_to_proto(state, simulated)
+        return await self._answers.run(lambda: _simulated_to_proto(state, simulated))
 
     @override
-    @tells
+    @maps_errors
     async def EstimateLimits(
         self,
         request: pb.EstimateLimitsRequest,
@@ -205,7 +209,7 @@ class Transactions(TransactionServiceServicer):
     ) -> pb.EstimateLimitsResponse:
         """Limits that suffice, found by execution, whatever the draft states."""
         height = at_height(request)
-        stated = requests.read_draft(request.draft)
+        stated = requests.draft_from_proto(request.draft)
         draft = replace(stated, cycles_limit=None, cells_limit=None)
         completed = await self._backend.run_read(
             lambda state: complete_draft(state, draft), height
@@ -215,7 +219,7 @@ class Transactions(TransactionServiceServicer):
             cycles_limit=completed.body.cycles_limit,
             cells_limit=completed.body.cells_limit,
             margin_permille=MARGIN_PERMILLE,
-            head=convert.show_ref(head.height, head.hash()),
+            head=convert.ref_to_proto(head.height, head.hash()),
         )
 
 
@@ -235,18 +239,18 @@ def _drafted(state: State, draft: requests.TransactionDraft) -> _Simulation:
     return _Simulation(*unsigned(state, completed.body, draft.sender))
 
 
-def _show_simulated(state: State, simulated: Simulated) -> pb.SimulateResponse:
+def _simulated_to_proto(state: State, simulated: Simulated) -> pb.SimulateResponse:
     head = state.head
-    message = pb.SimulateResponse(head=convert.show_ref(head.height, head.hash()))
+    message = pb.SimulateResponse(head=convert.ref_to_proto(head.height, head.hash()))
     if simulated.refused is not None:
-        message.refused.CopyFrom(convert.show_refused(b"", simulated.refused))
+        message.refused.CopyFrom(convert.refused_to_proto(b"", simulated.refused))
         return message
     assert simulated.receipt is not None
     receipt, height = simulated.receipt, head.height + 1
     warnings = warnings_of(simulated.events).get(receipt.index, ())
-    message.receipt.CopyFrom(convert.show_receipt(receipt, height, warnings))
+    message.receipt.CopyFrom(convert.receipt_to_proto(receipt, height, warnings))
     message.events.extend(
-        convert.show_event(event, height, index)
+        convert.event_to_proto(event, height, index)
         for index, event in enumerate(simulated.events)
     )
     return message

@@ -16,7 +16,7 @@ from node.primitives.types import Height
 from node.query.explain.block import BlockExplanation, explain_trace
 from node.query.explain.lane_history import past_blocks
 from node.query.explain.quote import Quote, QuoteRequest, quote_timer
-from node.query.explain.text import tell_block, tell_outlook, tell_quote, tell_timer
+from node.query.explain.text import block_text, dry_run_text, quote_text, timer_text
 from node.query.explain.timer import Step, TimerExplanation, explain
 
 __all__ = [
@@ -36,7 +36,7 @@ class TimerStory(TimerExplanation, frozen=True):
 
     @override
     def __repr__(self) -> str:
-        return tell_timer(self)
+        return timer_text(self)
 
 
 class BlockStory(BlockExplanation, frozen=True):
@@ -44,7 +44,7 @@ class BlockStory(BlockExplanation, frozen=True):
 
     @override
     def __repr__(self) -> str:
-        return tell_block(self)
+        return block_text(self)
 
 
 class OutlookStory(DryRun):
@@ -52,7 +52,7 @@ class OutlookStory(DryRun):
 
     @override
     def __repr__(self) -> str:
-        return tell_outlook(self)
+        return dry_run_text(self)
 
 
 class QuoteStory(Quote, frozen=True):
@@ -60,7 +60,7 @@ class QuoteStory(Quote, frozen=True):
 
     @override
     def __repr__(self) -> str:
-        return tell_quote(self)
+        return quote_text(self)
 
 
 def quote_story(

@@ -9,7 +9,7 @@ from node.client._sync.actor import Chain
 from node.client.inputs import BlockContent
 from node.primitives import codec
 
-__all__ = ["tell_chain", "tell_timers"]
+__all__ = ["chain_report", "timers_report"]
 
 BLOCKS_MAX = 5
 EVENTS_MAX = 10
@@ -17,14 +17,14 @@ TIMERS_MAX = 5
 DATA_BYTES_SHOWN = 32
 
 
-def tell_chain(chain: Chain) -> str:
+def chain_report(chain: Chain) -> str:
     """The last blocks with their events, and the timers involved."""
     try:
         blocks = _last_blocks(chain)
         lines = [f"{chain!r}, the last blocks:"]
         for block in blocks:
-            lines.extend(_tell_block(block))
-        lines.extend(tell_timers(chain, _timers_of(chain, blocks)))
+            lines.extend(_block_report(block))
+        lines.extend(timers_report(chain, _timers_of(chain, blocks)))
         return "\n".join(lines)
     except Exception as error:  # noqa: BLE001 - the test's own failure matters more
         return f"what happened on {chain!r} cannot be told: {error}"
@@ -41,7 +41,7 @@ def _last_blocks(chain: Chain) -> list[BlockContent]:
     return blocks
 
 
-def _tell_block(block: BlockContent) -> list[str]:
+def _block_report(block: BlockContent) -> list[str]:
     header, kinds = block.header, [receipt.kind for receipt in block.receipts]
     fires, sent = kinds.count(ReceiptKind.FIRE), kinds.count(ReceiptKind.TRANSACTION)
     place = f"  height {header.height}"
@@ -60,7 +60,7 @@ def _tell_block(block: BlockContent) -> list[str]:
             f"    {receipt.kind.name.lower()} {receipt.handler or '(no handler)'} of "
             f"0x{receipt.actor.hex()}: {outcome}, {receipt.cycles_used} cycles"
         )
-    lines.extend(f"    {_tell_event(event)}" for event in block.events[-EVENTS_MAX:])
+    lines.extend(f"    {_event_report(event)}" for event in block.events[-EVENTS_MAX:])
     return lines
 
 
@@ -68,7 +68,7 @@ def _shown(value: codec.Value) -> str:
     return f"0x{value.hex()}" if isinstance(value, bytes) else repr(value)
 
 
-def _tell_event(event: Event) -> str:
+def _event_report(event: Event) -> str:
     if event.emitter is None:
         # Of the chain itself: named values in canonical CBOR (D17).
         named = codec.decode(event.data)
@@ -95,7 +95,7 @@ def _timers_of(chain: Chain, blocks: list[BlockContent]) -> list[bytes]:
     return list(ids)[:TIMERS_MAX]
 
 
-def tell_timers(chain: Chain, timer_ids: list[bytes]) -> list[str]:
+def timers_report(chain: Chain, timer_ids: list[bytes]) -> list[str]:
     """The explanation of each timer."""
     lines = []
     for timer_id in timer_ids:

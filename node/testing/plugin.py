@@ -233,9 +233,9 @@ def pytest_runtest_makereport(
     report = yield
     if report.when == "call" and report.failed and isinstance(item, pytest.Function):
         for name, chain in _chains_of(item).items():
-            from node.testing.failure_report import tell_chain  # noqa: PLC0415
+            from node.testing.failure_report import chain_report  # noqa: PLC0415
 
-            report.sections.append((f"{_SECTION}: {name}", tell_chain(chain)))
+            report.sections.append((f"{_SECTION}: {name}", chain_report(chain)))
             folder = item.config.getoption("--devnet-bundle")
             if folder is not None:
                 told = _write_bundle(chain, folder, item, name)

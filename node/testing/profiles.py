@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from node.client.profiles import Profile, read_profile
+from node.client.profiles import Profile, profile_from_proto
 
 if TYPE_CHECKING:
     from node.testing.devnet import Devnet
@@ -52,16 +52,16 @@ class RunProfile:
             from node.rpc.v1 import types_pb2  # noqa: PLC0415 - of workers alone
 
             message = types_pb2.ExecutionProfile.FromString(data)
-            self._workers[name] = read_profile(message)
+            self._workers[name] = profile_from_proto(message)
         else:
             self._lost.append(name)
 
     def pytest_sessionfinish(self) -> None:
         """Write both forms, speedscope's and beside it the report; or hand it over."""
         if self._output is not None:
-            from node.rpc.profiles import show_profile  # noqa: PLC0415 - of workers
+            from node.rpc.profiles import profile_to_proto  # noqa: PLC0415 - of workers
 
-            message = show_profile(self._profile)
+            message = profile_to_proto(self._profile)
             self._output[_OUTPUT] = message.SerializeToString()
             return
         for name in sorted(self._workers, key=lambda name: (len(name), name)):

@@ -162,7 +162,9 @@ class Folder:
 
 def is_kept(state, transaction_id, told):
     found = find_transaction(state, transaction_id)
-    return found is not None and told == convert.show_committed(found, is_brief=True)
+    return found is not None and told == convert.committed_to_proto(
+        found, is_brief=True
+    )
 
 
 @pytest.fixture(scope="module")

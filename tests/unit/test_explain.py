@@ -84,11 +84,11 @@ def test_the_chain_in_process_tells_what_the_history_tells(chain, actor):
     state = recorded(chain)
     for timer_id in ids:
         told = query.explain_timer(state, timer_id)
-        assert repr(chain.explain(timer_id)) == query.tell_timer(told)
+        assert repr(chain.explain(timer_id)) == query.timer_text(told)
         assert chain.explain(timer_id).steps == told.steps
     for height in range(22):
         told = query.explain_block(state, height)
-        assert repr(chain.explain_block(height)) == query.tell_block(told)
+        assert repr(chain.explain_block(height)) == query.block_text(told)
 
 
 def test_who_cancelled_is_told(chain, actor):
@@ -227,7 +227,7 @@ def test_put_offs_are_sought_from_the_latest_back_within_bounds(
     part = query.explain_timer(state, ids[30])
     assert [step.height for step in part.steps] == [2, 27, 28, 29, 30]
     assert part.put_offs_before == 27
-    assert "put off below height 27" in query.tell_timer(part)
+    assert "put off below height 27" in query.timer_text(part)
     earlier = query.explain_timer(state, ids[30], part.put_offs_before - 1)
     assert [step.height for step in earlier.steps] == [2, 23, 24, 25, 26, 30]
     last = query.explain_timer(state, ids[30], 22)
@@ -315,4 +315,4 @@ def test_a_record_of_an_older_node_is_told_as_far_as_it_goes(chain, actor):
     ]
     told = query.explain_trace(20, older)
     assert list(told.due) == older
-    assert "1. 0x" in query.tell_block(told)
+    assert "1. 0x" in query.block_text(told)

@@ -72,14 +72,14 @@ def test_three_default_fires_fill_a_block(chain, actor):
     quoted = quote(chain, actor)
     assert quoted.terms.fires_a_block == 3
     assert quoted.warnings == (Warnings.FEW_FIRES_FILL_A_BLOCK,)
-    assert "3 such fires fill the timer lane" in query.tell_quote(quoted)
+    assert "3 such fires fill the timer lane" in query.quote_text(quoted)
     assert quote(chain, actor, gas_limit=400_000).warnings == ()
 
 
 def test_a_timer_that_expires_before_it_is_due_is_warned_of(chain, actor):
     quoted = quote(chain, actor, gas_limit=1_000, height=50, expires_at=49)
     assert quoted.warnings == (Warnings.EXPIRES_BEFORE_DUE,)
-    assert "expires after height 49" in query.tell_quote(quoted)
+    assert "expires after height 49" in query.quote_text(quoted)
     assert quote(chain, actor, gas_limit=1_000, height=50, expires_at=50).warnings == ()
 
 
@@ -209,7 +209,7 @@ def test_the_history_of_a_node_tells_the_same():
         )
         told = query.quote_timer(state, wanted)
         told_in_process = chain.quote(other, gas_limit=200_000, blocks=50)
-        assert query.tell_quote(told) == f"{told_in_process}"
+        assert query.quote_text(told) == f"{told_in_process}"
         assert told.past == told_in_process.past
         assert len(told.past) == chain.height
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.client.channels import Endpoint, open_async_channel
 from node.client.checks import check_api, check_connection
-from node.client.grpc_errors import errors_told, require_open
+from node.client.grpc_errors import maps_grpc_errors, require_open
 from node.client.messages import (
     CALL_SECONDS,
     EventFilter,
@@ -96,7 +96,7 @@ class AsyncApiReader:
         timeout: float | None = None,
     ) -> _Response:
         require_open(self)
-        with errors_told(self.url):
+        with maps_grpc_errors(self.url):
             return await method(request, timeout=timeout or self.timeout)
 
     # --- state ---------------------------------------------------------------------
@@ -113,7 +113,7 @@ class AsyncApiReader:
         """Wait until the node answers, also one that is not there yet."""
         require_open(self)
         check_api.optional(timeout=timeout)
-        with errors_told(self.url):
+        with maps_grpc_errors(self.url):
             await self._queries.GetStatus(
                 queries_pb2.GetStatusRequest(),
                 timeout=timeout or self.timeout,
@@ -351,7 +351,7 @@ class AsyncApiReader:
         require_open(self)
         call = method(request)
         try:
-            with errors_told(self.url):
+            with maps_grpc_errors(self.url):
                 async for response in call:
                     yield response
         finally:

@@ -8,7 +8,7 @@ import asyncio
 
 from node.client._async.api import AsyncApi
 from node.client.exceptions import NodeError
-from node.client.profiles import Profile, read_profile
+from node.client.profiles import Profile, profile_from_proto
 
 __all__ = ["AsyncProfiler"]
 
@@ -43,7 +43,7 @@ class AsyncProfiler:
             height = block.header.height
             if block.receipt_count:
                 told = await self._api.block_profile(height)
-                self.profile.add(read_profile(told))
+                self.profile.add(profile_from_proto(told))
             self._height = height
 
     async def finish(self) -> None:

@@ -16,13 +16,13 @@ from node.chain.timers.timer import Timer
 from node.client._async.api import AsyncApi
 from node.client.checks import check_chain
 from node.client.decoding import (
-    read_block,
-    read_failure,
-    read_header,
-    read_place,
-    read_timer,
-    told_as_refusal,
-    unknown_told,
+    block_from_proto,
+    failure_from_proto,
+    header_from_proto,
+    maps_unknown_id,
+    place_from_proto,
+    refusal_of_node,
+    timer_from_proto,
 )
 from node.client.exceptions import NodeError, NodeUnreachable, ReadFailed, Sources
 from node.client.grpc_errors import require_open
@@ -92,7 +92,7 @@ class AsyncReader:
     async def head(self) -> Header:
         """The latest header."""
         status = await self.api.status()
-        return read_header(status.head)
+        return header_from_proto(status.head)
 
     @property
     async def height(self) -> int:
@@ -115,8 +115,8 @@ class AsyncReader:
         if height is not None:
             check_count("height", height, 0)
         full = types_pb2.BLOCK_VIEW_FULL
-        with unknown_told("height", height):
-            return read_block(await self.api.block(height, view=full))
+        with maps_unknown_id("height", height):
+            return block_from_proto(await self.api.block(height, view=full))
 
     async def balance(self, who: Sender) -> Amount:
         """Base units."""
@@ -136,9 +136,9 @@ class AsyncReader:
         """
         address = b"" if actor is None else address_of(actor, "actor")
         wanted = TimerQuery(actor=address)
-        found = [read_timer(timer) async for timer in self.api.timers(wanted)]
+        found = [timer_from_proto(timer) async for timer in self.api.timers(wanted)]
         if address and not found:
-            with unknown_told("actor", address):
+            with maps_unknown_id("actor", address):
                 await self.api.actor(address)
         return found
 
@@ -148,9 +148,11 @@ class AsyncReader:
         Raises:
             UnknownId: no timer ever had this id, or it is forgotten.
         """
-        with unknown_told("timer_id", timer_id):
+        with maps_unknown_id("timer_id", timer_id):
             answer = await self.api.timer(check_id("timer_id", timer_id))
-        return read_timer(answer.timer) if answer.timer.HasField("record") else None
+        return (
+            timer_from_proto(answer.timer) if answer.timer.HasField("record") else None
+        )
 
     async def explain(self, timer_id: bytes) -> str:
         """Why a timer did what it did, and what awaits it, in sentences.
@@ -158,7 +160,7 @@ class AsyncReader:
         Raises:
             UnknownId: no timer ever had this id, or it is forgotten.
         """
-        with unknown_told("timer_id", timer_id):
+        with maps_unknown_id("timer_id", timer_id):
             answer = await self.api.explain_timer(check_id("timer_id", timer_id))
         return answer.text
 
@@ -169,7 +171,7 @@ class AsyncReader:
             UnknownId: the chain is not there yet.
         """
         check_count("height", height, 0)
-        with unknown_told("height", height):
+        with maps_unknown_id("height", height):
             pages = [page.text async for page in self.api.explain_block_pages(height)]
         return "\n".join(pages)
 
@@ -182,7 +184,7 @@ class AsyncReader:
         try:
             answer = await self.api.simulate_blocks(check_count("blocks", blocks))
         except NodeError as error:
-            raise told_as_refusal(error) from None
+            raise refusal_of_node(error) from None
         return answer.outlook.text
 
     async def standing(self, timer_id: bytes) -> LanePosition | None:
@@ -193,10 +195,10 @@ class AsyncReader:
         Raises:
             UnknownId: no timer ever had this id, or it is forgotten.
         """
-        with unknown_told("timer_id", timer_id):
+        with maps_unknown_id("timer_id", timer_id):
             answer = await self.api.timer(check_id("timer_id", timer_id))
         timer = answer.timer
-        return read_place(timer.standing) if timer.HasField("standing") else None
+        return place_from_proto(timer.standing) if timer.HasField("standing") else None
 
     async def quote(
         self, actor: Sender, fee_payer: Sender | None = None, **terms: int
@@ -210,7 +212,7 @@ class AsyncReader:
         """
         address = address_of(actor, "actor")
         payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
-        with unknown_told("actor", address):
+        with maps_unknown_id("actor", address):
             answer = await self.api.quote_timer(quote_request(address, payer, terms))
         return answer.text
 
@@ -250,7 +252,7 @@ class AsyncReader:
         """
         address = address_of(actor, "actor")
         entries = self.api.list_storage(address, STORAGE_PREFIX)
-        with unknown_told("actor", address):
+        with maps_unknown_id("actor", address):
             return {entry.name: codec.decode(entry.value) async for entry in entries}
 
     async def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
@@ -264,7 +266,7 @@ class AsyncReader:
         )
         address = address_of(actor, "actor")
         try:
-            with unknown_told("actor", address):
+            with maps_unknown_id("actor", address):
                 entry = await self.api.storage(address, key)
         except NodeError as error:
             if error.reason != "STORAGE_KEY_NOT_FOUND":
@@ -286,7 +288,7 @@ class AsyncReader:
             UnknownId: nothing was deployed there.
         """
         address = address_of(actor, "actor")
-        with unknown_told("actor", address):
+        with maps_unknown_id("actor", address):
             answer = await self.api.read(
                 address,
                 check_text("handler", handler),
@@ -294,7 +296,7 @@ class AsyncReader:
                 sender=b"" if sender is None else address_of(sender, "sender"),
             )
         if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
-            failure = read_failure(answer.error)
+            failure = failure_from_proto(answer.error)
             raise ReadFailed(failure, await self._sources_of(address, failure))
         return answer.value
 

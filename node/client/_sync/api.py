@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from node.chain.transaction import Instruction
 from node.client._sync.api_reader import ApiReader
 from node.client.checks import check_api
-from node.client.grpc_errors import errors_told, require_open
+from node.client.grpc_errors import maps_grpc_errors, require_open
 from node.client.messages import (
     BUNDLE_SECONDS,
     advance_request,
@@ -129,7 +129,7 @@ class Api(ApiReader):
         require_open(self)
         call = self._dev.Advance(advance_request(target))
         try:
-            with errors_told(self.url):
+            with maps_grpc_errors(self.url):
                 for response in call:
                     yield response
         finally:
@@ -141,7 +141,7 @@ class Api(ApiReader):
         require_open(self)
         call = self._dev.HoldTime(dev_pb2.HoldTimeRequest())
         try:
-            with errors_told(self.url):
+            with maps_grpc_errors(self.url):
                 head = (next(call)).head
             yield head
         finally:
@@ -182,7 +182,7 @@ class Api(ApiReader):
         require_open(self)
         call = self._dev.ExportBundle(dev_pb2.ExportBundleRequest())
         try:
-            with errors_told(self.url):
+            with maps_grpc_errors(self.url):
                 for response in call:
                     yield response.data
         finally:
@@ -195,7 +195,7 @@ class Api(ApiReader):
         require_open(self)
         check_api(parts=parts, timeout=timeout)
         requests = (dev_pb2.ImportBundleRequest(data=part) for part in parts)
-        with errors_told(self.url):
+        with maps_grpc_errors(self.url):
             response = self._dev.ImportBundle(requests, timeout=timeout)
         return response.head
 

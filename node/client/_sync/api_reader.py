@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from node.client.channels import Endpoint, open_channel
 from node.client.checks import check_api, check_connection
-from node.client.grpc_errors import errors_told, require_open
+from node.client.grpc_errors import maps_grpc_errors, require_open
 from node.client.messages import (
     CALL_SECONDS,
     EventFilter,
@@ -97,7 +97,7 @@ class ApiReader:
         timeout: float | None = None,
     ) -> _Response:
         require_open(self)
-        with errors_told(self.url):
+        with maps_grpc_errors(self.url):
             return method(request, timeout=timeout or self.timeout)
 
     # --- state ---------------------------------------------------------------------
@@ -112,7 +112,7 @@ class ApiReader:
         """Wait until the node answers, also one that is not there yet."""
         require_open(self)
         check_api.optional(timeout=timeout)
-        with errors_told(self.url):
+        with maps_grpc_errors(self.url):
             self._queries.GetStatus(
                 queries_pb2.GetStatusRequest(),
                 timeout=timeout or self.timeout,
@@ -344,7 +344,7 @@ class ApiReader:
         require_open(self)
         call = method(request)
         try:
-            with errors_told(self.url):
+            with maps_grpc_errors(self.url):
                 for response in call:
                     yield response
         finally:

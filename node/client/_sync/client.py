@@ -41,10 +41,10 @@ from node.client._sync.reader import Reader
 from node.client.checks import check_chain
 from node.client.decoding import (
     add_progress,
-    read_header,
-    read_receipt,
-    told_as_refusal,
-    unknown_told,
+    header_from_proto,
+    maps_unknown_id,
+    receipt_from_proto,
+    refusal_of_node,
 )
 from node.client.exceptions import (
     FireFailed,
@@ -144,7 +144,7 @@ class Client(Reader):
         Raises:
             UnknownId: nothing was deployed at the address.
         """
-        with unknown_told("address", address):
+        with maps_unknown_id("address", address):
             found = self.api.actor(address_of(address))
         source = found.source.decode("utf-8", "replace")
         return Actor(self, address_of(address), source)
@@ -233,7 +233,7 @@ class Client(Reader):
             for message in self.api.advance(**sent):
                 add_progress(summary, message)
         except NodeError as error:
-            raise told_as_refusal(error) from None
+            raise refusal_of_node(error) from None
         self._count()
         is_strict = self.is_strict if strict is None else strict
         if check_fires(
@@ -323,13 +323,13 @@ class Client(Reader):
         check_id("transaction_id", transaction_id)
         check_chain.optional(timeout=timeout)
         try:
-            with unknown_told("transaction_id", transaction_id):
+            with maps_unknown_id("transaction_id", transaction_id):
                 found = self.api.transaction(transaction_id)
         except NodeUnreachable as error:
             raise OutcomeUnknown(transaction_id, error) from None
         if found.WhichOneof("outcome") == "pending":
             return self._wait(found.pending.raw, timeout)
-        return read_receipt(committed_of(found).receipt)
+        return receipt_from_proto(committed_of(found).receipt)
 
     def _wait(self, raw: bytes, timeout: float | None) -> Receipt:
         try:
@@ -339,9 +339,9 @@ class Client(Reader):
         except NodeError as error:
             if error.code in _UNHEARD:
                 raise OutcomeUnknown(keccak256(raw), error) from None
-            raise told_as_refusal(error) from None
+            raise refusal_of_node(error) from None
         self._count()
-        return read_receipt(committed_of(answer).receipt)
+        return receipt_from_proto(committed_of(answer).receipt)
 
     def _send(
         self, instruction: Instruction, terms: Terms
@@ -361,7 +361,7 @@ class Client(Reader):
                         continue
                     if error.code in _UNHEARD:
                         raise OutcomeUnknown(keccak256(raw), error) from None
-                    raise told_as_refusal(error) from None
+                    raise refusal_of_node(error) from None
                 if not answer.is_known:
                     return asked, raw
                 # Another program sent the very same with the same key and nonce.
@@ -387,7 +387,7 @@ class Client(Reader):
         try:
             prepared = self.api.prepare(wanted)
         except NodeError as error:
-            raise told_as_refusal(error) from None
+            raise refusal_of_node(error) from None
         body = checked_body(prepared, instruction)
         key = getattr(terms.sender, "private_key", None)
         if isinstance(key, bytes):
@@ -475,16 +475,16 @@ class Client(Reader):
             with open_parts(path) as parts:
                 head = self.api.import_bundle(parts)
         except NodeError as error:
-            raise told_as_refusal(error) from None
+            raise refusal_of_node(error) from None
         self._count()
-        return read_header(head)
+        return header_from_proto(head)
 
     def snapshot(self) -> "_Snapshot":
         """The present, to return to; leaving it as a context manager returns."""
         name = f"client-{uuid.uuid4().hex}"
         named = self.api.create_snapshot(name)
         header = self.api.block(named.block.height)
-        return _Snapshot(self.api, name, read_header(header.header), self._count)
+        return _Snapshot(self.api, name, header_from_proto(header.header), self._count)
 
 
 class _Snapshot:

@@ -9,7 +9,7 @@ import threading
 
 from node.client._sync.api import Api
 from node.client.exceptions import NodeError
-from node.client.profiles import Profile, read_profile
+from node.client.profiles import Profile, profile_from_proto
 
 __all__ = ["Profiler"]
 
@@ -44,7 +44,7 @@ class Profiler:
             height = block.header.height
             if block.receipt_count:
                 told = self._api.block_profile(height)
-                self.profile.add(read_profile(told))
+                self.profile.add(profile_from_proto(told))
             self._height = height
 
     def finish(self) -> None:

@@ -17,13 +17,13 @@ from node.chain.timers.timer import Timer
 from node.client._sync.api import Api
 from node.client.checks import check_chain
 from node.client.decoding import (
-    read_block,
-    read_failure,
-    read_header,
-    read_place,
-    read_timer,
-    told_as_refusal,
-    unknown_told,
+    block_from_proto,
+    failure_from_proto,
+    header_from_proto,
+    maps_unknown_id,
+    place_from_proto,
+    refusal_of_node,
+    timer_from_proto,
 )
 from node.client.exceptions import NodeError, NodeUnreachable, ReadFailed, Sources
 from node.client.grpc_errors import require_open
@@ -93,7 +93,7 @@ class Reader:
     def head(self) -> Header:
         """The latest header."""
         status = self.api.status()
-        return read_header(status.head)
+        return header_from_proto(status.head)
 
     @property
     def height(self) -> int:
@@ -116,8 +116,8 @@ class Reader:
         if height is not None:
             check_count("height", height, 0)
         full = types_pb2.BLOCK_VIEW_FULL
-        with unknown_told("height", height):
-            return read_block(self.api.block(height, view=full))
+        with maps_unknown_id("height", height):
+            return block_from_proto(self.api.block(height, view=full))
 
     def balance(self, who: Sender) -> Amount:
         """Base units."""
@@ -137,9 +137,9 @@ class Reader:
         """
         address = b"" if actor is None else address_of(actor, "actor")
         wanted = TimerQuery(actor=address)
-        found = [read_timer(timer) for timer in self.api.timers(wanted)]
+        found = [timer_from_proto(timer) for timer in self.api.timers(wanted)]
         if address and not found:
-            with unknown_told("actor", address):
+            with maps_unknown_id("actor", address):
                 self.api.actor(address)
         return found
 
@@ -149,9 +149,11 @@ class Reader:
         Raises:
             UnknownId: no timer ever had this id, or it is forgotten.
         """
-        with unknown_told("timer_id", timer_id):
+        with maps_unknown_id("timer_id", timer_id):
             answer = self.api.timer(check_id("timer_id", timer_id))
-        return read_timer(answer.timer) if answer.timer.HasField("record") else None
+        return (
+            timer_from_proto(answer.timer) if answer.timer.HasField("record") else None
+        )
 
     def explain(self, timer_id: bytes) -> str:
         """Why a timer did what it did, and what awaits it, in sentences.
@@ -159,7 +161,7 @@ class Reader:
         Raises:
             UnknownId: no timer ever had this id, or it is forgotten.
         """
-        with unknown_told("timer_id", timer_id):
+        with maps_unknown_id("timer_id", timer_id):
             answer = self.api.explain_timer(check_id("timer_id", timer_id))
         return answer.text
 
@@ -170,7 +172,7 @@ class Reader:
             UnknownId: the chain is not there yet.
         """
         check_count("height", height, 0)
-        with unknown_told("height", height):
+        with maps_unknown_id("height", height):
             pages = [page.text for page in self.api.explain_block_pages(height)]
         return "\n".join(pages)
 
@@ -183,7 +185,7 @@ class Reader:
         try:
             answer = self.api.simulate_blocks(check_count("blocks", blocks))
         except NodeError as error:
-            raise told_as_refusal(error) from None
+            raise refusal_of_node(error) from None
         return answer.outlook.text
 
     def standing(self, timer_id: bytes) -> LanePosition | None:
@@ -194,10 +196,10 @@ class Reader:
         Raises:
             UnknownId: no timer ever had this id, or it is forgotten.
         """
-        with unknown_told("timer_id", timer_id):
+        with maps_unknown_id("timer_id", timer_id):
             answer = self.api.timer(check_id("timer_id", timer_id))
         timer = answer.timer
-        return read_place(timer.standing) if timer.HasField("standing") else None
+        return place_from_proto(timer.standing) if timer.HasField("standing") else None
 
     def quote(
         self, actor: Sender, fee_payer: Sender | None = None, **terms: int
@@ -211,7 +213,7 @@ class Reader:
         """
         address = address_of(actor, "actor")
         payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
-        with unknown_told("actor", address):
+        with maps_unknown_id("actor", address):
             answer = self.api.quote_timer(quote_request(address, payer, terms))
         return answer.text
 
@@ -249,7 +251,7 @@ class Reader:
         """
         address = address_of(actor, "actor")
         entries = self.api.list_storage(address, STORAGE_PREFIX)
-        with unknown_told("actor", address):
+        with maps_unknown_id("actor", address):
             return {entry.name: codec.decode(entry.value) for entry in entries}
 
     def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
@@ -263,7 +265,7 @@ class Reader:
         )
         address = address_of(actor, "actor")
         try:
-            with unknown_told("actor", address):
+            with maps_unknown_id("actor", address):
                 entry = self.api.storage(address, key)
         except NodeError as error:
             if error.reason != "STORAGE_KEY_NOT_FOUND":
@@ -285,7 +287,7 @@ class Reader:
             UnknownId: nothing was deployed there.
         """
         address = address_of(actor, "actor")
-        with unknown_told("actor", address):
+        with maps_unknown_id("actor", address):
             answer = self.api.read(
                 address,
                 check_text("handler", handler),
@@ -293,7 +295,7 @@ class Reader:
                 sender=b"" if sender is None else address_of(sender, "sender"),
             )
         if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
-            failure = read_failure(answer.error)
+            failure = failure_from_proto(answer.error)
             raise ReadFailed(failure, self._sources_of(address, failure))
         return answer.value
 

@@ -16,12 +16,12 @@ from node.query.explain.block import Contest
 from node.query.explain.lane_history import PastPlace
 
 __all__ = [
+    "contest_text",
+    "lost_text",
+    "past_text",
+    "place_text",
     "ppm_text",
-    "tell_contest",
-    "tell_lost",
-    "tell_past",
-    "tell_place",
-    "tell_won",
+    "won_text",
 ]
 
 
@@ -37,17 +37,17 @@ def _ordinal(number: int) -> str:
     return f"{number:,}{ending}"
 
 
-def _tell_turn(numbers: Mapping[str, int]) -> str:
+def _turn_text(numbers: Mapping[str, int]) -> str:
     """Where it came, and by what."""
     return (
         f"it came {_ordinal(numbers['rank'])} of {numbers['contenders']:,} by an "
         f"effective priority of {ppm_text(numbers['effective_priority'])} "
-        f"({_tell_offer(numbers)}, times its actor's weight of "
+        f"({_offer_text(numbers)}, times its actor's weight of "
         f"{ppm_text(numbers['weight_ppm'])})"
     )
 
 
-def _tell_offer(numbers: Mapping[str, int]) -> str:
+def _offer_text(numbers: Mapping[str, int]) -> str:
     priority, stated = numbers["priority"], numbers["max_priority"]
     text = f"{priority:,} a cycle above the lane's basefee of "
     text += f"{numbers['basefee_lane']:,}"
@@ -61,16 +61,16 @@ def _tell_offer(numbers: Mapping[str, int]) -> str:
     return text
 
 
-def tell_won(numbers: Mapping[str, int]) -> str:
+def won_text(numbers: Mapping[str, int]) -> str:
     """Why it had its turn: the beginning of a sentence, or nothing under `fifo`."""
-    return f"{_tell_turn(numbers)}; " if "rank" in numbers else ""
+    return f"{_turn_text(numbers)}; " if "rank" in numbers else ""
 
 
-def tell_lost(decision: TimerDecision) -> str:
+def lost_text(decision: TimerDecision) -> str:
     """Why the lane had no room, and what the last place would have cost."""
     numbers, rival = decision.numbers, decision.rival
     text = (
-        f"{_tell_turn(numbers)}, and the timers before it used {numbers['used']:,} of "
+        f"{_turn_text(numbers)}, and the timers before it used {numbers['used']:,} of "
         f"the lane's {numbers['lane']:,} cycles, too many for the {numbers['limit']:,} "
         "that it may use"
     )
@@ -84,7 +84,7 @@ def tell_lost(decision: TimerDecision) -> str:
     )
 
 
-def tell_contest(contest: Contest) -> str:
+def contest_text(contest: Contest) -> str:
     """How a block's lane was filled."""
     fires = f"{contest.fires:,} of {contest.contenders:,} contenders fired"
     text = f"At a lane basefee of {contest.basefee_lane:,} a cycle {fires}"
@@ -110,7 +110,7 @@ _WAITS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def tell_place(place: LanePosition) -> str:
+def place_text(place: LanePosition) -> str:
     """Where a timer stands, as things are."""
     standing = place.standing
     if standing.waits_for:
@@ -129,7 +129,7 @@ def tell_place(place: LanePosition) -> str:
     return f"{text}: {_ordinal(place.rank)} of {place.contenders:,} known to compete."
 
 
-def tell_past(past: tuple[PastPlace, ...]) -> list[str]:
+def past_text(past: tuple[PastPlace, ...]) -> list[str]:
     """What a place in the last blocks would have cost, the latest first."""
     if not past:
         return []

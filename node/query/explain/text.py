@@ -16,19 +16,19 @@ from node.primitives.amounts import cby_text
 from node.query.blocks import Warnings
 from node.query.explain.block import BlockExplanation
 from node.query.explain.lane_text import (
-    tell_contest,
-    tell_lost,
-    tell_past,
-    tell_place,
-    tell_won,
+    contest_text,
+    lost_text,
+    past_text,
+    place_text,
+    won_text,
 )
 from node.query.explain.quote import Quote
 from node.query.explain.timer import Step, TimerExplanation
 
-__all__ = ["tell_block", "tell_decision", "tell_outlook", "tell_quote", "tell_timer"]
+__all__ = ["block_text", "decision_text", "dry_run_text", "quote_text", "timer_text"]
 
 
-def tell_timer(told: TimerExplanation) -> str:
+def timer_text(told: TimerExplanation) -> str:
     """A timer's life in lines: what it is, what was decided, what awaits it."""
     is_ahead = told.forecast is not None and told.forecast.height == told.due_height
     verb = "is" if is_ahead else "was"
@@ -46,9 +46,9 @@ def tell_timer(told: TimerExplanation) -> str:
         )
     for _, group in groupby(told.steps, _kind):
         steps = list(group)
-        lines.append(f"{_when(steps)}: {_tell_steps(steps)}.")
+        lines.append(f"{_when(steps)}: {_steps_text(steps)}.")
     if told.forecast is not None:
-        lines.extend(_tell_forecast(told.forecast))
+        lines.extend(_forecast_text(told.forecast))
     return "\n".join(lines)
 
 
@@ -95,15 +95,15 @@ def _when(steps: list[Step]) -> str:
     return f"Heights {first:,} to {last:,}"
 
 
-def _tell_steps(steps: list[Step]) -> str:
+def _steps_text(steps: list[Step]) -> str:
     last = steps[-1]
-    text = tell_decision(last.decision, last.receipt)
+    text = decision_text(last.decision, last.receipt)
     if len(steps) == 1:
         return text
     return f"{text}; so {len(steps):,} times, here the last"
 
 
-def tell_decision(decision: TimerDecision, receipt: Receipt | None = None) -> str:
+def decision_text(decision: TimerDecision, receipt: Receipt | None = None) -> str:
     """One decision with its reason and the numbers compared."""
     return _TELLERS[decision.decision](decision, receipt)
 
@@ -112,7 +112,7 @@ def _number(decision: TimerDecision, name: str) -> str:
     return f"{decision.numbers[name]:,}"
 
 
-def _tell_scheduled(decision: TimerDecision, receipt: Receipt | None) -> str:
+def _scheduled_text(decision: TimerDecision, receipt: Receipt | None) -> str:
     by = _cause(decision, receipt)
     limit = decision.numbers.get("gas_limit")
     cycles = "" if limit is None else f" with up to {limit:,} cycles"
@@ -124,14 +124,14 @@ def _tell_scheduled(decision: TimerDecision, receipt: Receipt | None) -> str:
     )
 
 
-def _tell_extended(decision: TimerDecision, receipt: Receipt | None) -> str:
+def _extended_text(decision: TimerDecision, receipt: Receipt | None) -> str:
     by = _cause(decision, receipt)
     return f"extended{by}: expires after height {_number(decision, 'expires_at')}"
 
 
-def _tell_put_off(decision: TimerDecision, _receipt: Receipt | None) -> str:
+def _put_off_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     if decision.reason == "lane" and "rank" in decision.numbers:
-        return f"put off: {tell_lost(decision)}"
+        return f"put off: {lost_text(decision)}"
     numbers = {name: f"{number:,}" for name, number in decision.numbers.items()}
     match decision.reason:
         case "cap":
@@ -163,10 +163,10 @@ def _tell_put_off(decision: TimerDecision, _receipt: Receipt | None) -> str:
     return "put off: " + why.format_map(numbers)
 
 
-def _tell_fired(decision: TimerDecision, receipt: Receipt | None) -> str:
+def _fired_text(decision: TimerDecision, receipt: Receipt | None) -> str:
     numbers = decision.numbers
     text = (
-        f"fired: {tell_won(numbers)}its payer had {cby_text(numbers['available'])}, of "
+        f"fired: {won_text(numbers)}its payer had {cby_text(numbers['available'])}, of "
         f"which {cby_text(numbers['max_cost'])} was set aside; it used "
         f"{numbers['cycles_used']:,} cycles and {numbers['cells_used']:,} cells"
     )
@@ -182,21 +182,21 @@ def _tell_fired(decision: TimerDecision, receipt: Receipt | None) -> str:
     )
 
 
-def _tell_expired(decision: TimerDecision, _receipt: Receipt | None) -> str:
+def _expired_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     return (
         f"expired: the height {_number(decision, 'current_height')} is above "
         f"{_number(decision, 'expires_at')}, the last at which it could have fired"
     )
 
 
-def _tell_cancelled(decision: TimerDecision, receipt: Receipt | None) -> str:
+def _cancelled_text(decision: TimerDecision, receipt: Receipt | None) -> str:
     who = "governance" if decision.reason == "governance" else "its actor"
     refund = decision.numbers.get("refunded")
     back = "" if refund is None else f"; {cby_text(refund)} set aside were returned"
     return f"cancelled by {who}{_cause(decision, receipt)}{back}"
 
 
-def _tell_removed(decision: TimerDecision, _receipt: Receipt | None) -> str:
+def _removed_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     required, available = decision.numbers["required"], decision.numbers["available"]
     return (
         f"removed: a fire sets aside {cby_text(required)} and its payer "
@@ -206,7 +206,7 @@ def _tell_removed(decision: TimerDecision, _receipt: Receipt | None) -> str:
     )
 
 
-def _tell_sleep(decision: TimerDecision, _receipt: Receipt | None) -> str:
+def _sleep_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     if decision.reason == "cap":
         return (
             f"sleeps: it may use {_number(decision, 'limit')} cycles, and "
@@ -218,7 +218,7 @@ def _tell_sleep(decision: TimerDecision, _receipt: Receipt | None) -> str:
     )
 
 
-def _tell_woken(decision: TimerDecision, _receipt: Receipt | None) -> str:
+def _woken_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     reasons = {
         "cap": "its limit fits the cap in force",
         "expired": "its expiry passed",
@@ -230,15 +230,15 @@ def _tell_woken(decision: TimerDecision, _receipt: Receipt | None) -> str:
 _TELLERS: Mapping[Decision, Callable[[TimerDecision, Receipt | None], str]] = (
     MappingProxyType(
         {
-            Decision.SCHEDULED: _tell_scheduled,
-            Decision.EXTENDED: _tell_extended,
-            Decision.PUT_OFF: _tell_put_off,
-            Decision.SLEPT: _tell_sleep,
-            Decision.WOKE: _tell_woken,
-            Decision.FIRED: _tell_fired,
-            Decision.EXPIRED: _tell_expired,
-            Decision.CANCELLED: _tell_cancelled,
-            Decision.REMOVED_INSUFFICIENT_FUNDS: _tell_removed,
+            Decision.SCHEDULED: _scheduled_text,
+            Decision.EXTENDED: _extended_text,
+            Decision.PUT_OFF: _put_off_text,
+            Decision.SLEPT: _sleep_text,
+            Decision.WOKE: _woken_text,
+            Decision.FIRED: _fired_text,
+            Decision.EXPIRED: _expired_text,
+            Decision.CANCELLED: _cancelled_text,
+            Decision.REMOVED_INSUFFICIENT_FUNDS: _removed_text,
         }
     )
 )
@@ -257,7 +257,7 @@ def _cause(decision: TimerDecision, receipt: Receipt | None) -> str:
     return ""
 
 
-def _tell_forecast(seen: Forecast) -> Iterable[str]:
+def _forecast_text(seen: Forecast) -> Iterable[str]:
     """What awaits it; as things stand, which is said."""
     when = f"Height {seen.height:,}, as things stand"
     if seen.is_expiring:
@@ -266,11 +266,11 @@ def _tell_forecast(seen: Forecast) -> Iterable[str]:
     terms, before = seen.terms, seen.before
     yield (
         f"{when}: it is looked at; a fire sets aside {cby_text(terms.max_cost)} at the "
-        f"prices of the next block ({_tell_price(terms)})."
+        f"prices of the next block ({_price_text(terms)})."
     )
     if seen.place is not None:
-        yield tell_place(seen.place)
-    yield f"Its payer has {cby_text(seen.available)}{_tell_funds(seen)}."
+        yield place_text(seen.place)
+    yield f"Its payer has {cby_text(seen.available)}{_funds_text(seen)}."
     more = "" if before.is_all else "at least "
     lane = terms.config.lane_timer_cycles
     if not before.timers:
@@ -288,14 +288,14 @@ def _tell_forecast(seen: Forecast) -> Iterable[str]:
     )
 
 
-def _tell_price(terms: FireTerms) -> str:
+def _price_text(terms: FireTerms) -> str:
     return (
         f"{terms.cycles_limit:,} cycles at {terms.price.cycle:,} and "
         f"{terms.cells_limit:,} cells at {terms.price.cell:,} base units"
     )
 
 
-def _tell_funds(seen: Forecast) -> str:
+def _funds_text(seen: Forecast) -> str:
     cost, before = seen.terms.max_cost, seen.before.payer_cost
     if seen.is_payable:
         beside = f", beside {cby_text(before)} for others before it" if before else ""
@@ -308,7 +308,7 @@ def _tell_funds(seen: Forecast) -> str:
     return f", {cby_text(cost - seen.available)} too little: it will be removed"
 
 
-def tell_block(told: BlockExplanation, first: int = 0, count: int | None = None) -> str:
+def block_text(told: BlockExplanation, first: int = 0, count: int | None = None) -> str:
     """What a block decided about timers, one line each, in the order of looking.
 
     Of a page of them: from the index `first` on, `count` of them.
@@ -320,13 +320,13 @@ def tell_block(told: BlockExplanation, first: int = 0, count: int | None = None)
         looked_at = _timers(told.looked_at, "due ")
         lines.append(f"Block {told.height:,} looked at {looked_at}.")
         if told.contest is not None:
-            lines.append(tell_contest(told.contest))
+            lines.append(contest_text(told.contest))
     for number, decision in enumerate(told.due[first:last], first + 1):
-        lines.append(f"{number}. {_tell_of(decision)}")
+        lines.append(f"{number}. {_decision_line(decision)}")
     if changes and first <= due < last:
         lines.append(f"Executions scheduled or changed {_timers(changes)}:")
     later = told.changes[max(0, first - due) : max(0, last - due)]
-    lines.extend(f"- {_tell_of(decision)}" for decision in later)
+    lines.extend(f"- {_decision_line(decision)}" for decision in later)
     return "\n".join(lines)
 
 
@@ -334,14 +334,14 @@ def _timers(number: int, which: str = "") -> str:
     return _counted(number, f"{which}timer")
 
 
-def _tell_of(decision: TimerDecision) -> str:
+def _decision_line(decision: TimerDecision) -> str:
     return (
         f"0x{decision.timer_id.hex()} of 0x{decision.actor.hex()}, due "
-        f"{decision.due_height:,}: {tell_decision(decision)}."
+        f"{decision.due_height:,}: {decision_text(decision)}."
     )
 
 
-def tell_quote(quote: Quote) -> str:
+def quote_text(quote: Quote) -> str:
     """What a timer would cost, and for how many fires there is money."""
     terms = quote.terms
     scheduling = (
@@ -350,7 +350,7 @@ def tell_quote(quote: Quote) -> str:
         "the execution around it takes."
     )
     fire = (
-        f"A fire sets aside {cby_text(terms.max_cost)} ({_tell_price(terms)}) and "
+        f"A fire sets aside {cby_text(terms.max_cost)} ({_price_text(terms)}) and "
         "returns what it does not use."
     )
     funds = (
@@ -363,7 +363,7 @@ def tell_quote(quote: Quote) -> str:
         _WARNINGS[warning].format(fires=terms.fires_a_block, until=quote.expires_at)
         for warning in quote.warnings
     )
-    lines.extend(tell_past(quote.past))
+    lines.extend(past_text(quote.past))
     return "\n".join(lines)
 
 
@@ -389,7 +389,7 @@ _WARNINGS: Mapping[Warnings, str] = MappingProxyType(
 )
 
 
-def tell_outlook(seen: DryRun) -> str:
+def dry_run_text(seen: DryRun) -> str:
     """What the next blocks would bring: fires, costs, and who runs dry when."""
     summary = seen.summary
     failed = f", of which {summary.fires_failed:,} fail" if summary.fires_failed else ""
@@ -406,13 +406,13 @@ def tell_outlook(seen: DryRun) -> str:
             f"Height {seen.stop:,} was not reached: the rest is too much at once."
         )
     lines.extend(
-        f"0x{payer.hex()} pays {_tell_payer(one, seen.balance(payer))}."
+        f"0x{payer.hex()} pays {_payer_text(one, seen.balance(payer))}."
         for payer, one in seen.payers.items()
     )
     return "\n".join(lines)
 
 
-def _tell_payer(seen: DryRunPayer, balance: int) -> str:
+def _payer_text(seen: DryRunPayer, balance: int) -> str:
     text = f"{cby_text(seen.fees)} for {_counted(seen.fires, 'fire')}"
     text += f" and has {cby_text(balance)} at the end"
     if seen.dry_at is None:

@@ -67,13 +67,13 @@ async def first(stream, count):
 def threads(monkeypatch):
     """On which threads events were put into messages."""
     seen = set()
-    show = convert.show_event
+    show = convert.event_to_proto
 
-    def show_event(*args):
+    def event_to_proto(*args):
         seen.add(threading.current_thread().name.rpartition("_")[0])
         return show(*args)
 
-    monkeypatch.setattr(convert, "show_event", show_event)
+    monkeypatch.setattr(convert, "event_to_proto", event_to_proto)
     return seen
 
 

@@ -58,7 +58,9 @@ def say(payload):
 
 def ask(chain, subject):
     """What a node would answer at the head."""
-    return convert.show_proof(requests.read_proof(subject.request())(chain.state))
+    return convert.proof_to_proto(
+        requests.proof_from_proto(subject.request())(chain.state)
+    )
 
 
 def prove(chain, subject, block_hash=None):
@@ -146,7 +148,7 @@ def test_a_receipt_shown_is_the_one_committed_to(world):
     for result in world.results:
         height = result.block.header.height
         for receipt in result.receipts:
-            shown = convert.show_receipt(receipt, height)
+            shown = convert.receipt_to_proto(receipt, height)
             assert proofs.receipt_record(shown) == receipt.encode()
 
 

@@ -121,7 +121,7 @@ def test_an_answer_without_memory_is_refused(run_node, monkeypatch):
 
     async def act(_node, api):
         with monkeypatch.context() as patch:
-            patch.setattr("node.rpc.convert.show_block", poor)
+            patch.setattr("node.rpc.convert.block_to_proto", poor)
             told = await refused(api.block(0))
         assert told.reason == "HOST_MEMORY_EXHAUSTED"
         assert "no memory left" in str(told)
@@ -280,7 +280,7 @@ def test_streams_say_reverted_and_tell_every_block_of_it(run_node, data):
 def test_whoever_goes_away_once_all_has_come_does_not_stop_it(run_node, data):
     async def act(node, api):
         call = asyncio.create_task(api.import_bundle([data]))
-        while node.engine._orders.next() is None:  # noqa: ASYNC110 - nothing tells it
+        while node.engine._commands.next() is None:  # noqa: ASYNC110 - nothing tells it
             await asyncio.sleep(0)
         call.cancel()
         while (await api.status()).head.height != 103:  # noqa: ASYNC110
