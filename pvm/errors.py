@@ -59,8 +59,8 @@ class HostMemoryExhausted(BaseException):
     """This machine had no memory left for what an actor's account had paid for.
 
     Neither a halt nor a refusal: another machine would go on, so whoever executes must
-    not make a receipt of it, nor a block (sandbox.md §5). It leaves `execute`,
-    `compile_actor` and what calls them; no code of an actor's runs after it.
+    not make a receipt of it, nor a block (sandbox-internals.md §6). It leaves
+    `execute`, `compile_actor` and what calls them; no code of an actor's runs after it.
     """
 
 

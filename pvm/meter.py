@@ -5,7 +5,7 @@ the actor, the library and the helpers; a `Meter` owns them. Cells (bytes of dat
 are counted here only: actor code never charges them by itself.
 
 Rules: nothing is refunded here; once halted, a meter stays halted, its cycle
-counter below zero (sandbox.md §7).
+counter below zero (sandbox-internals.md §7).
 """
 
 from types import CellType

@@ -1,4 +1,4 @@
-"""The one thread on which everything executes (sandbox.md §5).
+"""The one thread on which everything executes (sandbox-internals.md §5).
 
 Why: how deep Python may recurse before the interpreter gives up, or dies, depends on
 the caller's stack, on the recursion limit of whoever runs the process, and on the
@@ -47,7 +47,7 @@ deep, importing a module. The steps of the compiler take 2,400 where a stack is
 shallow: eight a level (`language.LEVELS_MAX`)."""
 
 RECURSION_LIMIT: Final = FRAMES_PER_LINK * DEPTH_MAX + FRAMES_BESIDE
-"""Nothing that the language admits comes near it (sandbox.md §5).
+"""Nothing that the language admits comes near it (sandbox-internals.md §5).
 
 Recursion in C, which 3.12 counts apart and ends at 1,500, is at most three calls a
 link: slots and natives that call an actor's function, and no native calls another

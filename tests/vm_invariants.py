@@ -1,4 +1,4 @@
-"""Laws of the VM on programs that nobody thought of (sandbox.md §9).
+"""Laws of the VM on programs that nobody thought of (sandbox-internals.md §9).
 
 `tests/grammar.py` writes them; whatever was found this way is a named case of
 `tests/actors/attacks.py`. `tests/property/test_programs.py` tries the laws with the
@@ -40,7 +40,7 @@ def _as_value(value):
         return [_as_value(item) for item in value]
     if isinstance(value, dict):
         return {key: _as_value(item) for key, item in value.items()}
-    # sandbox.md §6: it is reported as its base, which 3.12 does not tell apart.
+    # sandbox-internals.md §6: reported as its base, which 3.12 does not tell apart.
     return "NameError" if value == "UnboundLocalError" else value
 
 

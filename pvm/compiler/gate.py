@@ -1,9 +1,9 @@
 """RestrictedPython as a gate: every check of it stays, none of its rewriting.
 
 RestrictedPython's guards at run time are replaced by static rules and by helpers that
-also charge (sandbox.md §2, with measurements); what it refuses is refused. Three things
-are admitted beyond it: `nonlocal`, the dunder methods of the language, and a class
-without RestrictedPython's metaclass.
+also charge (sandbox-internals.md §2, with measurements); what it refuses is refused.
+Three things are admitted beyond it: `nonlocal`, the dunder methods of the language, and
+a class without RestrictedPython's metaclass.
 """
 
 import ast

@@ -1,6 +1,6 @@
 """Source bytes to a syntax tree, the same on every supported interpreter.
 
-Rules: limits before trust (sandbox.md §1); whatever a parser raises is one
+Rules: limits before trust (sandbox-internals.md §1); whatever a parser raises is one
 `CompileError`; the grammar is 3.11's on 3.12 too; positions are those of whole
 f-strings, since the two parsers place their parts differently.
 """

@@ -1,4 +1,7 @@
-"""Source to code: one function of visible lines, each step pure (sandbox.md §2)."""
+"""Source to code: one function of visible lines, each step pure.
+
+sandbox-internals.md §2 describes the steps.
+"""
 
 import ast
 import warnings

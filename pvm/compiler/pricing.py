@@ -1,7 +1,8 @@
 """Prices of syntax: what a block of straight-line source costs, in cycles and bytes.
 
-A pure function of the desugared tree (sandbox.md, rule 2), linear in its size: what an
-`if` costs is asked by its block and again when it is instrumented, and is remembered.
+A pure function of the desugared tree (sandbox-internals.md, rule 2), linear in its
+size: what an `if` costs is asked by its block and again when it is instrumented, and is
+remembered.
 
 A price is one number, cycles and 2^40 for each byte, so that the price of several
 things is the sum of theirs.

@@ -1,10 +1,10 @@
 """Native modules that actors import: `pvm_host`, `json`, `math` and others.
 
 Each is a table of priced functions, made afresh for every execution from its
-`ModuleContext`. Rules (sandbox.md §3, §9): every function has an exact signature,
-none passes keywords through, checks exact types, charges before it works and gives
-away no module, class or function that is not in its table. Importing anything that
-is not listed here or in `pvm.library` is refused at deployment.
+`ModuleContext`. Rules (sandbox-internals.md §3, §9): every function has an exact
+signature, passes no keywords through, checks exact types, charges before it works and
+gives away no module, class or function that is not in its table. Importing anything
+that is not listed here or in `pvm.library` is refused at deployment.
 """
 
 from collections.abc import Callable, Mapping

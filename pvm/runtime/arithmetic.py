@@ -1,7 +1,8 @@
 """Arithmetic: integers of at most 4,096 bits, texts and sequences paid by length.
 
 Each helper gives what the plain operator gives; it charges before it works, or, where
-the work is at most twice the size of its operands, right after (sandbox.md §4).
+the work is at most twice the size of its operands, right after
+(sandbox-internals.md, rule 1).
 """
 
 import operator

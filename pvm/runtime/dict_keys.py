@@ -2,7 +2,7 @@
 
 A tuple pays for its items and for half the container wherever it is hashed, since
 CPython does not remember a tuple's hash and tuples of small ints can be made to
-collide in full (sandbox.md §4, §5).
+collide in full (sandbox-internals.md §4, §5).
 """
 
 from collections.abc import Iterable

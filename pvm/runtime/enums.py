@@ -27,7 +27,7 @@ _NAMES = "_pvm_names"
 _VALUES = "_pvm_values"
 _VM = "_pvm_vm"
 _BITS_APART = 60
-"""Of ints whose hashes differ (sandbox.md §5)."""
+"""Of ints whose hashes differ (sandbox-internals.md §5)."""
 
 
 class MissingArgument:

@@ -3,7 +3,7 @@
 What an actor raised itself is marked by `said` and keeps its arguments; so is what
 our helpers refuse. Everything else comes from the interpreter, whose texts change
 between releases: `caught` takes them away at the door, leaving a `KeyError` its key
-and a `StopIteration` its value (sandbox.md §6).
+and a `StopIteration` its value (sandbox-internals.md §6).
 """
 
 import sys
@@ -113,7 +113,7 @@ def fatal(vm: VmExecution) -> None:
     """The interpreter gave up before our limits did: nothing runs after it.
 
     How deep it goes and how much memory the machine has must not decide, here or in an
-    actor that this one called (sandbox.md §5).
+    actor that this one called (sandbox-internals.md §5).
     """
     if isinstance(sys.exception(), RecursionError | StackExhausted):
         vm.halt(StackExhausted())

@@ -1,9 +1,10 @@
 """Library objects, which all executions share: nothing of them can be changed.
 
-A library module is made once and serves one execution after another (sandbox.md §2),
-so an actor must not be able to leave a trace in it. Functions and classes are
-sealed; whatever else a module, a class or a default holds must be immutable, or the
-module is refused when it is made: a bug of ours, found by its first test.
+A library module is made once and serves one execution after another
+(sandbox-internals.md §2), so an actor must not be able to leave a trace in it.
+Functions and classes are sealed; whatever else a module, a class or a default holds
+must be immutable, or the module is refused when it is made: a bug of ours, found by its
+first test.
 """
 
 import builtins

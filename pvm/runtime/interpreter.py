@@ -1,10 +1,9 @@
 """Executing one message: a namespace, a fresh instance, one handler, a typed outcome.
 
 Rules: every message runs in globals that no other has touched (`namespaces`) and in a
-fresh instance (D11); the meter
-decides whether the execution halted, not what was raised or returned (sandbox.md §7);
-nothing but a bug of ours, and the machine's memory running out, leaves `execute` as an
-exception.
+fresh instance (D11); the meter decides whether the execution halted, not what was
+raised or returned (sandbox-internals.md §7); nothing but a bug of ours, and the
+machine's memory running out, leaves `execute` as an exception.
 """
 
 import inspect

@@ -1,4 +1,7 @@
-"""Builtins over iterables: paid by the item, results are lists (sandbox.md, rule 5)."""
+"""Builtins over iterables: paid by the item, results are lists.
+
+sandbox-internals.md, rule 5, says why.
+"""
 
 import operator
 import struct

@@ -215,7 +215,7 @@ def _text_result(text: object) -> str:
 
 
 def exception_text(vm: VmExecution, error: Exception) -> str:
-    """`str(error)`; what the interpreter said is not repeated (sandbox.md §6)."""
+    """`str(error)` without the interpreter's own words (sandbox-internals.md §6)."""
     for _ in range(costs.NESTING_MAX):
         method = _actor_method(type(error), "__str__")
         if method is not None:

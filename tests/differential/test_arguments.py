@@ -1,4 +1,4 @@
-"""No argument is read differently by another version of CPython (sandbox.md §6)."""
+"""No argument is read differently by another CPython (sandbox-internals.md §6)."""
 
 import os
 import subprocess

@@ -1,7 +1,7 @@
 """Every attack with the budget of a whole block, in a process that is watched.
 
 The process must end by itself, in time, and within the memory that the allocation
-account allows it (sandbox.md §5, §9): no escape, no hang, no death.
+account allows it (sandbox-internals.md §5, §9): no escape, no hang, no death.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Laws of the actor VM: exact budgets, and plain Python's values (sandbox.md §9)."""
+"""Laws of the actor VM: exact budgets, Python's values (sandbox-internals.md §9)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Comprehensions' variables have names of their own (sandbox.md §2)."""
+"""Comprehensions' variables have names of their own (sandbox-internals.md §2)."""
 
 import ast
 

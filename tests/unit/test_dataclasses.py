@@ -1,4 +1,4 @@
-"""`lowering.dataclasses`: `@dataclass` written out (sandbox.md §2), as CPython's."""
+"""`lowering.dataclasses`: `@dataclass` written out as CPython's."""
 
 import pytest
 

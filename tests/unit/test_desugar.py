@@ -1,4 +1,4 @@
-"""`pvm.compiler.lowering.desugar`: before → after (the table of sandbox.md §2)."""
+"""`pvm.compiler.lowering.desugar`: before → after (sandbox-internals.md §2)."""
 
 import ast
 from pathlib import Path

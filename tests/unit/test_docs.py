@@ -79,7 +79,7 @@ def test_a_link_that_leads_nowhere_is_found(link):
 
 
 def test_every_section_that_is_cited_exists():
-    cited = re.compile(r"\b(sandbox|host)\.md §(\d+)")
+    cited = re.compile(r"\b(sandbox(?:-internals)?|host-api)\.md §(\d+)")
     sources = [*ROOT.glob("pvm/**/*.py"), *ROOT.glob("node/**/*.py"), *PAGES]
     found = {match for path in sources for match in cited.findall(path.read_text())}
     assert found

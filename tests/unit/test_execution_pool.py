@@ -102,7 +102,7 @@ NAMES = (*NATIVE, *(path.stem for path in LIBRARY.iterdir() if path.stem[0] != "
 
 
 def test_no_attribute_can_be_set_on_any_object_of_the_universe():
-    """sandbox.md §2, `_write_`: everything shared between executions is immutable."""
+    """sandbox-internals.md §2, `_write_`: what executions share is immutable."""
     objects = reachable(execution_pool.new())
     assert len(objects) > 300
     for one in objects:

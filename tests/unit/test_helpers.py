@@ -193,7 +193,7 @@ def test_contains_is_pythons(vm):
 
 
 def test_what_the_interpreter_says_is_taken_away_and_what_the_actor_says_stays(vm):
-    """sandbox.md §6: texts of interpreter errors."""
+    """sandbox-internals.md §6: texts of interpreter errors."""
     for error in (ValueError("text"), TypeError("a", "b"), UnboundLocalError("x")):
         seen = caught(vm, error)
         assert seen.args == ()

@@ -1,4 +1,4 @@
-"""A machine without memory decides nothing: no receipt, no refusal (sandbox.md §5)."""
+"""A machine without memory decides nothing (sandbox-internals.md §6): no receipt."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""`compiler.instrument`: charges, guards; both are linear (sandbox.md §2, §4)."""
+"""`compiler.instrument`: charges and guards, linear (sandbox-internals.md §2, §4)."""
 
 import ast
 import gc
@@ -170,13 +170,13 @@ class Many:
     [*(path.read_text() for path in sorted(ACTORS.glob("*.py"))), SPREAD],
 )
 def test_expressions_stand_in_the_line_of_their_statement(source):
-    """A failure names the same line on every interpreter (sandbox.md §6)."""
+    """A failure names the same line on every interpreter (sandbox-internals.md §6)."""
     tree = instrumented_tree(source)
     assert [ast.unparse(node) for one in tree.body for node in misplaced(one)] == []
 
 
 def test_what_runs_once_for_a_call_from_outside_is_left_to_helpers():
-    """The result and the price are the same (sandbox.md, rule 6)."""
+    """The result and the price are the same (sandbox-internals.md, rule 6)."""
     body = (
         "(a, b):\n    c = a + b\n    for i in [a, b]:\n        c = c - i\n    return c"
     )
@@ -225,7 +225,7 @@ def test_an_arm_of_the_module_may_pay_for_itself():
 
 
 def test_the_target_of_a_loop_costs_its_syntax():
-    """Not what guards its parts (sandbox.md, rule 2)."""
+    """Not what guards its parts (sandbox-internals.md, rule 2)."""
     setup = "d = {'a': [0]}\nk = 'a'\n"
     assert cycles("for d[k][0] in [1, 2]:\n    pass", setup) == (
         2 + (4 + 2) + 2 * (2 + 2 * 3)

@@ -230,7 +230,7 @@ def test_a_long_text_is_cut():
 
 
 def test_the_meter_decides_not_what_was_returned():
-    """sandbox.md §7: an execution that halted and returned is halted."""
+    """sandbox-internals.md §7: an execution that halted and returned is halted."""
     meter = Meter(1_000, 10)
     source = "def run():\n    return b'x' * 11"
     result = outcome(source, meter=meter)

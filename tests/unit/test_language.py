@@ -106,7 +106,7 @@ def test_a_long_list_is_no_deep_one():
 
 
 def test_a_long_chain_of_elif_is_one_level():
-    """An `elif` is one level of nesting (sandbox.md §1)."""
+    """An `elif` is one level of nesting (sandbox-internals.md §1)."""
     arms = "".join(f"    elif x == {n}:\n        return {n}\n" for n in range(200))
     head = "def f(x):\n    if x == -1:\n        return 0\n"
     compile_actor((head + arms).encode())

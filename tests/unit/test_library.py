@@ -22,7 +22,7 @@ def run(source, **options):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_module_is_made_and_gives_nothing_that_could_be_changed(name):
-    """sandbox.md §2: a test tries to set an attribute on every object."""
+    """sandbox-internals.md §2: a test tries to set an attribute on every object."""
     vm = execution_pool.new()
     vm.cycles.cell_contents = 10_000  # what a class is asked for is paid
     made = library_loader.module(vm, name)
@@ -113,7 +113,7 @@ def test_time_is_that_of_the_block():
 
 
 def test_a_loop_of_a_library_halts_like_any_other():
-    """sandbox.md §3: metered and bounded without a line of its own."""
+    """sandbox-internals.md §3: metered and bounded without a line of its own."""
     for body in (
         "for x in itertools.count(): pass",
         "list(itertools.repeat(1))",

@@ -1,4 +1,4 @@
-"""`runtime.library_loader`: modules in the actor language, metered (sandbox.md §2)."""
+"""`runtime.library_loader`: modules in the actor language (sandbox-internals.md §2)."""
 
 import pytest
 
@@ -209,7 +209,7 @@ def test_a_nested_execution_has_its_own_meter_and_the_caller_goes_on():
 )  # fmt: skip
 @pytest.mark.parametrize("statement", ["{} = 1", "del {}"])
 def test_nothing_of_a_library_can_be_changed(target, statement):
-    """sandbox.md §2, `_write_`: everything shared between executions is immutable."""
+    """sandbox-internals.md §2, `_write_`: what executions share is immutable."""
     head = (
         "import shelf\nfrom shelf import spin, Box, ShelfError\n"
         "class Mine(Box):\n    x = double = new = colour = 1"

@@ -1,4 +1,4 @@
-"""Names that native objects have (sandbox.md §2, §3).
+"""Names that native objects have (sandbox-internals.md §2, §3).
 
 An actor's object is called as it is, a native one by the priced method.
 """

@@ -1,4 +1,4 @@
-"""Native modules in general (sandbox.md §3, §9)."""
+"""Native modules in general (sandbox-internals.md §3, §9)."""
 
 import inspect
 from types import MethodType, ModuleType

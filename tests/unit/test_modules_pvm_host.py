@@ -83,7 +83,7 @@ def test_every_method_of_the_host_is_reachable():
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_signatures_are_exact(names, name):
-    """sandbox.md §9: no `**kwargs` passed through."""
+    """sandbox-internals.md §9: no `**kwargs` passed through."""
     kinds = {p.kind for p in inspect.signature(names[name]).parameters.values()}
     assert kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
     with pytest.raises(TypeError):

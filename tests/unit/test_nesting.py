@@ -1,4 +1,4 @@
-"""How deep a source nests, found before a parser sees it (sandbox.md §1, §5)."""
+"""How deep a source nests, found before parsing (sandbox-internals.md §1)."""
 
 import ast
 import random
@@ -74,7 +74,7 @@ def source(form, times, around="{}"):
 @pytest.mark.parametrize("around", ["{}", *INSIDE.values()])
 @pytest.mark.parametrize("form", FORMS)
 def test_what_would_use_up_a_parser_is_refused_before_it(form, around):
-    """20,000 signs are a MemoryError of CPython's on any machine (sandbox.md §5)."""
+    """20,000 signs are a MemoryError everywhere (sandbox-internals.md §1)."""
     assert is_bearable(source(form, 4_000, around))
 
 
@@ -94,7 +94,7 @@ def test_too_deep_a_source_is_a_refusal_wherever_it_is_compiled(form):
 
 
 def test_chains_of_elif_count_for_themselves():
-    """300 levels, of which an `elif` is one (sandbox.md §1)."""
+    """300 levels, of which an `elif` is one (sandbox-internals.md §1)."""
     chain = "    if x:\n        y\n" + "    elif x:\n        y\n" * 90
     compile_actor(f"def run(x, y):\n{chain * 10}".encode())
 

@@ -1,4 +1,4 @@
-"""`pvm.compiler.policy`: deny by default (sandbox.md, rule 4).
+"""`pvm.compiler.policy`: deny by default (sandbox-internals.md, rule 4).
 
 By example: test_language.py.
 """

@@ -1,4 +1,4 @@
-"""Nothing of the machine is in an actor's reach (sandbox.md §3), and the walk finds it.
+"""Nothing of the machine is in an actor's reach (sandbox-internals.md §3).
 
 A walk that can find nothing holds nothing: leaks are planted, which it must find.
 """

@@ -1,4 +1,4 @@
-"""Attacks on the sandbox, one example of each category at least (sandbox.md §9).
+"""Attacks on the sandbox, at least one of each category (sandbox-internals.md §9).
 
 `tests/actors/attacks.py` has those whose outcome is one word; here are those that
 could kill the process, cost more time than they pay for, or need several calls.
@@ -235,7 +235,7 @@ COSTLY = {
 
 @pytest.mark.parametrize("name", COSTLY)
 def test_no_work_is_done_that_cycles_do_not_pay(name):
-    """20 million cycles are a second at most (sandbox.md §4); here a tenth of it."""
+    """20 million cycles take a second (sandbox-internals.md §4); here a tenth."""
     source = "def run():\n    " + COSTLY[name]
     started = time.process_time()
     try:
@@ -293,7 +293,7 @@ FORMS = [
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_inserted_name_can_be_rebound(name, form):
-    """Every binding form of every inserted name (sandbox.md §9)."""
+    """Every binding form of every inserted name (sandbox-internals.md §9)."""
     source = (
         "def run():\n    " + form.format(name) + "\ndef loop():\n"
         "    x = [len([1, 2][0:1])]\n    while True:\n        x = [i for i in x]\n"
@@ -447,7 +447,7 @@ def run():
 
 
 def test_no_attribute_of_the_universe_can_be_set():
-    """What executions share is immutable (sandbox.md §2)."""
+    """What executions share is immutable (sandbox-internals.md §2)."""
     shared = (
         "len, abs, chr, ord, callable, range, isinstance, int, str, bytes, bool, list, "
         "tuple, dict, set, frozenset, sorted, sum, min, max, map, zip, iter, next, "
@@ -478,7 +478,7 @@ def run():
 
 
 def test_a_halt_of_the_interpreter_is_ours():
-    """Its recursion limit never decides on the worker's stack (sandbox.md §5)."""
+    """Its recursion limit decides nothing on a worker (sandbox-internals.md §5)."""
     source = """
 def f(n):
     return sorted([n], key=g)

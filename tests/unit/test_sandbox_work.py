@@ -92,7 +92,7 @@ def run():
 
 @pytest.mark.parametrize("source", CHEAP.values(), ids=CHEAP.keys())
 def test_work_never_outruns_what_is_paid(source):
-    """No row costs over 50 ns a cycle (sandbox.md §4); ten times for slow machines."""
+    """No row takes over 50 ns a cycle (sandbox-internals.md §4); here ten times."""
     started = time.process_time()
     assert call_once(source, cycles=4_000_000).error.startswith("OutOfCycles")
     assert time.process_time() - started < 2

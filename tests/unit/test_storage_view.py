@@ -244,7 +244,7 @@ def test_a_halted_execution_reaches_nothing(make_host, make_meter, use):
 
 
 def test_nothing_can_be_assigned_to_a_view(storage):
-    """sandbox.md §2: everything that executions share is immutable."""
+    """sandbox-internals.md §2: everything that executions share is immutable."""
     for name in ("x", "get", "pop", "keys", "setdefault", "private_host"):
         with pytest.raises(AttributeError):
             setattr(storage, name, 1)

@@ -168,7 +168,7 @@ def test_bytes_that_are_made_take_memory_beyond_64(make_meter):
 
 
 def test_shared_structure_is_stopped_by_the_charge(make_meter):
-    """sandbox.md §9: `x = [x, x]` forty times has 2⁴⁰ leaves."""
+    """sandbox-internals.md §9: `x = [x, x]` forty times has 2⁴⁰ leaves."""
     for wrap in (lambda x: [x, x], lambda x: (x, x), lambda x: {"a": x, "b": x}):
         value = 0
         for _ in range(40):

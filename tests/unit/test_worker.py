@@ -1,4 +1,4 @@
-"""The worker thread (sandbox.md §5): one stack, one recursion limit, no collection."""
+"""The worker thread (sandbox-internals.md §5): stack, recursion limit, collection."""
 
 import gc
 import sys

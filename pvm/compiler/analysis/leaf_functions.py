@@ -1,4 +1,4 @@
-"""Which functions need no depth counter (sandbox.md §2).
+"""Which functions need no depth counter (sandbox-internals.md §2).
 
 A leaf calls only names of the universe and priced methods, without `key=`, in a module
 where operators and attributes run nothing of the actor's. Whatever it starts comes back

@@ -1,4 +1,4 @@
-"""Blocks: each begins by paying for itself in full (sandbox.md, rule 1)."""
+"""Blocks: each begins by paying for itself in full (sandbox-internals.md, rule 1)."""
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence

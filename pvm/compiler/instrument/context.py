@@ -43,7 +43,7 @@ class Scope(Struct):
 INLINE_MAX = 2_000
 """Guards of one module that stand in its code, some ten times what 360 ordinary lines
 have: what comes after is left to helpers, which do the same for the same price
-(sandbox.md, rule 6) and are a fifth of the nodes to compile."""
+(sandbox-internals.md, rule 6) and are a fifth of the nodes to compile."""
 
 
 TEMPORARIES_MAX = 64

@@ -1,4 +1,6 @@
-"""Instrumenting expressions: guards where work depends on operands (sandbox.md §2).
+"""Instrumenting expressions: guards where work depends on operands.
+
+This is the table of sandbox-internals.md §2.
 
 Each guard is the plain operation where that is proven to be paid for by syntax alone,
 and a helper otherwise; the helper gives the same result at the same price. Where a

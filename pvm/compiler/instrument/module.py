@@ -1,4 +1,4 @@
-"""Charges and guards: the tree as it runs (sandbox.md §2).
+"""Charges and guards: the tree as it runs (sandbox-internals.md §2).
 
 Every block begins by paying for itself in full; a block that is entered after a halt
 raises again at its head, because the counter stays below zero. The module becomes the

@@ -1,7 +1,7 @@
 """Guards of operators: plain where syntax has paid, a helper otherwise.
 
 Where a walrus may not stand the helper is called at once; the result and the price
-are the same (sandbox.md, rule 6).
+are the same (sandbox-internals.md, rule 6).
 """
 
 import ast

@@ -104,7 +104,7 @@ class Protection(Blocks):
         return self.here.put(ast.Try(body, [self._fatal_handler()], [], final))
 
     def _fatal_handler(self) -> ast.ExceptHandler:
-        """The interpreter's own limits must never decide (sandbox.md §5)."""
+        """The interpreter's own limits must never decide (sandbox-internals.md §5)."""
         names: list[ast.expr] = [self.here.load(name) for name in _FATAL]
         classes = self.here.put(ast.Tuple(names, tree.LOAD))
         fatal = self.here.do(self.here.call("_fatal"))

@@ -1,7 +1,7 @@
 """Our changes of meaning, and what RestrictedPython would refuse, in plain statements.
 
-Before → after (sandbox.md §2); temporaries and helpers have the prefix `hidden_`,
-which no actor may use:
+Before → after (sandbox-internals.md §2); temporaries and helpers have the prefix
+`hidden_`, which no actor may use:
 
 * `self._x` → `self.private_x`; `_` alone stays free
 * `self.d[k()] += v` → `hidden_1 = self.d; hidden_2 = k(); hidden_3 = …; hidden_3 += v;

@@ -1,8 +1,8 @@
 """The language: which syntax is admitted, with a reason for each refusal.
 
-Deny by default (sandbox.md, rule 4): a node, name, attribute, builtin or module that
-is not listed in `language` is refused here, before anything is rewritten. The policy
-changes nothing in the tree and collects every refusal it finds.
+Deny by default (sandbox-internals.md, rule 4): a node, name, attribute, builtin or
+module that is not listed in `language` is refused here, before anything is rewritten.
+The policy changes nothing in the tree and collects every refusal it finds.
 """
 
 import ast

@@ -2,8 +2,9 @@
 
 CPython's parser raises `MemoryError` beyond 6,000 levels of its own, which some thirty
 brackets inside one another take a thousand of: the same error as of a machine without
-memory, which must decide nothing (sandbox.md §5). So what would take it so far is
-refused here, by the same code on every interpreter, in time linear in the source.
+memory, which must decide nothing (sandbox-internals.md §1). So what would take it so
+far is refused here, by the same code on every interpreter, in time linear in the
+source.
 
 What is counted takes a level of the tree each, so that it would be refused afterwards
 anyhow, but for brackets that say nothing, as in `((x))`: a bracket that is open, a sign

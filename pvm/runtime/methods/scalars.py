@@ -1,7 +1,7 @@
 """Priced methods of int, str and bytes (sandbox.md §3, §4).
 
 What depends on a Unicode table is for ASCII text only: the tables differ between
-interpreters (sandbox.md §6).
+interpreters (sandbox-internals.md §6).
 """
 
 from collections.abc import Mapping
