@@ -1,8 +1,8 @@
 """The read model: what is asked about a chain, answered from one state.
 
 Everything here is a function of a `State` (a snapshot and its head), so an answer is
-of one moment, and whoever holds the state may ask again. `rpc` and the explorer put
-these answers into their own words.
+of one moment, and whoever holds the state may ask again. `rpc` and
+`node.testing` put these answers into their own words.
 
 Rules: a state answers of its own height, what happened (blocks, transactions, how
 timers ended) at every height. Lists are bounded by entries, by what is examined, and
