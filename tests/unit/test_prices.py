@@ -159,3 +159,11 @@ def test_a_yield_pays_for_four_nodes_more_at_deployment():
     one = compile_actor(b"def f():\n    yield\n").nodes
     two = compile_actor(b"def f():\n    yield\n    yield\n").nodes
     assert two - one == 2 + 4  # an expression that is a statement
+
+
+def test_a_bound_method_costs_sixteen_to_make_and_twenty_eight_to_call():
+    """Beyond attribute and call, of methods that have no more work to do."""
+    assert cycles("f = s.strip", "s = 'a'") == 1 + 1 + 16
+    assert cycles("f()", "f = 'a'.strip") == 1 + 10 + 28
+    assert cycles("f(1, 2)", "f = {}.get") == 1 + 10 + 28
+    assert cycles("f('b')", "f = 'a'.find") == 1 + 10 + 28
