@@ -38,6 +38,7 @@ from pvm.runtime.classes import name_of_class, origin_of
 from pvm.runtime.exceptions import caught, line_of
 from pvm.runtime.execution import VmExecution
 from pvm.runtime.strings import exception_text
+from pvm.runtime.wrong_arguments import wrong_arguments
 from pvm.types import Failure, Frame
 
 STACK_FRAMES_MAX: Final = 16
@@ -174,15 +175,22 @@ def _function_name(qualified: str) -> str:
 def _describe(vm: VmExecution, error: Exception) -> tuple[str, str]:
     if isinstance(error, UnencodableValue):
         return "ReturnValue", str(error)
-    text = _safe_text(vm, error)
+    trace = error.__traceback__
+    said = error.args[0] if type(error) is TypeError and error.args else None
+    text = _safe_text(vm, error)  # which pays, and takes both away
     if isinstance(error, HostError):
         return f"HostError.{error.name}", text.removeprefix(f"{error.name}: ")
     name = name_of_class(type(error))
     origin = origin_of(type(error))
     kind = f"{origin}.{name}" if origin else name
     if text == name:  # the interpreter's, whose words differ by its version
-        text = _MISMATCH if isinstance(error, TypeError) and not origin else ""
+        text = _mismatch(said, trace) if kind == "TypeError" else ""
     return kind, text
+
+
+def _mismatch(said: object, trace: TracebackType | None) -> str:
+    function, wrong = wrong_arguments(said, trace)
+    return f"{_function_name(function)}() {wrong}" if function else _MISMATCH
 
 
 def _safe_text(vm: VmExecution, error: Exception) -> str:

@@ -49,6 +49,13 @@ def sealed(value: object) -> object:
     return value if is_own else SealedFunction(value)
 
 
+def inside(function: SealedFunction) -> object:
+    """What a sealed function calls; not for actors."""
+    return _FUNC.__get__(function)
+
+
+_FUNC = vars(partial)["func"]
+
 ACTOR_FUNCTIONS = (FunctionType, SealedFunction)
 """What a function of an actor's class, or of a library's, is as an attribute."""
 

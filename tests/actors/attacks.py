@@ -1444,3 +1444,35 @@ def run():
     held = []
     while True:
         json.dumps([{1}] * 4000, default=lambda x: held.append(1))
+---
+# expect: TypeError
+def f(counts, names=1):
+    pass
+def run():
+    f(1, count=2)
+---
+# expect: TypeError
+def f(counts, names=1):
+    pass
+def run():
+    f(1, **{"count'. Did you mean 'counts": 2})
+---
+# expect: TypeError
+class A:
+    def m(self, first, second, /, *, third=3):
+        return first
+def run():
+    A().m(1, 2, 3, third=4)
+---
+# expect: TypeError
+class A:
+    def m(self, first, second, /, third=3):
+        return first
+def run():
+    A().m(1, second=2)
+---
+# expect: TypeError
+def f(a, b, c, d, e, *, g):
+    pass
+def run():
+    return [f() for _ in range(2)]

@@ -196,3 +196,128 @@ def test_what_a_refused_source_leaves_is_bounded():
     assert failure.line == 1
     assert failure.message.count("\n") == 19
     assert _left(failure) <= FAILURE_BYTES_MAX + 20 * 10
+
+
+WRONG_ARGUMENTS = [
+    ("def f(a, b): pass", "f(1, 2, 3)", "f() takes 2 arguments, 3 given"),
+    ("def f(): pass", "f(1)", "f() takes no arguments, 1 given"),
+    ("def f(a): pass", "f(1, *[2] * 9)", "f() takes 1 argument, 10 given"),
+    ("def f(a, b=1): pass", "f(1, 2, 3)", "f() takes 1 to 2 arguments, 3 given"),
+    ("def f(a=1): pass", "f(1, 2)", "f() takes 0 to 1 arguments, 2 given"),
+    (
+        "def f(a, *, k=1): pass",
+        "f(1, 2, k=3)",
+        "f() takes 1 positional argument, 2 given",
+    ),
+    ("def f(a, b): pass", "f()", "f() misses 'a', 'b'"),
+    ("def f(a, b): pass", "f(b=1)", "f() misses 'a'"),
+    ("def f(a, *, k): pass", "f(1)", "f() misses 'k'"),
+    ("def f(a, b, c, d, e, g): pass", "f()", "f() misses 'a', 'b', 'c', 'd', 2 more"),
+    ("def f(a): pass", "f(1, x=2)", "f() takes no argument named 'x'"),
+    ("def f(a): pass", "f(**{'x': 2})", "f() takes no argument named 'x'"),
+    ("def f(counts): pass", "f(count=2)", "f() takes no argument named 'count'"),
+    ("def f(a): pass", "f(1, a=2)", "f() got 'a' twice"),
+    ("def f(a, b, /): pass", "f(a=2, b=1)", "f() takes 'a', 'b' by position only"),
+    ("def _f(_a): pass", "_f()", "_f() misses '_a'"),
+    ("f = lambda a: a", "f()", "<lambda>() misses 'a'"),
+    ("def f(a):\n    yield a", "f()", "f() misses 'a'"),
+    ("class A:\n    def m(self, a): pass", "A().m()", "A.m() misses 'a'"),
+    (
+        "class A:\n    def m(self, a): pass",
+        "A().m(1, 2)",
+        "A.m() takes 1 argument, 2 given",
+    ),
+    (
+        "class A:\n    @classmethod\n    def m(cls): pass",
+        "A.m(1)",
+        "A.m() takes no arguments, 1 given",
+    ),
+    (
+        "class A:\n    @staticmethod\n    def m(a): pass",
+        "A.m(1, 2)",
+        "A.m() takes 1 argument, 2 given",
+    ),
+    ("class A:\n    def __init__(self, a): pass", "A()", "A() misses 'a'"),
+    ("class A:\n    pass", "A(1)", "A() takes no arguments, 1 given"),
+    (
+        "class B:\n    def m(self): pass\nclass A(B):\n    pass",
+        "A().m(1)",
+        "B.m() takes no arguments, 1 given",
+    ),
+    (
+        "def o():\n    def f(a): pass\n    return f",
+        "o()()",
+        "o.f() misses 'a'",
+    ),
+    (
+        "import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int\n    y: int",
+        "P(1)",
+        "P() misses 'y'",
+    ),
+    (
+        "def f(a): pass",
+        "sorted([1, 2], key=lambda: 1)",
+        "run.<lambda>() takes no arguments, 1 given",
+    ),
+    ("from heapq import heappush", "heappush([])", "heappush() misses 'item'"),
+    ("import heapq", "heapq.heappush([])", "heappush() misses 'item'"),
+    (
+        "from functools import reduce",
+        "reduce(lambda a: a, [1, 2])",
+        "run.<lambda>() takes 1 argument, 2 given",
+    ),
+]
+
+
+@pytest.mark.parametrize(("head", "call", "message"), WRONG_ARGUMENTS)
+def test_wrong_arguments_are_told_in_our_words(head, call, message):
+    """What is called, and what is wrong with the arguments."""
+    failure = call_once(f"{head}\ndef run():\n    {call}\n").outcome.failure
+    assert (failure.kind, failure.message) == ("TypeError", message)
+
+
+GENERAL = "a call with wrong arguments, or an operation on values of wrong types"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "len(1, 2)",
+        "len(1)",
+        "sorted()",
+        "1 + 'a'",
+        "'a'.split(1, 2, 3)",
+        "ValueError(x=1)",
+        "f(**{'x' * 101: 1})",
+        "f(**{\"x'. Did you mean 'y\": 1})",
+        "f(**{'\\u00e9': 1})",
+        "f(a=1, **{'a': 1})",
+        "to_list(1)",
+    ],
+)
+def test_what_cannot_be_told_is_told_in_general(body):
+    """Nothing of the interpreter's words, nor of names that no actor gave."""
+    source = f"def f(a): pass\nto_list = list\ndef run():\n    {body}\n"
+    failure = call_once(source).outcome.failure
+    assert failure.kind == "TypeError"
+    assert failure.message == GENERAL or "given" not in failure.message
+
+
+def test_names_of_arguments_are_bounded():
+    """Four of them, of 100 characters each."""
+    names = [f"{'n' * 97}{i}" for i in range(100, 160)]
+    source = (
+        f"def {'f' * 100}({', '.join(names)}): pass\ndef run():\n    {'f' * 100}()\n"
+    )
+    message = call_once(source).outcome.failure.message
+    shown = ", ".join(f"'{name}'" for name in names[:4])
+    assert message == f"{'f' * 100}() misses {shown}, 56 more"
+
+
+def test_wrong_arguments_that_are_caught_have_no_text():
+    """sandbox.md §6: what the interpreter says is not for actors."""
+    source = (
+        "def f(a): pass\ndef run():\n    try:\n        f()\n"
+        "    except TypeError as error:\n        return repr(error) + str(error)\n"
+    )
+    assert call_once(source).outcome.value == b"TypeError()TypeError"
