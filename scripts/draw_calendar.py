@@ -3,21 +3,22 @@
     python scripts/draw_calendar.py [--check]
 
 The chain is made in this process: an actor schedules, time passes, timers fire. Each
-of them is drawn where the calendar's own views show it. Same code, same bytes; with
+of them is drawn in the bucket in which the node holds it. Same code, same bytes; with
 `--check` nothing is written, and a picture that differs makes the exit code 1.
 """
 
 import argparse
 import sys
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from msgspec import Struct
 
 from node import query
-from node.chain.params import CalendarSizes
-from node.chain.timers.tiers import TieredCalendar
+from node.chain.transition import calendar_of
 from node.primitives import codec
+from node.state import keys
 from node.testing import Devnet
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "calendar.svg"
@@ -76,12 +77,14 @@ class Look(Struct, frozen=True):
 
 def look(chain: Devnet) -> Look:
     """The calendar of a chain, as its views and the read model show it."""
-    sizes = CalendarSizes(**SIZES)
-    tiered = TieredCalendar(chain.state.snapshot, chain.height, sizes)
+    tiered = calendar_of(chain.state)
+    held = sorted(tiered.held(), key=itemgetter(2))
+    timers = [
+        (keys.timer_height(key), tier.value, bucket) for tier, bucket, key in held
+    ]
+    timers += [(one.height, "overflow", None) for one in tiered.overflow()]
     page = query.live_timers_page(chain.state, query.TimerCriteria(), b"", 1_000)
-    timers = [(v.timer.height, v.tier.value, v.bucket) for v in page.items]
-    in_ring = sum(1 for _ in tiered.ring())
-    assert in_ring == sum(tier == "ring" for _, tier, _ in timers)
+    assert timers == [(v.timer.height, v.tier.value, v.bucket) for v in page.items]
     return Look(chain.height, tiered.ring_last, tiered.epoch_last, tuple(timers))
 
 

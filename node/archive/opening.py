@@ -177,8 +177,7 @@ def resume_state(params: ChainParams, head: Header, snapshot: Snapshot) -> State
     caches = Caches(trees=TreeCaches())
     state = open_state(params, head, snapshot, caches)
     globals_, governed = head_globals(state), head_governed(state)
-    floor = keys.TIMER_PREFIX
-    caches.known = Known(params, head.state_root, globals_, floor, 0, governed)
+    caches.known = Known(params, head.state_root, globals_, 0, governed)
     return state
 
 

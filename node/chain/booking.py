@@ -83,10 +83,10 @@ def _take(block: BlockContext, effect: Effect) -> None:
             calendar.insert(block.journal, timer)
         case TimerExtended(before, timer):
             calendar.replace(block.journal, timer)
-            block.rule_set.amend(block, before, timer)
+            block.due_book.amend(before, timer)
         case TimerCancelled(timer):
             calendar.remove(block.journal, timer)
-            block.rule_set.forget(block, timer)
+            block.due_book.forget(timer)
         case FireCancelled(timer):
             block.queue[timer.timer_id].is_cancelled = True
         case MessageSent(message):

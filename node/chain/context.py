@@ -16,12 +16,13 @@ from node.chain.block import Event, Price, Receipt, ReceiptKind
 from node.chain.effects import EventEmitted, ExecutionSideEffects
 from node.chain.globals import Globals, Governed
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
-from node.chain.timers.calendar import DueQueue
+from node.chain.timers.due_book import DueBook
 from node.chain.timers.ruleset import RuleSet
+from node.chain.timers.tiers import TieredCalendar
 from node.chain.timers.timer import Timer, TimerDecision
 from node.primitives import codec
 from node.primitives.crypto import keccak256
-from node.primitives.types import Address, Amount, Hash32, TimerId
+from node.primitives.types import Address, Amount, Hash32
 from node.state.journal import Checkpoint, Journal
 from node.state.keys import height8
 from pvm import CodeCache, Environment, Host, Message, Meter, Outcome
@@ -79,16 +80,14 @@ class BlockContext(Struct):
     """Names that an activation may give (D1)."""
     governed: Governed
     code_cache: CodeCache
-    due_queue: DueQueue
+    calendar: TieredCalendar
+    """Of the parent: what is due is read from its buckets (D24)."""
+    due_book: DueBook
     timer_sequence: int
-    floor: bytes
-    """A key of the calendar below which nothing lives: where looking begins."""
     oldest_message: int = 0
     """A height below which no waiting message was queued: where looking begins."""
     oldest_left: int = 0
     """The same for the next block, once this one has delivered."""
-    is_any_due: bool = True
-    """Whether a timer was due; True where nobody has looked."""
     messages_queued: int = 0
     """In this block; the index of the next one (keys.engine_message)."""
     user_cycles: int = 0
@@ -97,10 +96,6 @@ class BlockContext(Struct):
     gc_cycles: int = 0
     agent_cycles: int = 0
     """Of Gas Bidding Agents (D34)."""
-    due_indexed_to: int = -1
-    """Timers due at most then stand in `due_index`, under `auction`."""
-    due_fresh: set[TimerId] = field(default_factory=set)
-    """But for these: most of those that become due fire at once."""
     cells: int = 0
     writes: int = 0
     """Distinct keys changed, summed over executions (D43)."""

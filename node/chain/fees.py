@@ -5,13 +5,17 @@ Money moves in two steps. Before an execution its limit times the price is debit
 set aside for messages stays held, and the rest goes back (CIP-5 §6.3).
 """
 
+from typing import TYPE_CHECKING
+
 from node.chain.accounts import credit
 from node.chain.block import Price
-from node.chain.context import BlockContext
 from node.chain.params import BasefeeConfig
 from node.chain.transaction import Body
 from node.primitives.types import Address, Amount
 from pvm import Meter
+
+if TYPE_CHECKING:
+    from node.chain.context import BlockContext
 
 
 def effective_tip(priority: int, max_fee: int, basefee: int) -> int:
@@ -37,7 +41,7 @@ def transaction_price(body: Body, basefee_cycle: int, basefee_cell: int) -> Pric
     )
 
 
-def settle(block: BlockContext, payer: Address, price: Price, meter: Meter) -> None:
+def settle(block: "BlockContext", payer: Address, price: Price, meter: Meter) -> None:
     """Burn and tip what was used, refund what is neither used nor held.
 
     CIP-5 §6.3 steps 6 and 7; the limit times the price was debited before. What the

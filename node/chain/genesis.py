@@ -39,7 +39,6 @@ from node.primitives import codec
 from node.primitives.crypto import blake2b256, dev_private_key, public_key_address
 from node.primitives.merkle import EMPTY_ROOT
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
-from node.state import keys
 from node.state.commitment import seal
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
@@ -223,7 +222,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
         writes=journal.write_set() | tree_writes,
         undo=WriteSet(),  # nothing was before it
         use=LaneUse(0, 0, 0, 0, 0, 0, 0),
-        known=Known(params, state_root, globals_, keys.TIMER_PREFIX, 0, None),
+        known=Known(params, state_root, globals_, 0, None),
         encodings=encode_results((), ()),
         basefee_config=params.basefee_config,
     )

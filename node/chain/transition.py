@@ -51,10 +51,11 @@ from node.chain.globals import (
 )
 from node.chain.mailbox import decode_message, is_any_pending
 from node.chain.params import BasefeeConfig, ChainParams
-from node.chain.timers.calendar import DueQueue
+from node.chain.timers.due_book import DueBook
 from node.chain.timers.empty_runs import next_work_height
 from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.ruleset import Prospect, RuleSet
+from node.chain.timers.tiers import TieredCalendar
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.validation import (
@@ -63,8 +64,7 @@ from node.chain.validation import (
     validate_header,
 )
 from node.primitives.types import Amount, Hash32, Height
-from node.state import keys
-from node.state.commitment import TreeCaches, is_calendar_empty, seal
+from node.state.commitment import TreeCaches, seal
 from node.state.journal import Journal
 from node.state.store import Snapshot, WriteSet
 from pvm import CodeCache, Environment
@@ -79,7 +79,8 @@ class Caches(Struct):
     code: CodeCache = field(default_factory=CodeCache)
     trees: TreeCaches | None = None
     """Pages of the two trees; of use over a store on disk."""
-    due: DueQueue = field(default_factory=DueQueue)
+    calendar: TieredCalendar | None = None
+    """Of the state it names; made anew for any other."""
     known: "Known | None" = None
     execute: Execute = execute
     """How messages are executed; whatever it watches, it changes nothing."""
@@ -94,8 +95,6 @@ class Known(Struct, frozen=True, gc=False):
     params: ChainParams
     state_root: Hash32
     globals: Globals
-    floor: bytes
-    """A key below which no timer lives."""
     oldest_message: int
     """A height below which no waiting message was queued."""
     governed: Governed | None
@@ -163,8 +162,25 @@ def open_state(
 
 def next_state(state: State, result: BlockResult, snapshot: Snapshot) -> State:
     """The state after `result` was committed and `snapshot` taken of it."""
+    calendar, head = calendar_of(state), result.header
+    changes = result.writes.changes
+    calendar.advance(snapshot, head.height, changes, head.state_root)
     state.caches.known = result.known
-    return State(state.params, result.header, snapshot, state.caches)
+    return State(state.params, head, snapshot, state.caches)
+
+
+def calendar_of(state: State) -> TieredCalendar:
+    """The tiers of a state: those in memory, if they are of this one (D24)."""
+    held, head = state.caches.calendar, state.head
+    if (
+        held is None
+        or held.reader is not state.snapshot
+        or held.state_root != head.state_root
+    ):
+        sizes = state.params.calendar
+        held = TieredCalendar(state.snapshot, head.height, sizes, head.state_root)
+        state.caches.calendar = held
+    return held
 
 
 @without_memory_errors
@@ -235,7 +251,7 @@ def prospect(state: State) -> tuple[Prospect, RuleSet]:
         head,
         known.globals,
         governed.timer_config,
-        known.floor,
+        calendar_of(state),
         is_entering=len(set(names)) > 1,
         activation=next((h for h, _ in governed.activations if h > head), None),
     )
@@ -380,9 +396,9 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         known_rules=_KNOWN_RULES,
         governed=governed,
         code_cache=state.caches.code,
-        due_queue=state.caches.due,
+        calendar=calendar_of(state),
+        due_book=DueBook(journal, calendar_of(state)),
         timer_sequence=before.timer_sequence,
-        floor=keys.TIMERS_STOP if is_calendar_empty(state.snapshot) else known.floor,
         oldest_message=known.oldest_message,
         oldest_left=height,
         execute=state.caches.execute,
@@ -481,7 +497,7 @@ def _known_of(state: State) -> Known:
     known, root = state.caches.known, state.head.state_root
     if known is None or known.state_root != root or known.params is not state.params:
         globals_ = load_globals(state.snapshot)
-        return Known(state.params, root, globals_, keys.TIMER_PREFIX, 0, None)
+        return Known(state.params, root, globals_, 0, None)
     return known
 
 
@@ -490,19 +506,4 @@ def _known_after(
 ) -> Known:
     is_changed = any(map(is_governed, writes.changes))
     governed = None if is_changed else block.governed
-    return Known(
-        block.params, state_root, after, _floor(block), block.oldest_left, governed
-    )
-
-
-def _floor(block: BlockContext) -> bytes:
-    """Where the next block may start to look for due timers.
-
-    The first one that was due and still lives, put off or not even examined; the next
-    height when there is none.
-    """
-    stop = keys.timer(block.height + 1, 0)
-    if not block.is_any_due:
-        return stop
-    left = next(block.journal.range(block.floor, stop), None)
-    return stop if left is None else left[0]
+    return Known(block.params, state_root, after, block.oldest_left, governed)

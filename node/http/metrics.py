@@ -4,27 +4,28 @@ Names follow its conventions: a prefix, base units, `_total` for what only grows
 has a help text that says the unit. The library is imported when the first scrape is
 rendered, not before the node serves.
 
-Rules: a scrape reads what was counted, and the visible state. Timers are counted by
-walking the calendar, a slice at a time so that others are served in between, at most
-once in a while, and no further than `TIMERS_COUNTED_MAX`.
+Rules: a scrape reads what was counted, and the visible state. Timers are counted at
+most once in a while: those that the calendar's buckets hold by their tally, the others
+by walking the store, a slice at a time so that others are served in between, and no
+further than `TIMERS_COUNTED_MAX`.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from node import __version__
 from node.chain.globals import load_timer_config
-from node.chain.timers.calendar import timers_between
-from node.chain.timers.tiers import Tier, tier_of
+from node.chain.timers.tiers import FIRST_KEY, Tier, tier_of
 from node.chain.transition import State
 from node.runtime.clock import Clock
 from node.runtime.stats import Histogram, NodeStats
 from node.runtime.types import Backend
+from node.state import keys
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -39,7 +40,6 @@ _SLICE_TIMERS = 500
 """Timers counted at a stretch: a millisecond."""
 
 _PREFIX = "cowboy_devnet_"
-_HEIGHT_MAX = 2**64 - 1
 
 _Labels = tuple[str, ...]
 _Values = Iterable[tuple[_Labels, float]]
@@ -279,11 +279,21 @@ class Metrics:
 
 
 async def _timers_by_tier(state: State) -> Counter[Tier]:
+    """What the buckets of the head hold, and what lies in the store beside them."""
     height, sizes = state.head.height, state.params.calendar
-    live = islice(timers_between(state.snapshot, 0, _HEIGHT_MAX), TIMERS_COUNTED_MAX)
+    calendar = state.caches.calendar
+    tally = None if calendar is None else calendar.tally
+    start = cursor = FIRST_KEY
     counted: Counter[Tier] = Counter()
+    if tally is not None and tally.state_root == state.head.state_root:
+        start, cursor = tally.start, tally.cursor
+        counted.update({Tier.RING: tally.ring, Tier.EPOCH: tally.epoch})
+    parts = (FIRST_KEY, start), (cursor, keys.TIMERS_STOP)
+    beside = chain.from_iterable(state.snapshot.range(*p) for p in parts if p[0] < p[1])
+    live = islice(beside, max(0, TIMERS_COUNTED_MAX - counted.total()))
     while chunk := list(islice(live, _SLICE_TIMERS)):
-        counted.update(tier_of(timer.height, height, sizes) for timer in chunk)
+        heights = (keys.timer_height(key) for key, _ in chunk)
+        counted.update(tier_of(due, height, sizes) for due in heights)
         await asyncio.sleep(0)
     return counted
 

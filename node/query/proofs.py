@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from node.chain.block import Header
-from node.chain.timers.calendar import due_bounds, load_timer
+from node.chain.timers.calendar import load_timer, stop_after
 from node.chain.transition import State
 from node.history import (
     load_encoded_receipts,
@@ -94,7 +94,7 @@ def prove_due(state: State, first: int, last: int) -> Proof:
     Raises:
         ProofTooLarge: The range has too many timers, or too large ones.
     """
-    start, stop = due_bounds(first, last)
+    start, stop = keys.timer(first, 0), stop_after(last)
     skip = len(keys.TIMER_PREFIX)
     tree = open_tree(state.snapshot, CALENDAR)
     # Of the last height there is no next: above all keys are 17 bytes of 0xff.

@@ -43,7 +43,6 @@ __all__ = [
     "TreeFamily",
     "compare",
     "find_unproven",
-    "is_calendar_empty",
     "open_tree",
     "recompute",
     "root_parts",
@@ -93,12 +92,6 @@ def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
     """One of the two trees as a snapshot holds it: its root, `first`, proofs."""
     root = _decode_roots(snapshot.get(keys.TREE_ROOTS))[family is CALENDAR]
     return Tree(_page_loader(snapshot, family), family.key_bytes, root)
-
-
-def is_calendar_empty(snapshot: Snapshot) -> bool:
-    """Whether no timer lives, as the record of the roots says it."""
-    record = snapshot.get(keys.TREE_ROOTS)
-    return record is None or record.endswith(EMPTY_ROOT)
 
 
 def seal(

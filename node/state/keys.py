@@ -23,6 +23,8 @@ STATE_PREFIX = b"s"
 TIMER_PREFIX = b"t"
 TIMERS_STOP = b"u"
 """Above every timer."""
+HEIGHT_LAST = 2**64 - 1
+"""No key names a height above it."""
 UNDO_PREFIX = b"b"
 """Below all others: an iterator of LevelDB walks over deleted keys to the next live
 one, even past its end, so every look for due timers would meet all records dropped,

@@ -4,18 +4,21 @@ The first half drives the calendar alone; the second whole chains, whose actor d
 what Hypothesis says.
 """
 
+from unittest.mock import patch
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from node.chain.params import CalendarSizes, TimerConfig
-from node.chain.timers import calendar
+from node.chain.timers import calendar, tiers
 from node.chain.timers.tiers import Tier, TieredCalendar, bucket_of, tier_of
 from node.chain.timers.timer import Timer
 from node.chain.transaction import UpdateTimerConfig
-from node.chain.transition import Caches, open_state
+from node.chain.transition import Caches, calendar_of, open_state
 from node.primitives import codec
 from node.primitives.types import Address, Height, TimerId
+from node.state import keys
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
 from node.testing import Devnet
@@ -67,13 +70,15 @@ def places(timers):
     return [(t.height, t.sequence) for t in timers]
 
 
-@given(st.lists(DUE, max_size=40), st.integers(0, 130), st.integers(0, 50))
-def test_due_is_the_head_of_the_sorted_list(dues, height, count_max):
+@given(st.lists(DUE, max_size=40), st.integers(0, 130))
+def test_due_is_the_head_of_the_sorted_list(dues, height):
     """D22: due(h) = all live timers with height ≤ h in order of (height, sequence)."""
     journal = journal_of(dues)
     model = sorted((due, sequence) for sequence, due in enumerate(dues))
     expected = [place for place in model if place[0] <= height]
-    assert places(calendar.due(journal, height, count_max)) == expected[:count_max]
+    tiered = TieredCalendar(journal, 0, CalendarSizes())
+    due = [held.timer(key, journal) for key, held in tiered.due(height)]
+    assert places(due) == expected
     assert places(calendar.timers_between(journal, 0, U64_MAX)) == model
 
 
@@ -97,7 +102,7 @@ def test_removed_timers_are_gone_and_indexes_agree(entries, height):
     assert all(
         calendar.load_timer(journal, n.to_bytes(32, "big")) is None for n in gone
     )
-    due = places(calendar.due(journal, height, 100))
+    due = places(calendar.timers_between(journal, 0, height))
     assert due == [place for place in left if place[0] <= height]
 
 
@@ -158,7 +163,7 @@ def test_the_current_slot_is_what_is_due(dues, sizes, height):
     journal = journal_of(dues)
     tiered = TieredCalendar(journal, height, sizes)
     slot = tiered.ring_bucket(height % sizes.ring_size)
-    assert places(slot) == places(calendar.due(journal, height, 100))
+    assert places(slot) == places(calendar.timers_between(journal, 0, height))
 
 
 @given(SIZES, DUE, st.integers(0, 130), st.integers(0, 300))
@@ -167,6 +172,73 @@ def test_time_only_promotes(sizes, due, height, later):
     order = [Tier.OVERFLOW, Tier.EPOCH, Tier.RING]
     before = order.index(tier_of(due, height, sizes))
     assert order.index(tier_of(due, height + later, sizes)) >= before
+
+
+# --- the buckets as time passes ------------------------------------------------------
+
+MOVE = st.tuples(
+    st.lists(st.tuples(DUE, st.integers(0, 9)), max_size=6),
+    st.lists(st.integers(0, 60), max_size=4),
+    st.sampled_from([1, 1, 1, 2, 7, 90]),
+    st.sampled_from(["read", "let go", "first", "nothing"]),
+)
+
+
+def require_buckets(tiered, journal):
+    """The live timers between two keys are held, each in the bucket of its tier."""
+    live = {keys.TIMER_PREFIX + t.place: t for t in every(journal)}
+    held = list(tiered.held())
+    tally = tiered.tally
+    assert len(held) <= tiers.HELD_MAX
+    for tier, number, key in held:
+        due = live[key].height
+        assert (tier, number) == (
+            tier_of(due, tiered.height, tiered.sizes),
+            bucket_of(due, tiered.height, tiered.sizes),
+        )
+    within = {key for key in live if tally.start <= key < tally.cursor}
+    assert {key for _, _, key in held} == within
+    assert tally.ring + tally.epoch == len(held)
+
+
+def every(journal):
+    return list(calendar.timers_between(journal, 0, U64_MAX))
+
+
+@given(st.lists(MOVE, max_size=10), SIZES, st.sampled_from([4, 12, 1_000]))
+def test_the_buckets_hold_what_the_ordered_set_says(moves, sizes, held_max):
+    """D24: "thin access structures over that set"; "memory is bounded"."""
+    bounds = patch.multiple(tiers, HELD_MAX=held_max, FILLED_A_BLOCK_MAX=3)
+    journal, height, sequence = Journal(MemoryStore().snapshot()), 0, 0
+    tiered = TieredCalendar(journal, height, sizes)
+    with bounds:
+        for added, removed, span, then in moves:
+            changes = {}
+            for due, _ in added:
+                timer = timer_at(max(due, height + 1), sequence)
+                calendar.insert(journal, timer)
+                changes[keys.TIMER_PREFIX + timer.place] = timer.encode()
+                sequence += 1
+            for timer in [t for t in every(journal) if t.sequence in removed]:
+                calendar.remove(journal, timer)
+                changes[keys.TIMER_PREFIX + timer.place] = None
+            height += span
+            tiered.advance(journal, height, changes)
+            require_buckets(tiered, journal)
+            expected = every(journal)
+            if then == "read":
+                due = [held.timer(key, journal) for key, held in tiered.due(height + 1)]
+                assert due == [t for t in expected if t.height <= height + 1]
+            elif then == "let go":
+                tiered.let_go(keys.timer(height + 1, 0))
+                later = list(tiered.timers(height + 1, U64_MAX))
+                assert later == [t for t in expected if t.height > height]
+            elif then == "first":
+                first = expected[0].height if expected else None
+                assert tiered.first_due() == first
+        fresh = TieredCalendar(journal, height, sizes)
+        for view in (tiered, fresh):
+            assert list(view.timers(0, U64_MAX)) == every(journal)
 
 
 # --- whole chains --------------------------------------------------------------------
@@ -242,8 +314,27 @@ def play(blocks, sizes, *, with_restarts):
             payload = codec.encode([list(step) for step in steps])
             actor.call("act", payload, cycles_limit=500_000, cells_limit=50_000)
             check_order(chain)
+            check_buckets(chain)
+        with chain.snapshot():
+            chain.mine(3)
+            check_buckets(chain)
+        check_buckets(chain)
         chain.mine(25)
+        check_buckets(chain)
         return chain.results
+
+
+def check_buckets(chain):
+    """D24: what is in memory is right, however the chain came to its head."""
+    state, sizes = chain.state, chain.state.params.calendar
+    held = calendar_of(state)
+    fresh = TieredCalendar(state.snapshot, state.head.height, sizes)
+    live = list(calendar.timers_between(state.snapshot, 0, U64_MAX))
+    assert list(held.timers(0, U64_MAX)) == list(fresh.timers(0, U64_MAX)) == live
+    for tier, number, key in held.held():
+        due = keys.timer_height(key)
+        assert tier_of(due, held.height, sizes) == tier
+        assert bucket_of(due, held.height, sizes) == number
 
 
 def check_order(chain):

@@ -1,16 +1,17 @@
-"""The due queue: what a block put off is not decoded again, and nothing shows of it."""
+"""The tiers in memory: what waits is not read again, and nothing shows of it (D24)."""
 
 import pytest
 from msgspec.structs import replace
 
-from node.chain.params import TimerConfig
-from node.chain.timers import calendar
-from node.chain.timers.calendar import QUEUED_RECORD_BYTES_MAX, DueQueue
+from node.chain.params import CalendarSizes, TimerConfig
+from node.chain.timers import calendar, tiers
+from node.chain.timers.tiers import TieredCalendar
 from node.chain.timers.timer import Timer
 from node.chain.transaction import UpdateTimerConfig
 from node.chain.transition import Caches, open_state
 from node.primitives import codec
 from node.primitives.types import Address, Height, TimerId
+from node.state import keys
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
 from node.testing import Devnet
@@ -58,44 +59,68 @@ def journal() -> Journal:
     return journal
 
 
-def test_a_timer_that_waits_is_decoded_once(journal, monkeypatch):
+def due_of(tiered: TieredCalendar, height: int) -> list[Timer]:
+    return [held.timer(key, tiered.reader) for key, held in tiered.due(height)]
+
+
+def test_a_timer_that_waits_is_read_and_decoded_once(journal, monkeypatch):
     decoded = []
-    decode = calendar.decode_timer
+    decode = tiers.decode_timer
 
     def counted(key, record):
         decoded.append(key)
         return decode(key, record)
 
-    monkeypatch.setattr(calendar, "decode_timer", counted)
-    queue = DueQueue()
-    first = calendar.due(journal, 5, 8, queue=queue)
-    assert (len(decoded), len(queue)) == (8, 8)
-    assert calendar.due(journal, 5, 8, queue=queue) == first
-    assert len(decoded) == 8
-    calendar.remove(journal, first[0])
+    monkeypatch.setattr(tiers, "decode_timer", counted)
+    tiered = TieredCalendar(journal, 4, CalendarSizes())
+    first = due_of(tiered, 5)
+    assert len(first) == len(decoded) == 10
+    empty = Journal(MemoryStore().snapshot())
+    tiered.advance(empty, 5, {})
+    assert due_of(tiered, 6) == first
+    assert len(decoded) == 10
     changed = replace(first[1], expires_at=Height(7))
-    calendar.replace(journal, changed)
-    assert calendar.due(journal, 5, 8, queue=queue)[:2] == [changed, first[2]]
-    assert len(decoded) == 8 + 1 + 1  # the changed one, and one that came in sight
+    gone, key = (keys.TIMER_PREFIX + t.place for t in first[:2])
+    tiered.advance(empty, 6, {gone: None, key: changed.encode(), b"other": b""})
+    assert due_of(tiered, 7) == [changed, *first[2:]]
+    assert len(decoded) == 11
 
 
-def test_it_remembers_no_more_than_the_latest_block_examined(journal):
-    queue = DueQueue()
-    calendar.due(journal, 5, 10, queue=queue)
-    calendar.due(journal, 5, 3, queue=queue)
-    assert len(queue) == 3
-    large = timer_at(5, 0, bytes(QUEUED_RECORD_BYTES_MAX))
+def test_a_large_record_stays_in_the_store(journal):
+    large = timer_at(5, 0, bytes(tiers.RECORD_BYTES_HELD_MAX))
     calendar.replace(journal, large)
-    assert calendar.due(journal, 5, 3, queue=queue)[0] == large
-    assert len(queue) == 2
+    tiered = TieredCalendar(journal, 4, CalendarSizes())
+    held = dict(tiered.due(5))[keys.TIMER_PREFIX + large.place]
+    assert held.record is None
+    assert held.timer(keys.TIMER_PREFIX + large.place, journal) == large
 
 
-def test_an_empty_queue_is_filled_too(journal):
-    queue = DueQueue()
-    calendar.due(journal, 4, 10, queue=queue)
-    assert len(queue) == 0
-    calendar.due(journal, 5, 10, queue=queue)
-    assert len(queue) == 10
+def test_no_more_timers_are_held_than_the_bound_says(journal, monkeypatch):
+    """D24: "memory is bounded"; what is not held is read from the store."""
+    monkeypatch.setattr(tiers, "HELD_MAX", 6)
+    tiered = TieredCalendar(journal, 4, CalendarSizes())
+    assert len(due_of(tiered, 5)) == 10
+    assert len(list(tiered.held())) == 6
+    for sequence in range(10, 14):
+        timer = timer_at(5, sequence)
+        calendar.insert(journal, timer)
+    tiered.advance(journal, 5, {b"t": None})
+    assert [t.sequence for t in due_of(tiered, 6)] == list(range(14))
+    assert len(list(tiered.held())) <= 6
+
+
+def test_one_block_fills_a_bounded_number_from_the_overflow_set(journal, monkeypatch):
+    """D24: promotion "costs a bounded amount per block"."""
+    monkeypatch.setattr(tiers, "FILLED_A_BLOCK_MAX", 3)
+    tiered = TieredCalendar(journal, 0, CalendarSizes(2, 4, 2))
+    held = []
+    for height in range(1, 4):
+        tiered.advance(journal, height, {})
+        held.append(sorted(tier.value for tier, _, _ in tiered.held()))
+    assert held == [["epoch"] * 3, ["epoch"] * 6, ["epoch"] * 9]
+    tiered.advance(journal, 4, {})
+    assert {tier.value for tier, _, _ in tiered.held()} == {"ring"}
+    assert tiered.tally.ring == 10
 
 
 def play(*, is_forgetting: bool) -> list:

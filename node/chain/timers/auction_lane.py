@@ -227,7 +227,7 @@ def _hold_over_cap(block: BlockContext, view: LaneView, timer: Timer) -> None:
 def _rewrite(block: BlockContext, old: Timer, new: Timer) -> None:
     """A note in the record: its place stays (D22)."""
     calendar.replace(block.journal, new)
-    block.rule_set.amend(block, old, new)
+    block.due_book.amend(old, new)
 
 
 class _Lane(Struct):

@@ -3,19 +3,17 @@
 A timer lies under (height, sequence) from the moment it is accepted until it leaves
 by one of the exits of CIP-5 §5.4. Nothing moves when it is put off: it is simply due
 again. So rollback, snapshots and the state root cost nothing extra, and memory stays
-bounded whatever the number of timers. `tiers` shows this set as ring, epoch queue and
-overflow; no outcome depends on them.
+bounded whatever the number of timers. `tiers` holds of this set what is due next, as
+ring, epoch queue and overflow, from which blocks read; no outcome depends on them.
 
 Beside the record stand three derived entries: by id, by actor, and the actor's count.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 
-from node.chain.params import U64_MAX
 from node.chain.reader import Reader, load_count
 from node.chain.timers.timer import Timer, decode_timer
-from node.primitives.types import Address, Height, TimerId
+from node.primitives.types import Address, TimerId
 from node.state import keys
 from node.state.journal import Journal
 
@@ -96,82 +94,13 @@ def timers_between(
     reader: Reader, first_height: int, last_height: int
 ) -> Iterator[Timer]:
     """Live timers of all actors, due in first_height … last_height, in due order."""
-    if first_height > min(last_height, U64_MAX):
+    if first_height > min(last_height, keys.HEIGHT_LAST):
         return
-    for key, record in reader.range(*due_bounds(first_height, last_height)):
+    stop = stop_after(last_height)
+    for key, record in reader.range(keys.timer(first_height, 0), stop):
         yield decode_timer(key, record)
 
 
-def due_bounds(first_height: int, last_height: int) -> tuple[bytes, bytes]:
-    """Where the keys of timers due at these heights begin, and where they stop."""
-    return keys.timer(first_height, 0), _stop_after(last_height)
-
-
-QUEUED_RECORD_BYTES_MAX = 1_024
-"""Larger records are not kept between blocks: 10,000 of these take some 20 MiB."""
-
-
-class DueQueue:
-    """Timers that a block found due and left, decoded: the next one meets them again.
-
-    It remembers what a key and a record decode to, and nothing of any state: whatever
-    became of the chain meanwhile, it can only save work. It holds what the latest
-    block put off, so at most `max_due_examined` timers.
-    """
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, tuple[bytes, Timer]] = {}
-
-    def __len__(self) -> int:
-        """How many timers it remembers."""
-        return len(self._known)
-
-    def decode(self, pairs: Iterable[tuple[bytes, bytes]]) -> list[Timer]:
-        """The timers under these keys; from now on these are remembered."""
-        before, timers = self._known, []
-        known: dict[bytes, tuple[bytes, Timer]] = {}
-        for key, record in pairs:
-            entry = before.get(key)
-            if entry is None or entry[0] != record:
-                entry = (record, decode_timer(key, record))
-            if len(record) <= QUEUED_RECORD_BYTES_MAX:
-                known[key] = entry
-            timers.append(entry[1])
-        self._known = known
-        return timers
-
-
-def due(
-    reader: Reader,
-    height: int,
-    count_max: int,
-    floor: bytes = keys.TIMER_PREFIX,
-    queue: DueQueue | None = None,
-) -> list[Timer]:
-    """Timers that are due: height at most `height`, by height, then sequence (D22).
-
-    At most `count_max` of them, the first (D8). `floor` is a key below which nothing
-    lives: where to start, so that removed timers are not walked over again. `queue`
-    may know them from the block before.
-    """
-    if floor == keys.TIMERS_STOP or floor >= (stop := _stop_after(height)):
-        return []
-    pairs = reader.range(max(floor, keys.timer(0, 0)), stop)
-    return (DueQueue() if queue is None else queue).decode(islice(pairs, count_max))
-
-
-def first(reader: Reader, floor: bytes = keys.TIMER_PREFIX) -> Height | None:
-    """The due height of the first live timer, or None."""
-    stop = keys.prefix_stop(keys.TIMER_PREFIX)
-    for key, _ in reader.range(max(floor, keys.timer(0, 0)), stop):
-        return Height(keys.timer_height(key))
-    return None
-
-
-def _stop_after(height: int) -> bytes:
+def stop_after(height: int) -> bytes:
     """The least key above every timer of a height; the last height has no next."""
-    if height >= U64_MAX:
-        return keys.prefix_stop(keys.TIMER_PREFIX)
-    return keys.timer(height + 1, 0)
+    return keys.timer(height + 1, 0) if height < keys.HEIGHT_LAST else keys.TIMERS_STOP

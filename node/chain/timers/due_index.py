@@ -182,6 +182,11 @@ class DueTimer(Struct, frozen=True, gc=False):
     was_asleep: bool
     """Whether it was seen to sleep and not to wake since."""
 
+    @classmethod
+    def read(cls, key: bytes, record: bytes, *, is_asleep: bool) -> "DueTimer":
+        """The timer that a key and a record of the calendar name."""
+        return cls(decode_timer(key, record), key, record, is_asleep)
+
     def present(self, journal: Journal) -> Timer | None:
         """The timer as others left it meanwhile: cancelled, extended."""
         if self.key not in journal.changed_keys():
@@ -199,7 +204,7 @@ class DueTimer(Struct, frozen=True, gc=False):
 def _look(reader: Reader, key: bytes, *, is_asleep: bool) -> DueTimer:
     record = reader.get(key)
     assert record is not None, "an order names a timer that is not in the calendar"
-    return DueTimer(decode_timer(key, record), key, record, is_asleep)
+    return DueTimer.read(key, record, is_asleep=is_asleep)
 
 
 def select(

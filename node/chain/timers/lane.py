@@ -5,7 +5,8 @@ order and at which price (`ruleset.RuleSet.run_lane`); the steps themselves, and
 record of each decision with the numbers compared, are here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -18,7 +19,14 @@ from node.chain.fees import settle
 from node.chain.messages import Call, process_entered
 from node.chain.params import GC_CYCLES_PER_REMOVAL, WRITES_BEFORE_DEFERRED_STOP
 from node.chain.timers import calendar
-from node.chain.timers.timer import Decision, Timer, TimerDecision, route_payload
+from node.chain.timers.tiers import Held
+from node.chain.timers.timer import (
+    Decision,
+    Timer,
+    TimerDecision,
+    decode_timer,
+    route_payload,
+)
 from node.primitives.types import ZERO_HASH, Amount
 from pvm import Meter
 
@@ -30,15 +38,21 @@ NO_STORY: Mapping[str, int] = MappingProxyType({})
 
 def due_timers(block: BlockContext) -> list[Timer]:
     """Those the block looks at: the first that are due (D8, D22)."""
-    timers = calendar.due(
-        block.journal,
-        block.height,
-        block.timer_config.max_due_examined,
-        block.floor,
-        block.due_queue,
-    )
-    block.is_any_due = bool(timers)
-    return timers
+    live = _live(block, block.calendar.due(block.height))
+    return list(islice(live, block.timer_config.max_due_examined))
+
+
+def _live(block: BlockContext, found: Iterable[tuple[bytes, Held]]) -> Iterator[Timer]:
+    """Timers of the parent's calendar, as this block's transactions left them."""
+    journal, reader = block.journal, block.calendar.reader
+    changed = journal.changed_keys()
+    for key, held in found:
+        if key not in changed:
+            yield held.timer(key, reader)
+            continue
+        record = journal.get(key)
+        if record is not None:
+            yield decode_timer(key, record)
 
 
 def has_gc_budget(block: BlockContext) -> bool:
@@ -100,7 +114,7 @@ def _collect(
         return False
     block.gc_cycles += GC_CYCLES_PER_REMOVAL
     calendar.remove(block.journal, timer)
-    block.rule_set.forget(block, timer)
+    block.due_book.forget(timer)
     record(block, timer, decision, numbers=numbers)
     return True
 
@@ -132,7 +146,7 @@ def pre_charge(
     assert left >= 0, "who cannot pay is not charged"
     save_account(block.journal, timer.fee_payer, replace(payer, balance=left))
     calendar.remove(block.journal, timer, record)
-    block.rule_set.forget(block, timer)
+    block.due_book.forget(timer)
 
 
 def has_writes_left(block: BlockContext) -> bool:

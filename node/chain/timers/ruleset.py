@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from node.chain.context import BlockContext, ExecutionScope
+    from node.chain.timers.tiers import TieredCalendar
     from node.chain.timers.timer import Timer
 
 
@@ -43,8 +44,7 @@ class Prospect(Struct, frozen=True):
     globals: Globals
     """As the head left them."""
     config: TimerConfig
-    floor: bytes
-    """A key of the calendar below which no timer lives."""
+    calendar: "TieredCalendar"
     is_entering: bool
     """Whether the next block is the first under its rules."""
     activation: Height | None
@@ -134,14 +134,6 @@ class RuleSet(Protocol):
 
     def examined_at(self, timer: "Timer", prospect: Prospect) -> Height:
         """The least height above the head whose block looks at a live timer."""
-        ...
-
-    def forget(self, block: "BlockContext", timer: "Timer") -> None:
-        """A live timer left the calendar: take it out of what is derived."""
-        ...
-
-    def amend(self, block: "BlockContext", old: "Timer", new: "Timer") -> None:
-        """A live timer's record was written anew."""
         ...
 
     def pass_time(self, block: "BlockContext") -> None:

@@ -24,7 +24,7 @@ from node.chain.timers.auction_lane import Judge, fire_price, note_turn, run_auc
 from node.chain.timers.due_index import Decline, DueTimer, LaneView
 from node.chain.timers.gba import HEADROOM, last_bid
 from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
-from node.chain.timers.timer import Decision, Timer, decode_timer
+from node.chain.timers.timer import Decision, Timer
 from node.primitives import codec
 from node.primitives.types import NOTHING, Address, Amount, Height
 from node.state import keys
@@ -43,7 +43,7 @@ class Auction:
     def enter(self, block: BlockContext, *, is_first: bool) -> None:
         """In the first block the lane basefee is the cycle basefee (D29)."""
         if not is_first:
-            block.due_indexed_to = block.before.height
+            block.due_book.resume(block.before.height)
             return
         lane = self.first_lane_basefee(block.before.basefee_cycle)
         block.before = replace(block.before, basefee_lane=lane, p50_priority=NOTHING)
@@ -124,10 +124,9 @@ class Auction:
         if not prospect.is_entering:
             best = due_index.wake_height(prospect.reader, view, decline, None)
             start = view.height
-        if best == view.height or prospect.floor >= keys.TIMERS_STOP:
-            return None if best is None else Height(best)
-        first = max(start, keys.timer_height(max(prospect.floor, keys.timer(0, 0))))
-        for timer in calendar.timers_between(prospect.reader, first, 2**64 - 1):
+        if best == view.height:
+            return Height(best)
+        for timer in prospect.calendar.timers(start, keys.HEIGHT_LAST):
             if best is not None and max(timer.height, view.height) >= best:
                 break
             wakes = decline.wakes(timer, view)
@@ -152,7 +151,9 @@ class Auction:
     def line_up(self, block: BlockContext, height: int) -> list[Turn]:
         """Those that may have a turn: awake, in cap, unexpired, bidding enough."""
         self._forget_old_fires(block)
-        _index_left(block, self._index_fresh(block))
+        if not block.due_book.is_closed:
+            self._gather(block)
+            block.due_book.close()
         view, count_max = self._view(block), block.timer_config.max_due_examined
         if height == block.height:
             due = due_index.select(block.journal, view, count_max)
@@ -175,23 +176,14 @@ class Auction:
         view = LaneView(first, lane, self.cycles_cap(prospect.config), p50)
         return view, Decline(first, lane)
 
-    def forget(self, block: BlockContext, timer: Timer) -> None:
-        """It may stand in the orders of those that wait."""
-        if _is_indexed(block, timer):
-            due_index.forget(block.journal, timer)
-
-    def amend(self, block: BlockContext, old: Timer, new: Timer) -> None:
-        """It may stand in the orders of those that wait."""
-        if _is_indexed(block, old):
-            due_index.amend(block.journal, old, new)
-
     # --- the lane --------------------------------------------------------------------
 
     def run_lane(self, block: BlockContext) -> None:
         """CIP-1 §3 steps 4 to 10."""
         self._forget_old_fires(block)
-        fresh = self._index_fresh(block)
-        if not block.is_any_due:
+        fresh = self._gather(block)
+        if not block.due_book.is_any_due():
+            block.due_book.close()
             return
         view, count_max = self._view(block), block.timer_config.max_due_examined
         due = due_index.select(block.journal, view, count_max, fresh)
@@ -199,15 +191,16 @@ class Auction:
             if one.was_asleep:
                 _note_turn(block, view, one.timer, Decision.WOKE)
         fires = run_auction(block, view, due)
-        _index_left(block, [one for one in fresh if one.timer.timer_id not in fires])
+        block.due_book.close(gone=fires)
         fairness.note(block.journal, block.height, Counter(fires.values()))
         self._note_sleepers(block, due)
 
     def pass_time(self, block: BlockContext) -> None:
         """Prune fairness; those that became due within the run all sleep (D36)."""
         self._forget_old_fires(block)
-        fresh = self._index_fresh(block)
+        fresh = self._gather(block)
         assert not fresh, "a run reaches over a height at which somebody is awake"
+        block.due_book.close()
 
     def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
         """Both follow from the fires; without any, the median tip is 0 (D30, D32)."""
@@ -228,29 +221,8 @@ class Auction:
         window = block.timer_config.fairness_window_blocks
         fairness.prune(block.journal, block.height, window)
 
-    def _index_fresh(self, block: BlockContext) -> list[DueTimer]:
-        """Those that became due since the latest block; sleepers join those that wait.
-
-        Most of the others fire in this block: who is left joins at its end.
-        """
-        view = self._view(block)
-        fresh: list[DueTimer] = []
-        first = block.due_indexed_to + 1
-        if first == 0:
-            first = keys.timer_height(max(block.floor, keys.timer(0, 0)))
-        if first <= block.height and block.floor < keys.timer(block.height + 1, 0):
-            bounds = calendar.due_bounds(first, block.height)
-            for key, record in block.journal.range(*bounds):
-                timer = decode_timer(key, record)
-                # Within a run nobody can have been awake at its height.
-                if block.span > 1 or view.is_dormant(timer):
-                    due_index.add(block.journal, timer, is_asleep=True)
-                else:
-                    fresh.append(DueTimer(timer, key, record, was_asleep=False))
-        block.due_fresh = {one.timer.timer_id for one in fresh}
-        block.due_indexed_to = block.height
-        block.is_any_due = bool(fresh) or due_index.is_any(block.journal)
-        return fresh
+    def _gather(self, block: BlockContext) -> list[DueTimer]:
+        return block.due_book.gather(self._view(block), is_run=block.span > 1)
 
     def _note_sleepers(self, block: BlockContext, due: list[DueTimer]) -> None:
         """Who was looked at, and will not be from the next height on."""
@@ -263,20 +235,6 @@ class Auction:
             left = one.present(block.journal)
             if left is not None and view.is_dormant(left):
                 _note_turn(block, view, left, Decision.SLEPT)
-
-
-def _is_indexed(block: BlockContext, timer: Timer) -> bool:
-    is_due = timer.height <= block.due_indexed_to
-    return is_due and timer.timer_id not in block.due_fresh
-
-
-def _index_left(block: BlockContext, fresh: list[DueTimer]) -> None:
-    """Those of the fresh ones that are left join the orders, as they stand."""
-    block.due_fresh.clear()
-    for one in fresh:
-        left = one.present(block.journal)
-        if left is not None:
-            due_index.add(block.journal, left)
 
 
 def _note_turn(

@@ -95,18 +95,12 @@ class Fifo:
 
     def wake_height(self, prospect: Prospect) -> Height | None:
         """The due height of the first timer; an overdue one is looked at next (D36)."""
-        first = calendar.first(prospect.reader, prospect.floor)
+        first = prospect.calendar.first_due()
         return None if first is None else Height(max(first, prospect.head + 1))
 
     def examined_at(self, timer: Timer, prospect: Prospect) -> Height:
         """Its due height; overdue, in every block."""
         return Height(max(timer.height, prospect.head + 1))
-
-    def forget(self, block: BlockContext, timer: Timer) -> None:
-        """Nothing is derived but the calendar's own."""
-
-    def amend(self, block: BlockContext, old: Timer, new: Timer) -> None:
-        """Nothing is derived but the calendar's own."""
 
     def pass_time(self, block: BlockContext) -> None:
         """Nothing but time passes."""
