@@ -43,6 +43,7 @@ _WIDE = "class Wide:\n    def __init__(self, e):\n" + "".join(
     f"        self.a{n} = e {{0}}\n" for n in range(60)
 )
 _KEPT = [f"a{n}" for n in range(16)]
+_STEPPED = "".join(f"    {name} = e\n    {name} = {name} + 1\n" for name in _VARIABLES)
 _MAKE = (
     "def make(e):\n"
     + "".join(f"    {name} = e + 1\n" for name in _KEPT)
@@ -66,6 +67,15 @@ HOARDS: Mapping[str, str] = {
     "texts in variables": _loop(_assigned("e + e"), _TEXT),
     "texts in attributes": _loop("x.append(Wide(e))", _TEXT, _WIDE.format("+ e")),
     "long integers in closures": _loop("x.append(make(e))", _INT, _MAKE),
+    "long integers in variables of generators": _loop(
+        "g = gen(e)\nnext(g)\nx.append(g)",
+        _INT,
+        f"def gen(e):\n{_STEPPED}    yield 1\n",
+    ),
+    "long integers in variables of 250 calls": (
+        f"def g(e, n):\n{_STEPPED}    return g(e, n - 1) if n else 0\n"
+        f"def run():\n    {_INT}\n    return g(e, 250)\n"
+    ),
     "long integers in attributes": _loop(
         "x.append(Wide(e))", _INT, _WIDE.format("+ 1")
     ),
