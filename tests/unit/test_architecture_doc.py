@@ -106,3 +106,11 @@ def test_every_path_that_is_named_whole_is_there():
 def test_every_module_that_is_named_is_there(name):
     path = ROOT / name.replace(".", "/")
     assert path.is_dir() or path.with_suffix(".py").exists()
+
+
+def test_every_function_on_the_path_of_a_block_is_there():
+    text = section("One block as a straight path")
+    sources = "".join(path.read_text() for path in (ROOT / "node").rglob("*.py"))
+    named = set(re.findall(r"(?<![\w/])(?:[a-z]\w*)?_\w+\b(?![\w.])", text))
+    assert {"build_block", "_header", "execute_transaction"} <= named
+    assert {name for name in named if f"def {name}(" not in sources} == set()
