@@ -11,7 +11,9 @@ from pvm.lazy_exports import resolve
 
 if TYPE_CHECKING:
     from pvm.codecache import CodeCache
-    from pvm.compiler.actors import ActorCode, compile_actor
+    from pvm.compiler.block_costs import Block
+    from pvm.driver.actors import ActorCode, compile_actor
+    from pvm.driver.interpreter import execute, find_handler
     from pvm.errors import (
         CompileError,
         Halt,
@@ -34,9 +36,7 @@ if TYPE_CHECKING:
     from pvm.host import MUTATING, Host, address_of
     from pvm.meter import CYCLES_LIMIT_MAX, Meter
     from pvm.runtime.failures import source_refused
-    from pvm.runtime.interpreter import execute, find_handler
     from pvm.runtime.storage import STORAGE_PREFIX, storage_key
-    from pvm.tools.block_costs import Block
     from pvm.tools.profile import (
         NO_LINE,
         Cost,
@@ -128,9 +128,9 @@ _HOMES = {
     "Place": ".tools.profile",
     "Cost": ".tools.profile",
     "NO_LINE": ".tools.profile",
-    "ActorCode": ".compiler.actors",
+    "ActorCode": ".driver.actors",
     "Address": ".types",
-    "Block": ".tools.block_costs",
+    "Block": ".compiler.block_costs",
     "CYCLES_LIMIT_MAX": ".meter",
     "Cells": ".types",
     "CodeCache": ".codecache",
@@ -168,9 +168,9 @@ _HOMES = {
     "TooDeepRecursion": ".errors",
     "Worker": ".worker",
     "address_of": ".host",
-    "compile_actor": ".compiler.actors",
-    "execute": ".runtime.interpreter",
-    "find_handler": ".runtime.interpreter",
+    "compile_actor": ".driver.actors",
+    "execute": ".driver.interpreter",
+    "find_handler": ".driver.interpreter",
     "keccak256": ".hashing",
     "report_on": ".tools.report",
     "source_refused": ".runtime.failures",

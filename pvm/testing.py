@@ -12,12 +12,12 @@ from typing import Final
 from msgspec import Struct, field
 
 from pvm import costs
-from pvm.compiler.actors import ActorCode, compile_actor
+from pvm.driver.actors import ActorCode, compile_actor
+from pvm.driver.interpreter import execute
 from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
 from pvm.host import address_of
 from pvm.meter import Meter
-from pvm.runtime.interpreter import execute
 from pvm.runtime.values import type_name
 from pvm.tools.profile import ProfiledCode, Recorder, by_line
 from pvm.types import (

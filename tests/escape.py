@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-import pvm.runtime.execution_pool
+import pvm.driver.execution_pool
 from node.cli import main
 from pvm.alarm import NOW
 from pvm.runtime.builtins import PRICED
@@ -79,7 +79,7 @@ def begin(words: list[str]) -> None:
             case _:
                 return take_memory()
 
-    pvm.runtime.execution_pool.PRICED = {**PRICED, "hex": escape}
+    pvm.driver.execution_pool.PRICED = {**PRICED, "hex": escape}
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ import pvm
 from pvm import Worker, language
 from pvm.compiler import pipeline
 from pvm.depth import LINKS
+from pvm.driver import execution_pool, interpreter, library_loader
 from pvm.errors import Halt, HostError, JSONDecodeError, RevertError
 from pvm.meter import Meter
-from pvm.runtime import execution_pool, interpreter, library_loader
 from pvm.runtime.classes import ORIGIN
 from pvm.runtime.enums import Enum, EnumClass
 from pvm.runtime.execution import ACTOR_MODULE, SealedModule, VmExecution

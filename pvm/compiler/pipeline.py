@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from pvm import language
 from pvm.compiler.analysis.lost_writes import first_lost_write, hint
+from pvm.compiler.block_costs import BlockCosts
 from pvm.compiler.facts import Facts, gather
 from pvm.compiler.gate import restrict
 from pvm.compiler.instrument.module import CELLS, MODULE_FUNCTION, instrument
@@ -25,7 +26,6 @@ from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors
 from pvm.node_charges import Charge, Nodes, free
 from pvm.runtime.namespaces import is_unchanging
-from pvm.tools.block_costs import BlockCosts
 from pvm.worker import shallow
 
 

@@ -8,6 +8,7 @@ attribute that could be set.
 from collections.abc import Mapping
 
 from pvm import costs, language
+from pvm.driver.library_loader import module
 from pvm.errors import HostMemoryExhausted
 from pvm.runtime import (
     access_rules,
@@ -22,7 +23,6 @@ from pvm.runtime import (
 from pvm.runtime.classes import CLASS_OF, class_name
 from pvm.runtime.enums import Enum, MissingArgument, make_members
 from pvm.runtime.execution import Helper, VmExecution
-from pvm.runtime.library_loader import module
 from pvm.runtime.methods import lookup
 
 

@@ -21,7 +21,7 @@ from pvm.compiler.syntax.visitor import Survey, walk
 from pvm.runtime.execution import ACTOR_MODULE, VmExecution
 
 if TYPE_CHECKING:
-    from pvm.compiler.actors import ActorCode
+    from pvm.driver.actors import ActorCode
 
 NAMESPACES_MAX: Final = 32
 """Kept by one `VmExecution`: some 10 KB each, of the longest source some 2 MB."""

@@ -18,13 +18,13 @@ from inspect import CO_GENERATOR
 from types import CodeType, FrameType
 from typing import NamedTuple, cast
 
-from pvm.compiler.actors import compile_actor
+from pvm.compiler.block_costs import PAID, BlockCosts
 from pvm.compiler.lowering.desugar import public_name
+from pvm.driver.actors import compile_actor
+from pvm.driver.execution_pool import new
+from pvm.driver.interpreter import execute
 from pvm.host import Host
 from pvm.meter import Meter
-from pvm.runtime.execution_pool import new
-from pvm.runtime.interpreter import execute
-from pvm.tools.block_costs import PAID, BlockCosts
 from pvm.types import Message, Outcome
 
 __all__ = [

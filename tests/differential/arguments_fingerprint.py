@@ -12,8 +12,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from pvm import Worker, language
+from pvm.driver import execution_pool, library_loader
 from pvm.errors import Halt
-from pvm.runtime import execution_pool, library_loader
 from pvm.runtime.classes import CLASS_OF, name_of_class
 from pvm.runtime.exceptions import caught
 from pvm.runtime.initializers import Initializer, make_error

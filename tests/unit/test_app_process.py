@@ -491,8 +491,8 @@ def test_start_imports_nothing_before_somebody_asks_for_it() -> None:
         *("grpc_reflection.v1alpha", "RestrictedPython", "prometheus_client", "cffi"),
         *(
             "pvm.compiler",
-            "pvm.runtime.interpreter",
-            "pvm.runtime.library_loader",
+            "pvm.driver.interpreter",
+            "pvm.driver.library_loader",
             "pvm.modules",
         ),
         *("node.rpc.transactions", "node.rpc.timers", "node.rpc.streams"),

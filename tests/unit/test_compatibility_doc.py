@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from pvm import language
-from pvm.runtime.library_loader import find_module
+from pvm.driver.library_loader import find_module
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -3,13 +3,13 @@
 import pytest
 
 from pvm import cbor, language
-from pvm.compiler.actors import compile_actor
+from pvm.driver.actors import compile_actor
+from pvm.driver.library_loader import find_module
 from pvm.errors import CompileError
 from pvm.hashing import keccak256
 from pvm.modules import EXPORTS
 from pvm.modules.cowboy_sdk import EXPORTS as NATIVE_EXPORTS
 from pvm.modules.pvm_host import FUNCTIONS
-from pvm.runtime.library_loader import find_module
 from pvm.testing import DEPLOYER, SENDER, World, call_once
 
 # Every name that host-api.md §4 lists.

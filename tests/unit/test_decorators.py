@@ -2,7 +2,7 @@
 
 import pytest
 
-from pvm.compiler.actors import compile_actor
+from pvm.driver.actors import compile_actor
 from pvm.errors import CompileError
 from pvm.testing import DEPLOYER, SENDER, World, call_once
 

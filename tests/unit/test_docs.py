@@ -21,11 +21,11 @@ from node.chain.timers.timer import Timer
 from node.cli import main
 from node.rpc.errors import table
 from pvm import costs, language
-from pvm.compiler.actors import compile_actor
+from pvm.driver.actors import compile_actor
+from pvm.driver.library_loader import find_module
 from pvm.errors import CompileError, Halt, HostErrorCode
 from pvm.modules import EXPORTS
 from pvm.modules.pvm_host import FUNCTIONS
-from pvm.runtime.library_loader import find_module
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = sorted(path.stem for path in (ROOT / "pvm" / "library").glob("*.py"))

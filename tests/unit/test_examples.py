@@ -15,7 +15,7 @@ from node.chain.block import ReceiptKind
 from node.chain.transaction import SetBalance
 from node.primitives import codec
 from node.testing import Devnet, TransactionFailed
-from pvm.compiler.actors import compile_actor
+from pvm.driver.actors import compile_actor
 
 FOLDER = Path(__file__).resolve().parents[2] / "genesis" / "actors"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))

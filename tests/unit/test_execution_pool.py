@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pvm import Meter, compile_actor, execute
+from pvm.driver import execution_pool, library_loader
+from pvm.driver.library_loader import module
 from pvm.modules import NATIVE
-from pvm.runtime import execution_pool, library_loader
-from pvm.runtime.library_loader import module
 from pvm.testing import DictionaryHost, World, call_once
 
 LIBRARY = Path(library_loader.__file__).parents[1] / "library"

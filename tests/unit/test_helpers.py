@@ -3,7 +3,7 @@
 import pytest
 
 from pvm import Halt, Meter, costs, language
-from pvm.runtime import execution_pool
+from pvm.driver import execution_pool
 from pvm.runtime.arithmetic import add, floordiv, in_place, mul, power, sub
 from pvm.runtime.builtins import PRICED
 from pvm.runtime.comparison import equal

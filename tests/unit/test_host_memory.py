@@ -19,7 +19,7 @@ from node.primitives.types import Amount
 from node.runtime.block_builder import dev_transaction
 from node.testing import Devnet
 from pvm import CodeCache, Halt, HostMemoryExhausted, StackExhausted, compile_actor
-from pvm.runtime import execution_pool, library_loader
+from pvm.driver import execution_pool, library_loader
 from pvm.testing import DictionaryHost, World, call_once
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,7 @@ def test_an_account_that_runs_out_is_still_a_halt():
     [
         "pvm.compiler.parser.survey",
         "pvm.compiler.pipeline.instrument",
-        "pvm.compiler.actors._actor_code",
+        "pvm.driver.actors._actor_code",
     ],
 )
 def test_a_source_is_not_refused_for_want_of_memory(where, monkeypatch):

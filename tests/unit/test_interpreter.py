@@ -1,4 +1,4 @@
-"""`pvm.runtime.interpreter`: handlers, instances, outcomes (host-api.md §1)."""
+"""`pvm.driver.interpreter`: handlers, instances, outcomes (host-api.md §1)."""
 
 import gc
 

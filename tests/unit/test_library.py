@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pvm import cbor
-from pvm.runtime import execution_pool, library_loader
+from pvm.driver import execution_pool, library_loader
 from pvm.runtime.freezing import SealedClass, SealedFunction
 from pvm.testing import ENVIRONMENT, World, call_once
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pvm import CompileError, cbor, compile_actor, costs
-from pvm.runtime import execution_pool, library_loader
+from pvm.driver import execution_pool, library_loader
 from pvm.testing import World, call_once
 
 LIBRARY = {

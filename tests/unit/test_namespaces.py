@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from pvm import compile_actor
-from pvm.runtime import execution_pool
+from pvm.compiler.block_costs import BlockCosts
+from pvm.driver import execution_pool
 from pvm.runtime.namespaces import NAMESPACES_MAX
 from pvm.testing import World
-from pvm.tools.block_costs import BlockCosts
 
 ACTORS = Path("genesis/actors")
 

@@ -19,8 +19,8 @@ from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import check_shape, read
 from pvm.compiler.syntax.imports import resolve
 from pvm.compiler.syntax.visitor import survey
+from pvm.driver.library_loader import find_module
 from pvm.node_charges import Nodes
-from pvm.runtime.library_loader import find_module
 from pvm.testing import call_once
 
 HEAD = "from dataclasses import dataclass, field\nfrom cowboy_sdk import CowboyModel\n"

@@ -8,8 +8,9 @@ from types import MappingProxyType
 
 import pytest
 
+from pvm.driver import library_loader
 from pvm.modules.hashlib import Hash
-from pvm.runtime import initializers, library_loader, strings
+from pvm.runtime import initializers, strings
 from pvm.runtime.execution import PricedMethod
 from pvm.runtime.freezing import SealedFunction
 from pvm.runtime.storage import StorageView

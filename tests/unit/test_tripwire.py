@@ -19,8 +19,8 @@ DEADLINE_SECONDS = 60
 BEGIN = """
 from contextlib import nullcontext
 from node.testing import Devnet
-import pvm, pvm.codecache, pvm.lazy_exports, pvm.runtime.interpreter
-import pvm.runtime.library_loader, pvm.tools.profile
+import pvm, pvm.codecache, pvm.lazy_exports, pvm.driver.interpreter
+import pvm.driver.library_loader, pvm.tools.profile
 from node.runtime.confinement.tripwire import stand_watch
 
 CALLEE = "def add(payload):\\n    return 1\\n"
@@ -107,8 +107,8 @@ def test_a_profile_is_an_execution_of_a_tools_own():
         "import pvm.tools.profile\n"
         "take = pvm.tools.profile.execute\n"
         "def watched(code, message, host, meter, own):\n"
-        "    import pvm.runtime.execution_pool\n"
-        "    idle = pvm.runtime.execution_pool._IDLE\n"
+        "    import pvm.driver.execution_pool\n"
+        "    idle = pvm.driver.execution_pool._IDLE\n"
         "    idle.append(own)\n"
         "    return take(code, message, host, meter)\n"
         "pvm.tools.profile.execute = watched\n"

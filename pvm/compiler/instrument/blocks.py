@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
+from pvm.compiler.block_costs import PAID, BlockCosts
 from pvm.compiler.facts import Facts
 from pvm.compiler.instrument.expressions import Expressions
 from pvm.compiler.pricing import FREE, bytes_of, cycles_of
@@ -12,7 +13,6 @@ from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.locations import flatten
 from pvm.compiler.syntax.tree import Here
 from pvm.compiler.syntax.visitor import Handled
-from pvm.tools.block_costs import PAID, BlockCosts
 
 ENTRY_DEPTH = "_e"
 """Local of a function that counts depth: the depth it found."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from pvm import costs
+from pvm.compiler.block_costs import BlockCosts
 from pvm.compiler.facts import Facts, is_step
 from pvm.compiler.instrument.blocks import ENTRY_DEPTH
 from pvm.compiler.instrument.context import Scope
@@ -18,7 +19,6 @@ from pvm.compiler.instrument.definitions import Definitions
 from pvm.compiler.pricing import FREE, price
 from pvm.compiler.syntax import tree as syntax
 from pvm.compiler.syntax.visitor import children, handled
-from pvm.tools.block_costs import BlockCosts
 
 CELLS = ("_cycles", "_depth", "_memory")
 """Free variables of the module's function, in the order of their names."""

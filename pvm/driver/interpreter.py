@@ -12,15 +12,15 @@ from types import FunctionType
 
 from pvm.alarm import NOW
 from pvm.cbor import decode
-from pvm.compiler.actors import ActorCode
+from pvm.driver.actors import ActorCode
+from pvm.driver.execution_pool import give_back, sweep, take
+from pvm.driver.library_loader import module
 from pvm.errors import Halt, HostMemoryExhausted
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.runtime import namespaces
 from pvm.runtime.execution import VmExecution
-from pvm.runtime.execution_pool import give_back, sweep, take
 from pvm.runtime.failures import failure_of, handler_not_found
-from pvm.runtime.library_loader import module
 from pvm.runtime.values import encode_return, to_cbor
 from pvm.types import Entry, Message, Outcome
 

@@ -5,12 +5,12 @@ from types import CodeType
 
 from msgspec import Struct
 
+from pvm.compiler.block_costs import BlockCosts
 from pvm.compiler.facts import Facts
 from pvm.compiler.pipeline import Compiled, compile_module
+from pvm.driver.library_loader import find_module
 from pvm.errors import CompileError, without_memory_errors
 from pvm.node_charges import Charge, free
-from pvm.runtime.library_loader import find_module
-from pvm.tools.block_costs import BlockCosts
 
 
 class ActorCode(Struct, frozen=True):

@@ -10,10 +10,10 @@ from types import MethodType
 from typing import Final
 
 from pvm import language
+from pvm.driver.library_loader import module
 from pvm.runtime.builtins import AS_VALUES, CLASSES, NATIVE, PRICED
 from pvm.runtime.execution import VmExecution
 from pvm.runtime.helpers import HELPERS, NATIVES
-from pvm.runtime.library_loader import module
 
 # State of the process, with `worker`'s the only one of the virtual machine. An object
 # is taken by one execution at a time, whatever thread it runs on, and has nothing of

@@ -1,0 +1,1 @@
+"""Where compiler, runtime and modules meet: actors are compiled and executed."""
