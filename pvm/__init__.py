@@ -10,9 +10,10 @@ from pvm import cbor, costs
 from pvm.lazy_exports import resolve
 
 if TYPE_CHECKING:
+    from pvm.actor_code import ActorCode
     from pvm.codecache import CodeCache
     from pvm.compiler.block_costs import Block
-    from pvm.driver.actors import ActorCode, compile_actor
+    from pvm.driver.actors import compile_actor
     from pvm.driver.interpreter import execute, find_handler
     from pvm.errors import (
         CompileError,
@@ -128,7 +129,7 @@ _HOMES = {
     "Place": ".tools.profile",
     "Cost": ".tools.profile",
     "NO_LINE": ".tools.profile",
-    "ActorCode": ".driver.actors",
+    "ActorCode": ".actor_code",
     "Address": ".types",
     "Block": ".compiler.block_costs",
     "CYCLES_LIMIT_MAX": ".meter",

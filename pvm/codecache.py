@@ -19,7 +19,7 @@ from pvm.errors import without_memory_errors
 from pvm.node_charges import Charge, free
 
 if TYPE_CHECKING:
-    from pvm.driver.actors import ActorCode
+    from pvm.actor_code import ActorCode
 
 LIVE_BYTES_MAX: Final = 64 * 2**20
 """Of code that can run at once, by its marshalled length: some 1,500 ordinary actors.
@@ -133,6 +133,6 @@ def _compiled(source: bytes, charge: Charge) -> "tuple[ActorCode, bytes]":
 
 def _unpacked(marshalled: bytes) -> "ActorCode":
     """What this process packed: it comes from nowhere else."""
-    from pvm.driver.actors import ActorCode  # noqa: PLC0415 - as above
+    from pvm.actor_code import ActorCode  # noqa: PLC0415 - as above
 
     return ActorCode(*marshal.loads(marshalled))  # noqa: S302 - our own bytes

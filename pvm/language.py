@@ -7,6 +7,9 @@ it. Deny by default: what is in none of these tables is refused.
 
 import ast
 from collections.abc import Mapping
+from enum import IntFlag
+
+from pvm import costs
 
 
 def words(text: str) -> frozenset[str]:
@@ -117,6 +120,16 @@ FUNCTIONS = words(
     "type"
 )
 """Builtins that are values."""
+
+NATIVE_FUNCTIONS = words("callable chr len ord")
+"""Those that are CPython's own: their work is bounded, and paid by syntax."""
+
+DEAR_FUNCTIONS = frozenset(
+    name
+    for name in FUNCTIONS - NATIVE_FUNCTIONS
+    if costs.CALL_OF_BUILTIN.get(name, costs.HELPER_CALL) > costs.CALL
+)
+"""Those whose call by name has paid more than a call; a value charges the rest."""
 
 CLASSES = words("int str bytes bool list tuple dict set frozenset range")
 """Builtins that stand for a class in `isinstance`, `issubclass`, `type(x) is`."""
@@ -304,6 +317,40 @@ GUARDED_ATTRIBUTES = words(
 )
 """Public names of native objects: reached through a helper that knows the type."""
 
+OWNED_BY_ONE_TYPE = words(
+    "add append casefold characters_written close decode deleter discard encode errno "
+    "extend filename filename2 format format_map get getter hex insert isdecimal "
+    "isidentifier isnumeric isprintable items keys msg obj path popitem reverse send "
+    "setdefault setter sort strerror throw values"
+)
+"""Those of them that one native type has: the guard compares with it alone."""
+
+EXCEPTION_ATTRIBUTES: Mapping[str, frozenset[str]] = {
+    "args": EXCEPTIONS.union(*MODULE_ERRORS.values()),
+    "characters_written": frozenset({"PermissionError"}),
+    "code": frozenset({"HostError"}),
+    "doc": frozenset({"JSONDecodeError"}),
+    "encoding": frozenset({"UnicodeDecodeError"}),
+    "end": frozenset({"UnicodeDecodeError"}),
+    "errno": frozenset({"PermissionError"}),
+    "filename": frozenset({"PermissionError"}),
+    "filename2": frozenset({"PermissionError"}),
+    "msg": words("ImportError JSONDecodeError"),
+    "name": words("AttributeError HostError ImportError NameError"),
+    "obj": frozenset({"AttributeError"}),
+    "object": frozenset({"UnicodeDecodeError"}),
+    "path": frozenset({"ImportError"}),
+    "reason": frozenset({"UnicodeDecodeError"}),
+    "start": frozenset({"UnicodeDecodeError"}),
+    "strerror": frozenset({"PermissionError"}),
+    "value": frozenset({"StopIteration"}),
+}
+"""Public names of native exceptions → those that have it.
+
+Of an object they are values; of a class they would be CPython's descriptors, through
+which anything of the kind is set unseen.
+"""
+
 PLAIN_ATTRIBUTES = words("step stop")
 """Public names of native objects that are read as they are: the ints of a `range`.
 
@@ -366,3 +413,36 @@ UNIVERSAL_ATTRIBUTES = frozenset(
     {"address", "args", "code", "deployer", "digest", "hexdigest", "name", "storage"}
 )
 """Readable without the module defining them: of exceptions, instances and hashes."""
+
+CELLS = ("_cycles", "_depth", "_memory")
+"""Free variables of a module's function, in the order of their names."""
+
+MODULE_FUNCTION = "_module"
+"""The function that `instrument` makes of a module's body."""
+
+INSERTED_FUNCTIONS = frozenset({"_outer", MODULE_FUNCTION, "_generator"})
+"""Functions that no actor wrote."""
+
+
+def public_name(name: str) -> str:
+    """What the actor wrote for a name that was rewritten."""
+    return name.removeprefix("private") if name.startswith("private_") else name
+
+
+class Rule(IntFlag):
+    """What is checked when a method is entered."""
+
+    LISTED = 1
+    """Only by the callers that `callable_by` lists."""
+    ITSELF = 2
+    """Only by the actor itself: a class with rules, a method without one."""
+    PURE = 4
+    """As a read-only execution."""
+    QUIET = 8
+    """No messages and no timers: a class that uses `deferred`, a method without."""
+    DEFERRED = 16
+    """They are allowed again."""
+    GUARDED = 32
+    """Not while it runs already, in this chain of calls."""
+    PUBLIC = 64
+    """By everybody; what it calls is called by the actor."""

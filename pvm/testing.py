@@ -12,7 +12,8 @@ from typing import Final
 from msgspec import Struct, field
 
 from pvm import costs
-from pvm.driver.actors import ActorCode, compile_actor
+from pvm.actor_code import ActorCode
+from pvm.driver.actors import compile_actor
 from pvm.driver.interpreter import execute
 from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256

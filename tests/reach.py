@@ -489,7 +489,11 @@ def corpus():
 # ---- forms
 
 _NAMES = sorted(
-    (language.METHOD_NAMES | language.GUARDED_ATTRIBUTES | lookup.SHOWING.keys())
+    (
+        language.METHOD_NAMES
+        | language.GUARDED_ATTRIBUTES
+        | language.EXCEPTION_ATTRIBUTES.keys()
+    )
     | language.UNIVERSAL_ATTRIBUTES
     | language.words(
         "func keywords names vm meter host context charge memory cycles cells depth "

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from msgspec import Struct, field
 
-from pvm.compiler.lowering.desugar import public_name
 from pvm.compiler.pricing import Pricing, bytes_of, cycles_of
+from pvm.language import public_name
 
 PAID = "_paid"
 """What a source compiled so calls when a block is paid, with its number."""

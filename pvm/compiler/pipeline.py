@@ -11,11 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pvm import language
+from pvm.compiler.analysis.immutable_bodies import is_unchanging
 from pvm.compiler.analysis.lost_writes import first_lost_write, hint
 from pvm.compiler.block_costs import BlockCosts
 from pvm.compiler.facts import Facts, gather
 from pvm.compiler.gate import restrict
-from pvm.compiler.instrument.module import CELLS, MODULE_FUNCTION, instrument
+from pvm.compiler.instrument.module import instrument
 from pvm.compiler.lowering.comprehensions import rename_variables
 from pvm.compiler.lowering.decorators import Marks, write_out
 from pvm.compiler.lowering.desugar import desugar
@@ -24,8 +25,8 @@ from pvm.compiler.policy.statements import check_policy
 from pvm.compiler.syntax.imports import Find, resolve
 from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors
+from pvm.language import CELLS, MODULE_FUNCTION
 from pvm.node_charges import Charge, Nodes, free
-from pvm.runtime.namespaces import is_unchanging
 from pvm.worker import shallow
 
 
@@ -43,7 +44,7 @@ class Compiled(Struct, frozen=True):
     nodes: int
     """Of its syntax, and those written out: what making it ready takes follows them."""
     is_unchanging: bool
-    """Whether nothing can change what its body makes (`namespaces`)."""
+    """Whether nothing can change what its body makes (`immutable_bodies`)."""
 
 
 @without_memory_errors

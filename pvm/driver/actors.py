@@ -1,41 +1,14 @@
 """Actors as they run: compiled, their handlers known."""
 
 import ast
-from types import CodeType
 
-from msgspec import Struct
-
+from pvm.actor_code import ActorCode
 from pvm.compiler.block_costs import BlockCosts
 from pvm.compiler.facts import Facts
 from pvm.compiler.pipeline import Compiled, compile_module
 from pvm.driver.library_loader import find_module
 from pvm.errors import CompileError, without_memory_errors
 from pvm.node_charges import Charge, free
-
-
-class ActorCode(Struct, frozen=True):
-    """A compiled actor: immutable, shared by all its executions."""
-
-    module: CodeType
-    """The module's body, a function of the three cells of a meter."""
-    handlers: tuple[str, ...]
-    """Public names that messages can reach, in source order, for display."""
-    functions: frozenset[str]
-    """Those of them that are functions of the module."""
-    methods: frozenset[str]
-    """Public methods of the actor's class, inherited ones included."""
-    actor_class: str | None
-    """The class marked `@actor`, else the one named `Actor`, else the only class that
-    is no exception and derives from no library."""
-    constructors: frozenset[str]
-    """Of `deploy` and `init` the methods that messages can reach later, too."""
-    nodes: int
-    """Of its syntax, and those written out: what a deployment paid for compiling it
-    (D6), and what making it ready to run takes, follow them."""
-    is_unchanging: bool
-    """Whether what its body makes serves one message after another (`namespaces`)."""
-    hint: str = ""
-    """For the author, in the receipt of the deployment."""
 
 
 @without_memory_errors

@@ -10,7 +10,7 @@ from types import MethodType
 from typing import Final
 
 from pvm import language
-from pvm.driver.library_loader import module
+from pvm.driver.library_loader import IMPORTS, module
 from pvm.runtime.builtins import AS_VALUES, CLASSES, NATIVE, PRICED
 from pvm.runtime.execution import VmExecution
 from pvm.runtime.helpers import HELPERS, NATIVES
@@ -69,7 +69,8 @@ def new() -> VmExecution:
     vm = VmExecution({**PRICED, **AS_VALUES}, CLASSES)
     vm.names.update({**NATIVES, **NATIVE})
     called = {f"_call_{name}": PRICED[name] for name in AS_VALUES}
-    for name, helper in {**HELPERS, **PRICED, **AS_VALUES, **called}.items():
+    helpers = {**HELPERS, **IMPORTS, **PRICED, **AS_VALUES, **called}
+    for name, helper in helpers.items():
         vm.names[name] = MethodType(helper, vm)
     for name in language.IMPLICIT_MODULES:
         vm.names[name] = module(vm, name)

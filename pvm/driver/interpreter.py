@@ -10,16 +10,16 @@ import inspect
 from _thread import get_ident
 from types import FunctionType
 
+from pvm.actor_code import ActorCode
 from pvm.alarm import NOW
 from pvm.cbor import decode
-from pvm.driver.actors import ActorCode
 from pvm.driver.execution_pool import give_back, sweep, take
 from pvm.driver.library_loader import module
 from pvm.errors import Halt, HostMemoryExhausted
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.runtime import namespaces
-from pvm.runtime.execution import VmExecution
+from pvm.runtime.execution import Namespace, VmExecution
 from pvm.runtime.failures import failure_of, handler_not_found
 from pvm.runtime.values import encode_return, to_cbor
 from pvm.types import Entry, Message, Outcome
@@ -135,7 +135,7 @@ def _run(code: ActorCode, vm: VmExecution, handler: str | None) -> object:
     return _call(vm, getattr(class_(), handler))
 
 
-def _give_state(vm: VmExecution, namespace: namespaces.Namespace, class_: type) -> None:
+def _give_state(vm: VmExecution, namespace: Namespace, class_: type) -> None:
     """Let every instance have its state before `__init__` runs, whoever makes it.
 
     The view is that of all executions of `vm`, so a class that is kept has it already.

@@ -8,13 +8,14 @@ package may import its own modules, which makes them attributes of it.
 """
 
 import ast
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
 from msgspec import Struct
 
-from pvm import language
+from pvm import costs, language
 from pvm.compiler.facts import Facts
 from pvm.compiler.instrument.module import module_names
 from pvm.compiler.pipeline import compile_module
@@ -23,7 +24,7 @@ from pvm.depth import LINKS
 from pvm.meter import CYCLES_LIMIT_MAX
 from pvm.modules import ATTRIBUTES, EXPORTS, NATIVE
 from pvm.runtime import enums
-from pvm.runtime.execution import ACTOR_MODULE, SealedModule, VmExecution
+from pvm.runtime.execution import ACTOR_MODULE, Helper, SealedModule, VmExecution
 from pvm.runtime.freezing import build_class, seal
 from pvm.types import DEPTH_MAX
 
@@ -77,6 +78,24 @@ def module(vm: VmExecution, name: str) -> object:
             found = _make(vm, name)
         vm.modules[name] = found
     return found
+
+
+def import_module(vm: VmExecution, name: str) -> object:
+    """`import name`; the policy has checked that there is one."""
+    is_first = name not in vm.imported
+    vm.charge(costs.IMPORT_FIRST if is_first else costs.IMPORT_AGAIN)
+    vm.imported.add(name)
+    return module(vm, name)
+
+
+def import_from(vm: VmExecution, name: str, attribute: str) -> object:
+    """`from name import attribute`."""
+    found: object = getattr(import_module(vm, name), attribute)
+    return found
+
+
+IMPORTS: Mapping[str, Helper] = {"_import": import_module, "_import_from": import_from}
+"""What inserted code calls for an import; the others are `runtime.helpers`."""
 
 
 def _source(name: str) -> bytes | None:

@@ -7,8 +7,8 @@ a callee of `call_actor` goes on with its caller's guards and read-only mode.
 
 from typing import Final
 
-from pvm.compiler.lowering.decorators import Rule
 from pvm.errors import HostError, HostErrorCode
+from pvm.language import Rule
 from pvm.runtime.execution import VmExecution
 from pvm.runtime.owner import OWNER, SELF, owner_of
 from pvm.types import Entry

@@ -75,12 +75,10 @@ def _paying(helper: Helper, cycles: int) -> Helper:
 
 
 AS_VALUES: Mapping[str, Helper] = {
-    name: _paying(PRICED[name], cycles - costs.CALL)
-    for name, cycles in (
-        (name, costs.CALL_OF_BUILTIN.get(name, costs.HELPER_CALL))
-        for name in sorted(language.FUNCTIONS & PRICED.keys())
+    name: _paying(
+        PRICED[name], costs.CALL_OF_BUILTIN.get(name, costs.HELPER_CALL) - costs.CALL
     )
-    if cycles > costs.CALL
+    for name in sorted(language.DEAR_FUNCTIONS)
 }
 """Builtins whose name costs more than a call: what stands for each as a value."""
 

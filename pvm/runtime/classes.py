@@ -16,7 +16,6 @@ from types import (
 )
 
 from pvm import language
-from pvm.compiler.lowering import desugar
 from pvm.errors import HostError, JSONDecodeError, RevertError
 from pvm.runtime.execution import ACTOR_MODULE, SealedModule, VmExecution
 from pvm.runtime.ordered_set import FrozenOrderedSet, OrderedSet
@@ -132,7 +131,7 @@ def name_of_class(class_: type) -> str:
     if name is not None:
         return name
     if is_actor_class(class_):
-        return desugar.public_name(_find(class_, "__name__"))
+        return language.public_name(_find(class_, "__name__"))
     return "object"
 
 

@@ -13,8 +13,7 @@ from typing import NoReturn
 
 from typing_extensions import override
 
-from pvm import costs
-from pvm.compiler.lowering import desugar
+from pvm import costs, language
 from pvm.errors import Sealed
 from pvm.runtime.exceptions import refused
 from pvm.runtime.execution import VmExecution
@@ -144,7 +143,7 @@ def make_members(vm: VmExecution, class_: EnumClass) -> None:
 
 def member_text(member: Enum) -> str:
     """`Class.NAME`, as the actor wrote the class."""
-    return f"{desugar.public_name(type(member).__name__)}.{member.name}"
+    return f"{language.public_name(type(member).__name__)}.{member.name}"
 
 
 def _is_method(value: object) -> bool:

@@ -7,11 +7,12 @@ nothing can be reached.
 
 from collections.abc import Callable, Mapping
 from types import CellType, MethodType
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from typing_extensions import override
 
 from pvm import costs
+from pvm.actor_code import ActorCode
 from pvm.depth import END
 from pvm.errors import Halt, HostMemoryExhausted, TooDeepRecursion
 from pvm.host import Host
@@ -19,9 +20,6 @@ from pvm.meter import Meter
 from pvm.runtime.context import ModuleContext
 from pvm.runtime.storage import StorageView, attach, detach
 from pvm.types import Message
-
-if TYPE_CHECKING:
-    from pvm.runtime.namespaces import Namespace
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -33,6 +31,22 @@ ACTOR_MODULE = "actor"
 
 HEAP_TYPE = 1 << 9
 """Flag of classes made by a `class` statement: actors' ones and few of ours."""
+
+
+class Namespace:
+    """Names of a module whose body has run, and what that took."""
+
+    __slots__ = ("code", "cycles", "given", "memory", "names", "owner")
+
+    def __init__(self, code: ActorCode, names: dict[str, object]) -> None:
+        self.code = code
+        self.names = names
+        self.cycles = 0
+        self.memory = 0
+        self.owner: tuple[bytes, bytes] | None = None
+        """Address and deployer of whose state the actor's class has, once it has."""
+        self.given: list[str] = []
+        """Attributes of it: those of the state that it does not define itself."""
 
 
 class VmExecution:
@@ -55,7 +69,7 @@ class VmExecution:
         self.depth = CellType(END)
         self.memory = CellType(0)
         self.cells = (self.cycles, self.depth, self.memory)
-        """In the order of `instrument.module.CELLS`."""
+        """In the order of `language.CELLS`."""
         self.context = ModuleContext()
         """The execution that is running, as native modules see it."""
         self.universe = universe

@@ -18,8 +18,6 @@ from typing import Final
 
 from pvm import language
 from pvm.cbor import UnencodableValue
-from pvm.compiler.instrument.module import MODULE_FUNCTION
-from pvm.compiler.lowering import desugar
 from pvm.errors import (
     CompileError,
     Halt,
@@ -62,7 +60,7 @@ as much for its refusals."""
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<dictcomp>"})
 
-_INSERTED = frozenset({"<locals>", "_outer", MODULE_FUNCTION, "_generator"})
+_INSERTED = language.INSERTED_FUNCTIONS | {"<locals>"}
 """Parts of qualified names that no actor wrote."""
 
 _HALT_TEXTS = {
@@ -168,7 +166,7 @@ def _function_name(qualified: str) -> str:
     """`Class.method` or `outer.inner`, as the actor wrote it."""
     nameless = _INSERTED | _COMPREHENSIONS
     own = (part for part in qualified.split(".") if part not in nameless)
-    name = ".".join(map(desugar.public_name, own)) or "<module>"
+    name = ".".join(map(language.public_name, own)) or "<module>"
     return name[-FUNCTION_LENGTH_MAX:]
 
 

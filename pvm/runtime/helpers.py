@@ -7,8 +7,7 @@ attribute that could be set.
 
 from collections.abc import Mapping
 
-from pvm import costs, language
-from pvm.driver.library_loader import module
+from pvm import language
 from pvm.errors import HostMemoryExhausted
 from pvm.runtime import (
     access_rules,
@@ -50,20 +49,6 @@ def leave(vm: VmExecution, depth: object, result: object) -> object:
     """Leave a lambda: give the depth back."""
     vm.meter.depth.cell_contents = depth
     return result
-
-
-def import_module(vm: VmExecution, name: str) -> object:
-    """`import name`; the policy has checked that there is one."""
-    is_first = name not in vm.imported
-    vm.charge(costs.IMPORT_FIRST if is_first else costs.IMPORT_AGAIN)
-    vm.imported.add(name)
-    return module(vm, name)
-
-
-def import_from(vm: VmExecution, name: str, attribute: str) -> object:
-    """`from name import attribute`."""
-    found: object = getattr(import_module(vm, name), attribute)
-    return found
 
 
 HELPERS: Mapping[str, Helper] = {
@@ -129,8 +114,6 @@ HELPERS: Mapping[str, Helper] = {
     "_pay": pay,
     "_enter": enter,
     "_leave": leave,
-    "_import": import_module,
-    "_import_from": import_from,
     **lookup.CALLERS,
 }
 

@@ -11,8 +11,7 @@ from types import FunctionType, TracebackType
 from typing import Final
 
 from pvm import language
-from pvm.compiler.instrument.module import MODULE_FUNCTION
-from pvm.compiler.lowering.desugar import public_name
+from pvm.language import MODULE_FUNCTION, public_name
 from pvm.runtime.classes import is_actor_class
 from pvm.runtime.execution import SealedModule
 from pvm.runtime.freezing import SealedFunction, inside

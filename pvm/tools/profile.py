@@ -19,11 +19,11 @@ from types import CodeType, FrameType
 from typing import NamedTuple, cast
 
 from pvm.compiler.block_costs import PAID, BlockCosts
-from pvm.compiler.lowering.desugar import public_name
 from pvm.driver.actors import compile_actor
 from pvm.driver.execution_pool import new
 from pvm.driver.interpreter import execute
 from pvm.host import Host
+from pvm.language import public_name
 from pvm.meter import Meter
 from pvm.types import Message, Outcome
 

@@ -9,12 +9,13 @@ import ast
 from msgspec import Struct
 
 from pvm import costs, language
+from pvm.actor_code import ActorCode
 from pvm.compiler.block_costs import Block, BlockCosts
 from pvm.compiler.facts import Facts, gather
 from pvm.compiler.lowering.decorators import family_of, marks_of, methods_of
 from pvm.compiler.parser import parse
 from pvm.compiler.syntax.imports import resolve
-from pvm.driver.actors import ActorCode, compile_actor
+from pvm.driver.actors import compile_actor
 from pvm.driver.library_loader import find_module
 
 EVERYBODY = "everybody"

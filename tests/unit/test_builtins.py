@@ -23,6 +23,10 @@ def error(expression, setup=""):
     return call_once(f"{setup}\ndef run():\n    return {expression}").error
 
 
+def test_the_compiler_knows_which_functions_are_native():
+    assert language.FUNCTIONS - PRICED.keys() == language.NATIVE_FUNCTIONS
+
+
 def test_the_tables_hold_what_the_language_names():
     names = NATIVE.keys() | PRICED.keys()
     assert names >= language.FUNCTIONS

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from pvm.compiler.facts import gather
-from pvm.compiler.lowering.desugar import desugar, public_name
+from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.syntax.visitor import survey, walk
+from pvm.language import public_name
 
 PROGRAMS = Path(__file__).parents[1] / "actors" / "programs.py"
 

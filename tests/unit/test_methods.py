@@ -6,6 +6,7 @@ An actor's object is called as it is, a native one by the priced method.
 import pytest
 
 from pvm import language
+from pvm.runtime.classes import CLASS_OF
 from pvm.runtime.execution import HEAP_TYPE
 from pvm.runtime.methods.lookup import OWNERS, TABLES, TYPES, is_open
 from pvm.testing import call_once
@@ -41,6 +42,26 @@ def test_every_public_name_of_a_closed_type_is_known(kind):
     public = {name for name in dir(kind) if not name.startswith("_")}
     guarded = public & language.GUARDED_ATTRIBUTES
     assert {name for name in guarded if kind not in OWNERS[name]} == set()
+
+
+def test_the_compiler_knows_which_names_one_type_has():
+    """It does not see the runtime: what it compares with follows from this table."""
+    single = {name for name, owners in OWNERS.items() if len(owners) == 1}
+    assert single == language.OWNED_BY_ONE_TYPE
+
+
+def test_the_compiler_knows_what_exceptions_show():
+    """What of them is read of a class would be CPython's descriptor."""
+    exceptions = {
+        name: class_
+        for name, class_ in CLASS_OF.items()
+        if issubclass(class_, BaseException)
+    }
+    assert {
+        attribute: {name for name, own in exceptions.items() if hasattr(own, attribute)}
+        for attribute in {one for class_ in exceptions.values() for one in dir(class_)}
+        if not attribute.startswith("_") and attribute not in language.NEVER_ATTRIBUTES
+    } == language.EXCEPTION_ATTRIBUTES
 
 
 def test_no_owner_of_a_name_is_open():

@@ -20,8 +20,6 @@ from pvm.compiler.lowering import dataclasses, decorators, desugar
 from pvm.compiler.policy.values import is_super, literal_format
 from pvm.compiler.pricing import bytes_of, cycles_of, price
 from pvm.compiler.syntax import tree
-from pvm.runtime.builtins import AS_VALUES
-from pvm.runtime.methods import lookup
 
 KEY_LENGTH_MAX = 1_024
 
@@ -44,7 +42,7 @@ HELPERS: Mapping[str, str] = {
 
 def _called(name: str) -> str:
     """What stands for a builtin that is called by its name, which has paid for it."""
-    return f"_call_{name}" if name in AS_VALUES else name
+    return f"_call_{name}" if name in language.DEAR_FUNCTIONS else name
 
 
 class Expressions(Operations):
@@ -85,7 +83,7 @@ class Expressions(Operations):
         if not tree.is_atom(value):
             return helper
         plain = self.here.attribute(value, name)
-        if name not in lookup.READERS:
+        if name not in language.EXCEPTION_ATTRIBUTES:
             return self._unless_native(value, name, helper, plain)
         kind = self.here.attribute(value, "__class__")
         kinds = self.here.load(f"_readers_{name}")
@@ -112,7 +110,7 @@ class Expressions(Operations):
         """
         if name in language.GUARDED_ATTRIBUTES:
             return True
-        showing = lookup.SHOWING.get(name)
+        showing = language.EXCEPTION_ATTRIBUTES.get(name)
         return showing is not None and not showing.isdisjoint(self.facts.read)
 
     def _write_subscript(self, node: ast.Subscript) -> ast.expr:
@@ -310,7 +308,7 @@ class Expressions(Operations):
         self, value: ast.expr, name: str, native: ast.expr, plain: ast.expr
     ) -> ast.expr:
         """`native` if `value` has an attribute by being native, else `plain`."""
-        operator = tree.IS if len(lookup.OWNERS[name]) == 1 else tree.IN
+        operator = tree.IS if name in language.OWNED_BY_ONE_TYPE else tree.IN
         kind = self.here.attribute(value, "__class__")
         owners = self.here.load(f"_owners_{name}")
         test = self.here.compare(kind, operator, owners)

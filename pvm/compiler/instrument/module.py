@@ -19,11 +19,7 @@ from pvm.compiler.instrument.definitions import Definitions
 from pvm.compiler.pricing import FREE, price
 from pvm.compiler.syntax import tree as syntax
 from pvm.compiler.syntax.visitor import children, handled
-
-CELLS = ("_cycles", "_depth", "_memory")
-"""Free variables of the module's function, in the order of their names."""
-
-MODULE_FUNCTION = "_module"
+from pvm.language import CELLS, MODULE_FUNCTION
 
 _IN_PLACE: Mapping[type[ast.operator], str] = {
     ast.BitOr: "or",

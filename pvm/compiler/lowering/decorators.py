@@ -18,13 +18,13 @@ with an underscore has those that stand on it and no others.
 
 import ast
 from collections.abc import Iterator, Mapping
-from enum import IntFlag
 from typing import Final
 
 from msgspec import Struct
 
 from pvm.compiler.facts import Facts, is_generator
 from pvm.compiler.syntax.locations import place
+from pvm.language import Rule
 from pvm.node_charges import Nodes
 
 SDK: Final = "cowboy_sdk"
@@ -44,25 +44,6 @@ _RANGE = "BoundedRange"
 
 _ADDRESS_BYTES = 20
 _OF_RULE = 18  # nodes written for a method that has a rule
-
-
-class Rule(IntFlag):
-    """What is checked when a method is entered."""
-
-    LISTED = 1
-    """Only by the callers that `callable_by` lists."""
-    ITSELF = 2
-    """Only by the actor itself: a class with rules, a method without one."""
-    PURE = 4
-    """As a read-only execution."""
-    QUIET = 8
-    """No messages and no timers: a class that uses `deferred`, a method without."""
-    DEFERRED = 16
-    """They are allowed again."""
-    GUARDED = 32
-    """Not while it runs already, in this chain of calls."""
-    PUBLIC = 64
-    """By everybody; what it calls is called by the actor."""
 
 
 class Marks(Struct, frozen=True):

@@ -71,11 +71,6 @@ def desugar(tree: ast.Module, facts: Facts, nodes: Nodes | None = None) -> Surve
     return found
 
 
-def public_name(name: str) -> str:
-    """What the actor wrote for a name that was rewritten."""
-    return name.removeprefix("private") if name.startswith("private_") else name
-
-
 def _private(name: str) -> str:
     is_private = name.startswith("_") and name != "_" and not name.startswith("__")
     return "private" + name if is_private else name

@@ -133,27 +133,9 @@ OWNERS: Mapping[str, frozenset[type]] = {
 """Every other object has the attribute by its actor's doing, or not at all."""
 
 
-_EXCEPTIONS = {
-    name: class_
-    for name, class_ in CLASS_OF.items()
-    if issubclass(class_, BaseException)
-}
-
-SHOWING: Mapping[str, frozenset[str]] = {
-    attribute: frozenset(
-        name for name, class_ in _EXCEPTIONS.items() if hasattr(class_, attribute)
-    )
-    for attribute in {one for class_ in _EXCEPTIONS.values() for one in dir(class_)}
-    if not attribute.startswith("_") and attribute not in language.NEVER_ATTRIBUTES
-}
-"""Public names of native exceptions → those that have it.
-
-Of an object they are values; of a class they would be CPython's descriptors, through
-which anything of the kind is set unseen.
-"""
-
 READERS: Mapping[str, frozenset[type]] = {
-    name: OWNERS.get(name, frozenset()) | {type} for name in SHOWING
+    name: OWNERS.get(name, frozenset()) | {type}
+    for name in language.EXCEPTION_ATTRIBUTES
 }
 """What `bind` has to look at where such a name is read."""
 
