@@ -39,7 +39,7 @@ Sources: TypeAlias = Mapping[bytes, str]
 
 
 class InvalidArgument(ValueError, TypeError):  # noqa: N818 - names what is refused
-    """An argument that no call can take; nothing was sent, nothing happened."""
+    """An argument has a wrong type or is out of range; nothing was sent."""
 
     def __init__(self, argument: str, wanted: str, given: object) -> None:
         is_id = isinstance(given, bytes) and len(given) >= _ID_BYTES
@@ -56,7 +56,7 @@ _ID_BYTES = 20
 
 
 class UnknownId(InvalidArgument, LookupError):  # noqa: N818 - names what is refused
-    """The chain has nothing under an id, an address or a height."""
+    """The chain has nothing under this id, address or height."""
 
 
 def unknown_actor(argument: str, given: object) -> UnknownId:
@@ -93,7 +93,10 @@ class ChainClosed(RuntimeError):  # noqa: N818 - names what is refused
 
 
 class TransactionRefused(Exception):  # noqa: N818 - reads as what happened
-    """A transaction could not be included: nothing was charged."""
+    """A transaction cannot be included; nothing was charged.
+
+    `fault` and `numbers` say why.
+    """
 
     def __init__(self, error: InvalidTransaction) -> None:
         self.fault = error.fault
@@ -105,7 +108,7 @@ class TransactionRefused(Exception):  # noqa: N818 - reads as what happened
 
 
 class ReadFailed(Exception):  # noqa: N818 - reads as what happened
-    """A read-only call failed; `failure` says how."""
+    """A handler failed in a read-only call; `failure` says how."""
 
     def __init__(self, failure: Failure, sources: Sources) -> None:
         self.failure = failure
@@ -113,7 +116,7 @@ class ReadFailed(Exception):  # noqa: N818 - reads as what happened
 
 
 class TransactionFailed(Exception):  # noqa: N818 - reads as what happened
-    """A transaction was included and failed; `receipt` says how."""
+    """A transaction is in a block and failed; `receipt` says how and what it cost."""
 
     def __init__(self, receipt: Receipt, sources: Sources) -> None:
         assert receipt.failure is not None
@@ -125,8 +128,8 @@ class TransactionFailed(Exception):  # noqa: N818 - reads as what happened
 class FireFailed(Exception):  # noqa: N818 - reads as what happened
     """A timer fired and its handler failed while time passed; time did pass.
 
-    `receipt` and `failure` are of the first such fire, `height` is its block's, and
-    `count` says how many there were.
+    `receipt` and `failure` are those of the first such fire, `height` is that of its
+    block, and `count` says how many fires failed.
     """
 
     def __init__(
@@ -164,7 +167,7 @@ class NodeError(Exception):
 
 
 class NodeUnreachable(Exception):  # noqa: N818 - a condition, not a defect
-    """No node answers."""
+    """No node answers at the address."""
 
     def __init__(self, url: str, detail: str) -> None:
         super().__init__(
@@ -189,9 +192,9 @@ class TransactionDropped(Exception):  # noqa: N818
 
 
 class OutcomeUnknown(Exception):  # noqa: N818
-    """A transaction was sent, but nobody said what became of it.
+    """A transaction was sent, but the node did not say what became of it.
 
-    It may be in a block, or come into one. Ask by its id: `wait_for(transaction_id)`.
+    It may be in a block already, or come into one. `wait_for(transaction_id)` tells.
     """
 
     def __init__(self, transaction_id: bytes, cause: Exception) -> None:

@@ -54,7 +54,7 @@ def quote_request(
 
 
 class TimerQuery(Struct, frozen=True):
-    """Which timers a list wants; empty fields admit all."""
+    """Which timers a list contains; an empty field admits all."""
 
     actor: bytes = b""
     fee_payer: bytes = b""
@@ -76,7 +76,7 @@ class TimerQuery(Struct, frozen=True):
 
 
 class EventFilter(Struct, frozen=True):
-    """Which events a stream wants; empty fields admit all."""
+    """Which events a stream contains; an empty field admits all."""
 
     emitters: tuple[bytes, ...] = ()
     topics: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class EventFilter(Struct, frozen=True):
 
 
 class TimerFilter(Struct, frozen=True):
-    """Changes of which timers a stream wants; empty fields admit all."""
+    """Of which timers a stream tells the changes; an empty field admits all."""
 
     actors: tuple[bytes, ...] = ()
     timer_ids: tuple[bytes, ...] = ()
@@ -120,7 +120,7 @@ class TimerFilter(Struct, frozen=True):
 def draft(
     sender: bytes, instruction: Instruction, terms: Terms | None = None
 ) -> types_pb2.Draft:
-    """A body that the node is to complete; set fields of it to state more."""
+    """A transaction that the node is to complete; set its fields to state more."""
     wanted = types_pb2.Draft(
         sender=sender, instruction=instruction_to_proto(instruction)
     )

@@ -24,7 +24,7 @@ __all__ = ["Profile", "profile_from_proto"]
 
 
 class Profile(Costs):
-    """What executions cost, by line of the actors' sources; prints as a report."""
+    """Cycles and cells of executions, by line of source; print it to read it."""
 
     @override
     def __str__(self) -> str:
@@ -38,11 +38,11 @@ class Profile(Costs):
         )
 
     def save(self, path: Path | str) -> None:
-        """Write it for https://www.speedscope.app; a file of that name is replaced.
+        """Write a file for https://www.speedscope.app; an existing one is replaced.
 
         Raises:
-            InvalidArgument: no path.
-            OSError: it cannot be written.
+            InvalidArgument: the path is no path.
+            OSError: the file cannot be written.
         """
         if not isinstance(path, str | Path):
             raise InvalidArgument("path", "a file's name, such as profile.json", path)

@@ -42,21 +42,22 @@ _INDEX_BYTES = 8
 
 
 class Proven(Struct, frozen=True):
-    """What follows from a block's hash: all records that the subject asked for."""
+    """What follows from the hash of a block: all records that the subject asked for."""
 
     header: Header
     block_hash: Hash32
     records: tuple[tuple[bytes, bytes], ...]
-    """Key in its tree, and record: canonical CBOR. None: there is nothing there."""
+    """(Key in its tree, record in canonical CBOR). It is empty if there is nothing
+    there."""
 
     @property
     def record(self) -> bytes | None:
-        """The record, of a subject that is one key; None if it is absent."""
+        """The record of a subject that is one key, or None if it is absent."""
         return self.records[0][1] if self.records else None
 
     @property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """Due height and sequence of each timer, of a subject of the calendar."""
+        """(Due height, sequence) of each timer, for a subject of the calendar."""
         return tuple(
             (int.from_bytes(key[:8], "big"), int.from_bytes(key[8:], "big"))
             for key, _ in self.records
@@ -90,7 +91,7 @@ class AccountProof(Struct, frozen=True):
 
 
 class StorageProof(Struct, frozen=True):
-    """One entry of an actor's state: by its name in `self.storage`, or raw key."""
+    """One entry of an actor's state, by its name in `self.storage` or raw key."""
 
     actor: bytes
     key: str | bytes
@@ -130,7 +131,10 @@ class TimerProof(Struct, frozen=True):
 
 
 class DueProof(Struct, frozen=True):
-    """All timers due at these heights, both inclusive: none means nothing is due."""
+    """All timers that are due in a range of heights, both ends included.
+
+    Without records it proves that nothing is due there.
+    """
 
     first_height: int
     last_height: int = U64_MAX
@@ -149,7 +153,7 @@ class DueProof(Struct, frozen=True):
 
 
 class ReceiptProof(Struct, frozen=True):
-    """A receipt, by its place: the bytes under the receipts root of its block."""
+    """A receipt by its height and its index in the block."""
 
     height: int
     index: int
@@ -169,7 +173,7 @@ class ReceiptProof(Struct, frozen=True):
 
 
 class TransactionProof(Struct, frozen=True):
-    """The receipt of a committed transaction, which says its id."""
+    """The receipt of a transaction that is in a block."""
 
     transaction_id: bytes
 
@@ -189,13 +193,13 @@ class TransactionProof(Struct, frozen=True):
 def check_proof(
     subject: Subject, answer: pb.GetProofResponse, block_hash: bytes | None = None
 ) -> Proven:
-    """What an answer proves about the subject.
+    """What an answer of `GetProof` proves about the subject.
 
-    Without `block_hash`, about a block of the hash that the answer leads to: compare
-    it with one that you trust.
+    If `block_hash` is given, the answer must follow from it. Otherwise the outcome
+    names the hash from which it follows: compare that with one that you trust.
 
     Raises:
-        BadProof: It does not prove that, for whatever reason.
+        BadProof: the answer does not prove it.
     """
     header, found = _read_header(answer.header), blake2b256(answer.header)
     if block_hash is not None and found != block_hash:

@@ -33,14 +33,18 @@ __all__ = ["AsyncApi"]
 
 
 class AsyncApi(AsyncApiReader):
-    """A connection to a node; close it, or leave it to `async with`."""
+    """All calls of a node's API; close it, or leave that to `async with`.
+
+    Each method makes one call, with protobuf messages, and raises `NodeError` for a
+    refusal and `NodeUnreachable` if no node answers.
+    """
 
     # --- transactions --------------------------------------------------------------
 
     async def prepare(
         self, wanted: types_pb2.Draft
     ) -> transactions_pb2.PrepareResponse:
-        """A body, completed by the node, and what to sign."""
+        """Have the node complete a draft: body, hash to sign, and highest cost."""
         check_api(wanted=wanted)
         request = transactions_pb2.PrepareRequest(draft=wanted)
         return await self._call(self._transactions.Prepare, request)
@@ -48,7 +52,7 @@ class AsyncApi(AsyncApiReader):
     async def submit(
         self, transaction: bytes, *, as_sender: bytes = b""
     ) -> transactions_pb2.SubmitResponse:
-        """Admit body ‖ signature; with `as_sender` (dev), the body alone."""
+        """Send body ‖ signature to the pool, or the body alone with `as_sender`."""
         check_api(transaction=transaction, as_sender=as_sender)
         request = transactions_pb2.SubmitRequest(
             transaction=transaction, as_sender=as_sender
@@ -62,7 +66,7 @@ class AsyncApi(AsyncApiReader):
         as_sender: bytes = b"",
         timeout: float | None = None,
     ) -> transactions_pb2.SubmitAndWaitResponse:
-        """The same, and wait until it is in a block, or dropped."""
+        """Send a transaction, and wait until it is in a block or dropped."""
         check_api(transaction=transaction, as_sender=as_sender)
         check_api.optional(timeout=timeout)
         request = transactions_pb2.SubmitAndWaitRequest(
@@ -73,10 +77,12 @@ class AsyncApi(AsyncApiReader):
     async def execute(
         self, wallet: Wallet, instruction: Instruction, *, timeout: float | None = None
     ) -> types_pb2.CommittedTransaction:
-        """Prepare, sign, submit and wait; a failed execution is an answer, too.
+        """Prepare, sign and submit an instruction, and wait until it is in a block.
+
+        A failed execution is an answer, not an exception.
 
         Raises:
-            TransactionDropped: It left the pool without a block.
+            TransactionDropped: it left the pool without a block.
         """
         check_api(wallet=wallet, instruction=instruction)
         check_api.optional(timeout=timeout)
@@ -87,14 +93,14 @@ class AsyncApi(AsyncApiReader):
     async def simulate(
         self, subject: bytes | types_pb2.Draft
     ) -> transactions_pb2.SimulateResponse:
-        """The receipt that a transaction, or a draft, would get at the head."""
+        """The receipt that a transaction or a draft would get at the head."""
         check_api(subject=subject)
         return await self._call(self._transactions.Simulate, simulate_request(subject))
 
     async def simulate_blocks(
         self, blocks: int, subject: bytes | types_pb2.Draft | None = None
     ) -> transactions_pb2.SimulateResponse:
-        """The same, if there is a subject, and what the next blocks would bring."""
+        """What the next blocks would bring, with a transaction if one is given."""
         check_api(blocks=blocks)
         check_api.optional(subject=subject)
         request = simulate_request(subject, blocks)
@@ -103,7 +109,7 @@ class AsyncApi(AsyncApiReader):
     async def estimate_limits(
         self, wanted: types_pb2.Draft
     ) -> transactions_pb2.EstimateLimitsResponse:
-        """Limits that suffice, found by execution."""
+        """Cycles and cells that suffice for a draft, found by executing it."""
         check_api(wanted=wanted)
         request = transactions_pb2.EstimateLimitsRequest(draft=wanted)
         return await self._call(self._transactions.EstimateLimits, request)
@@ -113,7 +119,7 @@ class AsyncApi(AsyncApiReader):
     async def mine(
         self, blocks: int = 1, *, timeout: float | None = None
     ) -> types_pb2.Header:
-        """Make blocks now; the new head."""
+        """Make 1 to 10,000 blocks now, and return the new head."""
         check_api(blocks=blocks)
         check_api.optional(timeout=timeout)
         request = dev_pb2.MineRequest(blocks=min(blocks, 2**32 - 1))
@@ -123,11 +129,11 @@ class AsyncApi(AsyncApiReader):
     async def advance(
         self, **target: int | bool
     ) -> AsyncIterator[dev_pb2.AdvanceResponse]:
-        """Let time pass; progress as it is made, the last message has `done`.
+        """Let time pass; the messages report the progress, and the last one has `done`.
 
         Args:
             target: one of `blocks`, `height`, `duration_ms`, `next_timer=True`, or
-                `until_idle` with the number of blocks that may pass at the most.
+                `until_idle` with the most blocks that may pass.
         """
         require_open(self)
         call = self._dev.Advance(advance_request(target))
@@ -140,7 +146,7 @@ class AsyncApi(AsyncApiReader):
 
     @asynccontextmanager
     async def hold_time(self) -> AsyncIterator[types_pb2.Header]:
-        """Time stands still while the context is open; where it does."""
+        """Stop time while the context is open; gives the header at which it stands."""
         require_open(self)
         call = self._dev.HoldTime(dev_pb2.HoldTimeRequest())
         try:
@@ -153,7 +159,7 @@ class AsyncApi(AsyncApiReader):
     async def set_mining(
         self, mode: "queries_pb2.MiningMode.ValueType", pace_ms: int | None = None
     ) -> dev_pb2.SetMiningResponse:
-        """Change what makes the next block."""
+        """Change when blocks are made, and the milliseconds between them."""
         check_api(mode=mode)
         check_api.optional(pace_ms=pace_ms)
         request = dev_pb2.SetMiningRequest(mode=mode, pace_ms=pace_ms)
@@ -169,19 +175,19 @@ class AsyncApi(AsyncApiReader):
     async def set_balance(
         self, address: bytes, amount: int
     ) -> types_pb2.CommittedTransaction:
-        """Mint or take what is missing to a balance, in base units."""
+        """Set a balance in base units, by minting or taking the difference."""
         check_api(address=address, amount=amount)
         request = dev_pb2.SetBalanceRequest(address=address, amount=str(amount))
         response = await self._call(self._dev.SetBalance, request)
         return response.committed
 
     async def reset(self) -> types_pb2.Header:
-        """Back to genesis: state, history and pool; genesis' header."""
+        """Delete state, history and pool, and return the header of genesis."""
         response = await self._call(self._dev.Reset, dev_pb2.ResetRequest())
         return response.head
 
     async def export_bundle(self) -> AsyncIterator[bytes]:
-        """The whole chain, as the parts of one file; equal chains, equal bytes."""
+        """The whole chain as the parts of one file; equal chains give equal bytes."""
         require_open(self)
         call = self._dev.ExportBundle(dev_pb2.ExportBundleRequest())
         try:
@@ -194,7 +200,10 @@ class AsyncApi(AsyncApiReader):
     async def import_bundle(
         self, parts: Iterable[bytes], *, timeout: float = BUNDLE_SECONDS
     ) -> types_pb2.Header:
-        """Fill an empty chain with such a file, in parts of 1 MiB at most; the head."""
+        """Execute such a file on an empty chain, and return the new head.
+
+        Each part has at most 1 MiB.
+        """
         require_open(self)
         check_api(parts=parts, timeout=timeout)
         requests = (dev_pb2.ImportBundleRequest(data=part) for part in parts)
@@ -203,27 +212,30 @@ class AsyncApi(AsyncApiReader):
         return response.head
 
     async def create_snapshot(self, name: str) -> dev_pb2.NamedSnapshot:
-        """Name the head and what waits in the pool, to return to them."""
+        """Give the head, and the transactions that wait, a name to return to."""
         check_api(name=name)
         request = dev_pb2.CreateSnapshotRequest(name=name)
         response = await self._call(self._dev.CreateSnapshot, request)
         return response.snapshot
 
     async def revert_to_snapshot(self, name: str) -> types_pb2.Header:
-        """Back to a snapshot, which is kept; those above it are deleted. The head."""
+        """Return to a named snapshot, and return the new head.
+
+        The snapshot is kept; those of greater heights are deleted.
+        """
         check_api(name=name)
         request = dev_pb2.RevertToSnapshotRequest(name=name)
         response = await self._call(self._dev.RevertToSnapshot, request)
         return response.head
 
     async def snapshots(self) -> list[dev_pb2.NamedSnapshot]:
-        """All snapshots, the oldest height first."""
+        """All named snapshots, the lowest height first."""
         request = dev_pb2.ListSnapshotsRequest()
         response = await self._call(self._dev.ListSnapshots, request)
         return list(response.snapshots)
 
     async def delete_snapshot(self, name: str) -> None:
-        """Forget a snapshot; the chain stays where it is."""
+        """Delete the name of a snapshot; the chain stays where it is."""
         check_api(name=name)
         request = dev_pb2.DeleteSnapshotRequest(name=name)
         await self._call(self._dev.DeleteSnapshot, request)

@@ -45,7 +45,7 @@ _PAGE_BLOCKS = 100
 
 
 class AsyncApiReader:
-    """A connection to a node; close it, or leave it to `async with`."""
+    """The calls of a node's API that only read."""
 
     def __init__(
         self,
@@ -55,9 +55,18 @@ class AsyncApiReader:
         tls_ca: bytes | None = None,
         token: str | None = None,
     ) -> None:
-        """Connect lazily: nothing is sent before the first call.
+        """Connect when the first call is made; nothing is sent before.
 
-        `https://…` means TLS, and so do authorities to trust, as PEM.
+        Args:
+            url: `host:port`, or `https://host:port` for TLS. Giving `tls_ca` means TLS,
+                too.
+            timeout: seconds that a call may take by default, above 0.
+            tls_ca: certificates of the authorities to trust, as PEM; the system's if
+                not given.
+            token: the token of the node, if it requires one.
+
+        Raises:
+            InvalidArgument: an argument is of a wrong type or out of range.
         """
         check_connection(url, timeout)
         endpoint = Endpoint(url, tls_ca, token)
@@ -72,7 +81,7 @@ class AsyncApiReader:
         self._dev = dev_pb2_grpc.DevServiceStub(self._channel)
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; calling it again has no effect."""
         self.is_closed = True
         await self._channel.close()
 
@@ -104,13 +113,16 @@ class AsyncApiReader:
     async def status(
         self, *, include_supply: bool = False
     ) -> queries_pb2.GetStatusResponse:
-        """Where the chain stands and what the node is doing."""
+        """The head, the next basefees, the pool and what the node is doing.
+
+        With `include_supply` all money is counted, which reads every account.
+        """
         check_api(include_supply=include_supply)
         request = queries_pb2.GetStatusRequest(include_supply=include_supply)
         return await self._call(self._queries.GetStatus, request)
 
     async def ready(self, timeout: float | None = None) -> None:
-        """Wait until the node answers, also one that is not there yet."""
+        """Wait until the node answers, also for one that is not running yet."""
         require_open(self)
         check_api.optional(timeout=timeout)
         with maps_grpc_errors(self.url):
@@ -121,23 +133,23 @@ class AsyncApiReader:
             )
 
     async def params(self) -> queries_pb2.GetParamsResponse:
-        """What genesis fixed, and what governance made of the rest."""
+        """The parameters of genesis, and those that governance has changed."""
         return await self._call(self._queries.GetParams, queries_pb2.GetParamsRequest())
 
     async def account(self, address: bytes) -> queries_pb2.GetAccountResponse:
-        """Balance and nonces of an address."""
+        """The balance in base units and the nonces of an address."""
         check_api(address=address)
         request = queries_pb2.GetAccountRequest(address=address)
         return await self._call(self._queries.GetAccount, request)
 
     async def actor(self, address: bytes) -> queries_pb2.GetActorResponse:
-        """An actor's code, handlers, and what waits for it."""
+        """The code and the handlers of an actor, and what waits for it."""
         check_api(address=address)
         request = queries_pb2.GetActorRequest(address=address)
         return await self._call(self._queries.GetActor, request)
 
     async def storage(self, actor: bytes, key: str | bytes) -> queries_pb2.StorageEntry:
-        """An entry, by its name in `self.storage` or by its raw key."""
+        """An entry of an actor's state, by its name in `self.storage` or raw key."""
         check_api(actor=actor, key=key)
         request = storage_request(actor, key)
         response = await self._call(self._queries.GetStorage, request)
@@ -146,7 +158,7 @@ class AsyncApiReader:
     async def list_storage(
         self, actor: bytes, prefix: bytes = b""
     ) -> AsyncIterator[queries_pb2.StorageEntry]:
-        """Entries of an actor, ascending by raw key."""
+        """The entries of an actor's state, in ascending order of raw keys."""
         check_api(actor=actor, prefix=prefix)
         token = None
         while token != "":
@@ -164,7 +176,7 @@ class AsyncApiReader:
     async def read(
         self, actor: bytes, handler: str, payload: bytes = b"", *, sender: bytes = b""
     ) -> queries_pb2.CallReadOnlyResponse:
-        """A handler's answer on a read view: nothing is charged or kept."""
+        """Call a handler on a read view: nothing is charged or kept (D15)."""
         check_api(actor=actor, handler=handler, payload=payload, sender=sender)
         request = queries_pb2.CallReadOnlyRequest(
             actor=actor, handler=handler, payload=payload, sender=sender
@@ -174,12 +186,13 @@ class AsyncApiReader:
     async def prove(
         self, subject: Subject, *, block_hash: bytes | None = None
     ) -> Proven:
-        """What the head's hash proves about a subject, checked here.
+        """What a block's hash proves about a subject; the proof is checked here.
 
-        Compare `block_hash` of the outcome with one that you trust, or give that one.
+        It is about the head, unless `block_hash` is given. Trust the hash of the answer
+        only after you compared it with one that you trust.
 
         Raises:
-            BadProof: The node's answer does not prove it.
+            BadProof: the node's answer does not prove it.
         """
         check_api(subject=subject)
         check_api.optional(block_hash=block_hash)
@@ -195,7 +208,7 @@ class AsyncApiReader:
         block_hash: bytes | None = None,
         view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
     ) -> types_pb2.Block:
-        """A block by height or hash; the latest without either."""
+        """A block by its height or hash, or the latest one."""
         check_api(view=view)
         check_api.optional(height=height, block_hash=block_hash)
         request = block_request(height, block_hash, view)
@@ -203,7 +216,7 @@ class AsyncApiReader:
         return response.block
 
     async def block_profile(self, height: int) -> types_pb2.ExecutionProfile:
-        """Where cycles and cells of a recent block's executions went."""
+        """The cycles and cells of a recent block's executions, by line of source."""
         check_api(height=height)
         header = types_pb2.BLOCK_VIEW_HEADER
         request = queries_pb2.GetBlockRequest(height=height, view=header, profile=True)
@@ -217,7 +230,7 @@ class AsyncApiReader:
         is_descending: bool = False,
         view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
     ) -> AsyncIterator[types_pb2.Block]:
-        """Blocks from a height on, to the head or to genesis."""
+        """Blocks from a height on, up to the head, or down to genesis."""
         check_api(is_descending=is_descending, view=view)
         check_api.optional(from_height=from_height)
         token = None
@@ -237,7 +250,7 @@ class AsyncApiReader:
     async def transaction(
         self, transaction_id: bytes
     ) -> queries_pb2.GetTransactionResponse:
-        """What became of a transaction."""
+        """What became of a transaction: pending, in a block, or dropped."""
         check_api(transaction_id=transaction_id)
         request = queries_pb2.GetTransactionRequest(id=transaction_id)
         return await self._call(self._queries.GetTransaction, request)
@@ -251,7 +264,7 @@ class AsyncApiReader:
     async def timers(
         self, wanted: TimerQuery | None = None
     ) -> AsyncIterator[timers_pb2.Timer]:
-        """Timers that pass the filters; without any, all that are pending."""
+        """The timers that pass a filter; without one, all that are pending."""
         check_api.optional(wanted=wanted)
         token = None
         while token != "":
@@ -264,7 +277,10 @@ class AsyncApiReader:
     async def explain_timer(
         self, timer_id: bytes, *, put_offs_to: int | None = None
     ) -> timers_pb2.ExplainTimerResponse:
-        """Why a timer did what it did, and what awaits it; `text` says it in words."""
+        """Why a timer did what it did, and what awaits it, in numbers and as `text`.
+
+        `put_offs_to` continues the search for put-offs below this height.
+        """
         check_api(timer_id=timer_id)
         check_api.optional(put_offs_to=put_offs_to)
         request = timers_pb2.ExplainTimerRequest(
@@ -273,7 +289,7 @@ class AsyncApiReader:
         return await self._call(self._timers.ExplainTimer, request)
 
     async def explain_block(self, height: int) -> AsyncIterator[timers_pb2.BlockTimer]:
-        """Decisions about timers in a block, those it looked at first, in order."""
+        """The decisions of a block about timers, those it looked at first, in order."""
         async for page in self.explain_block_pages(height):
             for timer in page.timers:
                 yield timer
@@ -281,7 +297,7 @@ class AsyncApiReader:
     async def explain_block_pages(
         self, height: int
     ) -> AsyncIterator[timers_pb2.ExplainBlockResponse]:
-        """The same page by page, with its sentences and what the lane held."""
+        """The same by pages, with sentences and with the use of the lane."""
         check_api(height=height)
         token = None
         while token != "":
@@ -295,7 +311,7 @@ class AsyncApiReader:
     async def quote_timer(
         self, wanted: timers_pb2.QuoteTimerRequest
     ) -> timers_pb2.QuoteTimerResponse:
-        """What a timer would cost, and how many fires its payer's balance covers."""
+        """What a timer would cost, and how many fires its payer can pay for."""
         check_api(wanted=wanted)
         return await self._call(self._timers.QuoteTimer, wanted)
 
@@ -308,7 +324,7 @@ class AsyncApiReader:
         view: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
         earlier: Sequence[types_pb2.BlockRef] = (),
     ) -> AsyncIterator[streams_pb2.StreamBlocksResponse]:
-        """Blocks as they come, after the one that was seen last; without end."""
+        """Blocks as they are made, after `resume_after`, without end."""
         check_api(view=view, earlier=earlier)
         check_api.optional(resume_after=resume_after)
         request = streams_pb2.StreamBlocksRequest(
@@ -323,7 +339,7 @@ class AsyncApiReader:
         *,
         earlier: Sequence[types_pb2.BlockRef] = (),
     ) -> AsyncIterator[streams_pb2.StreamEventsResponse]:
-        """Events as they come, after the one that was seen last; without end."""
+        """Events as they happen, after `resume_after`, without end."""
         check_api(earlier=earlier)
         check_api.optional(wanted=wanted, resume_after=resume_after)
         request = (wanted or EventFilter()).request(resume_after, earlier)
@@ -336,7 +352,7 @@ class AsyncApiReader:
         *,
         earlier: Sequence[types_pb2.BlockRef] = (),
     ) -> AsyncIterator[streams_pb2.StreamTimersResponse]:
-        """Changes of timers as they come, after the one seen last; without end."""
+        """Changes of timers as they are decided, after `resume_after`, without end."""
         check_api(earlier=earlier)
         check_api.optional(wanted=wanted, resume_after=resume_after)
         request = (wanted or TimerFilter()).request(resume_after, earlier)

@@ -97,7 +97,7 @@ _MINED_MAX = 10_000
 
 
 class AsyncClient(AsyncReader):
-    """A connection to a node; close it, or leave it to `async with`."""
+    """A node's chain; close it, or leave that to `async with`."""
 
     def __init__(
         self,
@@ -109,18 +109,20 @@ class AsyncClient(AsyncReader):
         accounts: int = 10,
         strict: bool = False,
     ) -> None:
-        """Connect lazily: nothing is sent before the first call.
+        """Connect when the first call is made; nothing is sent before.
 
         Args:
-            url: `host:port`; `https://…` means TLS, and so do authorities to trust.
-            timeout: seconds that a call may take, unless it is given others.
-            tls_ca: authorities to trust, as PEM.
-            token: of the node, if it wants one.
+            url: `host:port`, or `https://host:port` for TLS. Giving `tls_ca` means TLS,
+                too.
+            timeout: seconds that a call may take by default, above 0.
+            tls_ca: certificates of the authorities to trust, as PEM; the system's if
+                not given.
+            token: the token of the node, if it requires one.
             accounts: how many development accounts the chain has.
-            strict: whether `advance` raises the failure of a fire, unless told.
+            strict: whether `advance` raises the failure of a fire by default.
 
         Raises:
-            InvalidArgument: no text, or no number.
+            InvalidArgument: an argument is of a wrong type or out of range.
         """
         api = AsyncApi(url, timeout=timeout, tls_ca=tls_ca, token=token)
         super().__init__(api)
@@ -132,16 +134,16 @@ class AsyncClient(AsyncReader):
 
     @property
     def accounts(self) -> Sequence[DevAccount]:
-        """Accounts with funds on a development chain, whose keys everybody knows."""
+        """The funded accounts of a development chain; their keys are public."""
         if self._accounts is None:
             self._accounts = tuple(map(dev_account, range(self._account_count)))
         return self._accounts
 
     async def actor(self, address: Sender) -> AsyncActor:
-        """An actor that is there already.
+        """An actor that was deployed earlier, as an object.
 
         Raises:
-            UnknownId: nothing was deployed at the address.
+            UnknownId: no actor was deployed at the address.
         """
         with maps_unknown_id("address", address):
             found = await self.api.actor(address_of(address))
@@ -152,15 +154,17 @@ class AsyncClient(AsyncReader):
 
     @asynccontextmanager
     async def profile(self) -> AsyncIterator["Profile"]:
-        """Count cycles and cells by line of every execution in blocks made inside.
+        """Count cycles and cells by line of every execution in the blocks made inside.
 
-        The node executes these blocks again: it is told all after each act of this
-        client and at the end, whoever sent the transactions.
+        The node executes these blocks again to count. The client asks for them after
+        each of its own calls that makes blocks, and at the end, whoever sent the
+        transactions.
 
         Raises:
-            NodeError: HISTORY_NOT_KEPT, an act passed more heights than the node keeps
-                states of: advance in smaller steps. INVALID_ARGUMENT, a block used too
-                many cycles, or the chain is no development one. The acts are done.
+            NodeError: `HISTORY_NOT_KEPT` if one call passed more heights than the node
+                keeps states of (advance in smaller steps); `INVALID_ARGUMENT` if a
+                block used too many cycles, or the chain is no development chain. The
+                calls themselves are done.
         """
         from node.client._async.profiler import AsyncProfiler  # noqa: PLC0415 - heavy
 
@@ -180,7 +184,16 @@ class AsyncClient(AsyncReader):
     # --- acting --------------------------------------------------------------------
 
     async def mine(self, blocks: int = 1) -> Mined:
-        """Make blocks; the first takes what was submitted. The last."""
+        """Make blocks now, and return the last of them.
+
+        The first block takes the transactions that wait.
+
+        Args:
+            blocks: how many, 1 to 10,000.
+
+        Raises:
+            InvalidArgument: the number is out of this range.
+        """
         head = await self.api.mine(check_count("blocks", blocks, 1, _MINED_MAX))
         await self._count()
         return await self.block(head.height)
@@ -196,24 +209,26 @@ class AsyncClient(AsyncReader):
         strict: bool | None = None,
         expect_failure: bool = False,
     ) -> AdvanceSummary:
-        """Let time pass, at the cost of what happens; says what happened.
+        """Let time pass up to one target, and sum up what happened.
 
-        Exactly one target is given.
+        Exactly one of the first five arguments is given. Empty heights cost almost
+        nothing, so that a million of them may pass.
 
         Args:
-            blocks: how many heights are to pass.
-            height: up to which height, above the present one.
-            duration_ms: until so much virtual time has passed.
-            next_timer: True, for the height at which the next timer is looked at.
-            until_idle: until nothing waits, for at most so many blocks.
-            strict: whether a fire that fails is raised; `is_strict` if not given.
-            expect_failure: a fire must fail, and is not raised.
+            blocks: how many heights pass, 1 or more.
+            height: the height to reach, above the present one.
+            duration_ms: the milliseconds of virtual time that pass, at least.
+            next_timer: True to go to the height at which the next timer is looked at.
+            until_idle: go on until nothing waits, for at most so many blocks.
+            strict: whether the failure of a fire is raised; by default as the chain's
+                `is_strict`.
+            expect_failure: whether a fire must fail; it is then not raised.
 
         Raises:
-            InvalidArgument: not exactly one target.
-            AdvanceRefused: the chain cannot advance to it; nothing happened.
+            InvalidArgument: not exactly one target was given, or one of a wrong type.
+            AdvanceRefused: the chain cannot advance to the target; nothing happened.
             FireFailed: a fire failed and the chain is strict; time did pass.
-                An AssertionError if none failed although a failure was expected.
+            AssertionError: a failure was expected, and no fire failed.
         """
         check_chain(expect_failure=expect_failure)
         check_chain.optional(strict=strict)
@@ -261,13 +276,21 @@ class AsyncClient(AsyncReader):
         cells_limit: int | None = None,
         **fees: int,
     ) -> Hash32:
-        """Send a transaction without waiting for it; its id, for `wait_for`.
+        """Send a transaction without waiting for it, and return its id for `wait_for`.
 
-        Limits are estimated when not given. `fees` are fields of `Body`.
+        Args:
+            instruction: what the transaction does: `Transfer`, `DeployActor`,
+                `ExecuteActor` and so on.
+            sender: who sends it, the first account by default; without a key it is
+                impersonated.
+            cycles_limit: most cycles that it may use; estimated if not given.
+            cells_limit: most cells that it may use; estimated if not given.
+            fees: `max_fee_per_cycle`, `max_priority_fee_per_cycle`, `max_fee_per_cell`
+                and `max_priority_fee_per_cell`, in base units.
 
         Raises:
             TransactionRefused: the node does not admit it.
-            OutcomeUnknown: the connection was lost on the way.
+            OutcomeUnknown: the connection was lost while it was sent.
         """
         check_chain(instruction=instruction)
         terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
@@ -285,14 +308,26 @@ class AsyncClient(AsyncReader):
         timeout: float | None = None,
         **fees: int,
     ) -> Receipt:
-        """Send a transaction and wait until it is in a block.
+        """Send a transaction, wait until it is in a block, and return its receipt.
+
+        Args:
+            instruction: what the transaction does: `Transfer`, `DeployActor`,
+                `ExecuteActor` and so on.
+            sender: who sends it, the first account by default; without a key it is
+                impersonated.
+            cycles_limit: most cycles that it may use; estimated if not given.
+            cells_limit: most cells that it may use; estimated if not given.
+            expect_failure: whether it must fail; its receipt is then returned.
+            timeout: seconds to wait; by default those of the client.
+            fees: `max_fee_per_cycle`, `max_priority_fee_per_cycle`, `max_fee_per_cell`
+                and `max_priority_fee_per_cell`, in base units.
 
         Raises:
             TransactionRefused: the node does not admit it.
             TransactionDropped: it left the pool without a block.
-            TransactionFailed: it failed, unless `expect_failure`; and an
-                AssertionError if it succeeded although a failure was expected.
-            OutcomeUnknown: the connection was lost, or the deadline passed.
+            TransactionFailed: it is in a block and failed, unless `expect_failure`.
+            AssertionError: a failure was expected, and it succeeded.
+            OutcomeUnknown: the connection was lost, or the time was over.
         """
         check_chain(instruction=instruction, expect_failure=expect_failure)
         check_chain.optional(timeout=timeout)
@@ -312,12 +347,17 @@ class AsyncClient(AsyncReader):
     async def wait_for(
         self, transaction_id: bytes, *, timeout: float | None = None
     ) -> Receipt:
-        """Wait until a transaction that the node knows is in a block.
+        """Wait until a transaction is in a block, and return its receipt.
+
+        Args:
+            transaction_id: the id that `submit` returned, or that `OutcomeUnknown`
+                carries.
+            timeout: seconds to wait; by default those of the client.
 
         Raises:
-            UnknownId: the node does not know it.
-            TransactionDropped: it left the pool, or was undone by a rewind.
-            OutcomeUnknown: the connection was lost, or the deadline passed.
+            UnknownId: the node does not know the transaction.
+            TransactionDropped: it left the pool without a block, or a rewind undid it.
+            OutcomeUnknown: the connection was lost, or the time was over.
         """
         check_id("transaction_id", transaction_id)
         check_chain.optional(timeout=timeout)
@@ -407,10 +447,26 @@ class AsyncClient(AsyncReader):
         expect_failure: bool = False,
         **limits: int,
     ) -> AsyncActor:
-        """Deploy an actor and wait until it is there; its constructor ran.
+        """Deploy an actor, wait until it is in a block, and return it as an object.
 
-        The salt is the sender's nonce when not given, so equal sources can be deployed
-        twice.
+        Its constructor (`deploy`, else `init`) has run then.
+
+        Args:
+            source: the actor's source, not a path.
+            payload: bytes that the constructor gets.
+            sender: who deploys, the first account by default; without a key it is
+                impersonated.
+            value: base units, or a text such as "5 CBY", that the actor gets.
+            salt: 32 bytes that make the address differ; by default the sender's nonce,
+                so that a source can be deployed twice.
+            expect_failure: whether the deployment must fail.
+            limits: `cycles_limit` and `cells_limit`; estimated if not given.
+
+        Raises:
+            TransactionRefused: the node does not admit the transaction.
+            TransactionFailed: the source was refused or the constructor failed, unless
+                `expect_failure`.
+            InvalidArgument: an argument is of a wrong type or out of range.
         """
         code = code_of(source)
         instruction = DeployActor(
@@ -427,27 +483,37 @@ class AsyncClient(AsyncReader):
     async def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
     ) -> Receipt:
-        """Move base units, or an amount such as "5 CBY"."""
+        """Send base units, or an amount such as "5 CBY", from one account to another.
+
+        The sender is the first account if none is given.
+        """
         instruction = Transfer(address_of(to, "to"), amount_of(amount))
         return await self.execute(instruction, sender=sender)
 
     async def fund(self, to: Sender, amount: int | str) -> Receipt:
-        """Mint to an account (D41)."""
+        """Mint base units, or an amount such as "5 CBY", to an account (D41).
+
+        Only a development chain admits this.
+        """
         return await self.execute(Fund(address_of(to, "to"), amount_of(amount)))
 
     async def set_balance(self, who: Sender, amount: int | str) -> Receipt:
-        """Mint, or take, what is missing to a balance (D41)."""
+        """Set the balance of an account by minting or taking the difference (D41).
+
+        The amount is in base units, or a text such as "5 CBY". Only a development chain
+        admits this.
+        """
         return await self.execute(SetBalance(address_of(who, "who"), amount_of(amount)))
 
     async def export_bundle(self, file: str | PathLike[str]) -> Path:
         """Write the chain into a new file, for `import_bundle` or `bundle check`.
 
-        Equal chains give equal bytes. What waits in the pool is in no block, and not
-        in it.
+        Equal chains give equal bytes. Transactions that wait in the pool are not in the
+        file.
 
         Raises:
-            BundleRefused: there is a file already, or it cannot be written.
-            NodeError: HISTORY_NOT_KEPT, blocks were pruned.
+            BundleRefused: the file exists, or cannot be written.
+            NodeError: `HISTORY_NOT_KEPT`, because blocks were pruned.
         """
         from node.archive.bundle import new_bundle  # noqa: PLC0415 - few want one
 
@@ -459,12 +525,14 @@ class AsyncClient(AsyncReader):
         return path
 
     async def import_bundle(self, file: str | PathLike[str]) -> Header:
-        """Execute a bundle's blocks, each of which must be what it says; the head.
+        """Execute the blocks of a bundle on an empty chain, and return the new head.
+
+        Each block must give what the bundle says.
 
         Raises:
-            BundleRefused: the file is no whole bundle of the chain's genesis, or more
-                than time passed there: nothing happened. Or executing it gives
-                something else: the chain stands at genesis.
+            BundleRefused: the file is no complete bundle of the chain's genesis, or the
+                chain is not empty: nothing happened. Or a block gave something else:
+                the chain is at genesis.
         """
         from node.archive.bundle import open_parts  # noqa: PLC0415
 
@@ -479,7 +547,10 @@ class AsyncClient(AsyncReader):
         return header_from_proto(head)
 
     async def snapshot(self) -> "_Snapshot":
-        """The present, to return to; leaving it as a context manager returns."""
+        """The present state of the chain, to return to.
+
+        Leaving it as a context manager returns.
+        """
         name = f"client-{uuid.uuid4().hex}"
         named = await self.api.create_snapshot(name)
         header = await self.api.block(named.block.height)

@@ -59,7 +59,7 @@ _Place = TypeVar(
 
 
 class AsyncReader:
-    """A connection to a node; close it, or leave it to `async with`."""
+    """What a client can ask a node; close it, or leave that to `async with`."""
 
     def __init__(self, api: AsyncApi) -> None:
         self.api = api
@@ -70,7 +70,7 @@ class AsyncReader:
         return f"<client of {self.api.url}>"
 
     async def close(self) -> None:
-        """Close the connection; calling it again is fine."""
+        """Close the connection; calling it again has no effect."""
         await self.api.close()
 
     async def __aenter__(self) -> Self:
@@ -90,27 +90,31 @@ class AsyncReader:
 
     @property
     async def head(self) -> Header:
-        """The latest header."""
+        """The header of the latest block."""
         status = await self.api.status()
         return header_from_proto(status.head)
 
     @property
     async def height(self) -> int:
-        """Of the latest block."""
+        """Height of the latest block; genesis has height 0."""
         head = await self.head
         return head.height
 
     @property
     async def timestamp_ms(self) -> int:
-        """Virtual time of the latest block (D37)."""
+        """Timestamp of the latest block, in milliseconds of virtual time (D37)."""
         head = await self.head
         return head.timestamp_ms
 
     async def block(self, height: int | None = None) -> Mined:
-        """What happened at a height; the latest without one.
+        """The header, receipts and events of one block.
+
+        Without a height it is the latest block. Within a run of empty blocks it is the
+        run.
 
         Raises:
-            UnknownId: the chain is not there yet.
+            UnknownId: the chain has not reached this height.
+            InvalidArgument: the height is no whole number of 0 or more.
         """
         if height is not None:
             check_count("height", height, 0)
@@ -119,20 +123,20 @@ class AsyncReader:
             return block_from_proto(await self.api.block(height, view=full))
 
     async def balance(self, who: Sender) -> Amount:
-        """Base units."""
+        """The balance of an account in base units; 1 CBY is 1,000,000,000 of them."""
         account = await self.api.account(address_of(who, "who"))
         return Amount(int(account.balance))
 
     async def nonce(self, who: Sender) -> int:
-        """Transactions of a sender that were included."""
+        """How many transactions of a sender are in blocks: its next nonce."""
         account = await self.api.account(address_of(who, "who"))
         return account.nonce
 
     async def timers(self, actor: Sender | None = None) -> list[Timer]:
-        """Live timers in due order, of one actor or of all.
+        """The live timers of one actor, or of all, in the order in which they are due.
 
         Raises:
-            UnknownId: nothing was deployed there.
+            UnknownId: no actor was deployed at the address.
         """
         address = b"" if actor is None else address_of(actor, "actor")
         wanted = TimerQuery(actor=address)
@@ -143,10 +147,10 @@ class AsyncReader:
         return found
 
     async def timer(self, timer_id: bytes) -> Timer | None:
-        """A live timer; None when it ended.
+        """A live timer, or None if it has ended.
 
         Raises:
-            UnknownId: no timer ever had this id, or it is forgotten.
+            UnknownId: no timer ever had this id, or its blocks were pruned.
         """
         with maps_unknown_id("timer_id", timer_id):
             answer = await self.api.timer(check_id("timer_id", timer_id))
@@ -158,17 +162,19 @@ class AsyncReader:
         """Why a timer did what it did, and what awaits it, in sentences.
 
         Raises:
-            UnknownId: no timer ever had this id, or it is forgotten.
+            UnknownId: no timer ever had this id, or its blocks were pruned.
         """
         with maps_unknown_id("timer_id", timer_id):
             answer = await self.api.explain_timer(check_id("timer_id", timer_id))
         return answer.text
 
     async def explain_block(self, height: int) -> str:
-        """What a block decided about timers, in the order of looking, in sentences.
+        """What a block decided about timers, in the order in which it looked at them.
+
+        The answer is in sentences.
 
         Raises:
-            UnknownId: the chain is not there yet.
+            UnknownId: the chain has not reached this height.
         """
         check_count("height", height, 0)
         with maps_unknown_id("height", height):
@@ -177,6 +183,8 @@ class AsyncReader:
 
     async def simulate(self, blocks: int) -> str:
         """What the next blocks would bring if nobody sent anything, in sentences.
+
+        This is a dry run: nothing of it is kept.
 
         Raises:
             AdvanceRefused: there are not so many heights.
@@ -188,12 +196,12 @@ class AsyncReader:
         return answer.outlook.text
 
     async def standing(self, timer_id: bytes) -> LanePosition | None:
-        """Where a live timer stands under `auction`: effective priority, rank.
+        """The effective priority and rank of a live timer under the rules `auction`.
 
-        None under other rules, and when it ended.
+        It is None under other rules, and for a timer that has ended.
 
         Raises:
-            UnknownId: no timer ever had this id, or it is forgotten.
+            UnknownId: no timer ever had this id, or its blocks were pruned.
         """
         with maps_unknown_id("timer_id", timer_id):
             answer = await self.api.timer(check_id("timer_id", timer_id))
@@ -203,12 +211,20 @@ class AsyncReader:
     async def quote(
         self, actor: Sender, fee_payer: Sender | None = None, **terms: int
     ) -> str:
-        """What a timer would cost, in sentences; `terms` are named as in `quoted`.
+        """What a timer would cost, in sentences.
+
+        Args:
+            actor: the actor that would schedule it.
+            fee_payer: who would pay for its fires; the actor if not given.
+            terms: `height`, `gas_limit`, `expires_at`, `payload_bytes`,
+                `max_fee_per_cycle`, `max_priority_fee_per_cycle`; and `blocks`, how
+                many of the last blocks to look back over.
 
         Raises:
-            InvalidArgument: there is no such term.
-            UnknownId: nothing was deployed at the actor's address.
-            NodeError: INVALID_ARGUMENT, the schedule call would be refused.
+            InvalidArgument: there is no such term, or its value is out of range.
+            UnknownId: no actor was deployed at the address.
+            NodeError: `INVALID_ARGUMENT`, because scheduling such a timer would be
+                refused.
         """
         address = address_of(actor, "actor")
         payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
@@ -217,7 +233,7 @@ class AsyncReader:
         return answer.text
 
     async def events(self, topic: str | None = None) -> list[Event]:
-        """Events of all blocks in order, or those of one topic."""
+        """The events of all blocks, in order, or only those of one topic."""
         if topic is not None:
             check_text("topic", topic)
         return [
@@ -228,7 +244,7 @@ class AsyncReader:
         ]
 
     async def receipts(self, kind: ReceiptKind | None = None) -> list[Receipt]:
-        """Receipts of all blocks in order, or those of one kind."""
+        """The receipts of all blocks, in order, or only those of one kind."""
         check_kind(kind)
         return [
             receipt
@@ -245,10 +261,10 @@ class AsyncReader:
                 yield await self.block(block.header.height)
 
     async def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
-        """What an actor's `self.storage` holds, decoded; a copy.
+        """A copy of what an actor's `self.storage` holds, with decoded values.
 
         Raises:
-            UnknownId: nothing was deployed there.
+            UnknownId: no actor was deployed at the address.
         """
         address = address_of(actor, "actor")
         entries = self.api.list_storage(address, STORAGE_PREFIX)
@@ -256,10 +272,12 @@ class AsyncReader:
             return {entry.name: codec.decode(entry.value) async for entry in entries}
 
     async def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
-        """A raw entry of an actor's state; a str names one of `self.storage`.
+        """The raw bytes of an entry of an actor's state, or None if it is absent.
+
+        A str as key names an entry of `self.storage`; bytes are a raw key.
 
         Raises:
-            UnknownId: nothing was deployed there; a key that is not there is None.
+            UnknownId: no actor was deployed at the address.
         """
         key = (
             check_text("key", key) if isinstance(key, str) else check_bytes("key", key)
@@ -281,11 +299,20 @@ class AsyncReader:
         payload: bytes = b"",
         sender: Sender | None = None,
     ) -> bytes:
-        """A handler's answer on a read view; nothing is mined (D15).
+        """Call a handler on a read view, and return the bytes that it returns (D15).
+
+        No block is made, nothing is charged or kept. A handler that tries to change
+        something fails.
+
+        Args:
+            actor: the actor, or its address.
+            handler: name of the handler.
+            payload: bytes that the handler gets.
+            sender: who seems to call; 20 zero bytes if not given.
 
         Raises:
-            ReadFailed: the handler failed.
-            UnknownId: nothing was deployed there.
+            ReadFailed: the handler failed; shows the actor's traceback.
+            UnknownId: no actor was deployed at the address.
         """
         address = address_of(actor, "actor")
         with maps_unknown_id("actor", address):
@@ -318,7 +345,15 @@ class AsyncReader:
     def stream_blocks(
         self, resume_after: types_pb2.BlockRef | None = None
     ) -> AsyncIterator[streams_pb2.StreamBlocksResponse]:
-        """Blocks as they come, without gaps; resumes by itself, without end."""
+        """Blocks as they are made, without gaps and without end.
+
+        It begins after the block that `resume_after` names, else with the next block.
+        After a lost connection it continues where it was; a message says `reverted` if
+        the chain was rewound.
+
+        Raises:
+            NodeUnreachable: the node does not come back within the timeout.
+        """
         require_open(self.api)
         check_chain.optional(resume_after=resume_after)
         return self._follow(
@@ -333,7 +368,19 @@ class AsyncReader:
         wanted: EventFilter | None = None,
         resume_after: streams_pb2.EventCursor | None = None,
     ) -> AsyncIterator[streams_pb2.StreamEventsResponse]:
-        """Events as they come, without gaps; resumes by itself, without end."""
+        """Events as they happen, without gaps and without end.
+
+        It begins after the cursor `resume_after`, else with the next block. After a
+        lost connection it continues where it was; a message says `reverted` if the
+        chain was rewound.
+
+        Args:
+            wanted: which events; all if not given.
+            resume_after: the cursor of the last message that was seen.
+
+        Raises:
+            NodeUnreachable: the node does not come back within the timeout.
+        """
         require_open(self.api)
         check_chain.optional(wanted=wanted, resume_after=resume_after)
         return self._follow(
@@ -350,7 +397,19 @@ class AsyncReader:
         wanted: TimerFilter | None = None,
         resume_after: streams_pb2.TimerCursor | None = None,
     ) -> AsyncIterator[streams_pb2.StreamTimersResponse]:
-        """Changes of timers, without gaps; resumes by itself, without end."""
+        """Changes of timers as they are decided, without gaps and without end.
+
+        It begins after the cursor `resume_after`, else with the next block. After a
+        lost connection it continues where it was; a message says `reverted` if the
+        chain was rewound.
+
+        Args:
+            wanted: which timers; all if not given.
+            resume_after: the cursor of the last message that was seen.
+
+        Raises:
+            NodeUnreachable: the node does not come back within the timeout.
+        """
         require_open(self.api)
         check_chain.optional(wanted=wanted, resume_after=resume_after)
         return self._follow(

@@ -36,15 +36,18 @@ __all__ = ["Actor", "Chain", "Snapshot"]
 
 
 class Snapshot(Protocol):
-    """A height to return to, as often as wanted; leaving a `with` returns, too."""
+    """A state of the chain to return to, as often as wanted.
+
+    Leaving it as a context manager returns, too.
+    """
 
     @property
     def head(self) -> Header:
-        """The block to which the chain returns."""
+        """The header of the block to which the chain returns."""
         ...
 
     def revert(self) -> None:
-        """Return to it."""
+        """Return to this state."""
         ...
 
     def __enter__(self) -> Self:
@@ -62,88 +65,93 @@ class Snapshot(Protocol):
 
 
 class Chain(Protocol):
-    """A chain that can be acted upon. Whatever it refuses is typed.
+    """What every chain can do, the one of a node and the one in this process.
 
-    What names an actor, a timer, a transaction or a height that the chain does not have
-    is `UnknownId`.
+    A refusal is a typed exception. Naming an actor, a timer, a transaction or a height
+    that the chain does not have raises `UnknownId`; an argument of a wrong type or
+    range raises `InvalidArgument`; a closed chain raises `ChainClosed`. Amounts are
+    base units.
     """
 
     @property
     def accounts(self) -> Sequence[DevAccount]:
-        """Accounts with funds, whose keys everybody knows."""
+        """The funded accounts of a development chain; their keys are public."""
         ...
 
     @property
     def head(self) -> Header:
-        """The latest header."""
+        """The header of the latest block."""
         ...
 
     @property
     def height(self) -> int:
-        """Of the latest block."""
+        """Height of the latest block; genesis has height 0."""
         ...
 
     @property
     def timestamp_ms(self) -> int:
-        """Virtual time of the latest block (D37)."""
+        """Timestamp of the latest block, in milliseconds of virtual time (D37)."""
         ...
 
     def block(self, height: int | None = None) -> BlockContent:
-        """What happened at a height; the latest without one."""
+        """The header, receipts and events of a block, by default the latest."""
         ...
 
     def balance(self, who: Sender) -> Amount:
-        """Base units."""
+        """The balance of an account in base units; 1 CBY is 1,000,000,000 of them."""
         ...
 
     def nonce(self, who: Sender) -> int:
-        """Transactions of a sender that were included."""
+        """How many transactions of a sender are in blocks: its next nonce."""
         ...
 
     def timers(self, actor: Sender | None = None) -> list[Timer]:
-        """Live timers in due order, of one actor or of all."""
+        """The live timers of one actor, or of all, in the order of being due."""
         ...
 
     def timer(self, timer_id: bytes) -> Timer | None:
-        """A live timer; None when it ended."""
+        """A live timer, or None if it has ended."""
         ...
 
     def explain(self, timer_id: bytes) -> object:
-        """Why a timer did what it did, and what awaits it; printing it tells it."""
+        """Why a timer did what it did, and what awaits it; print it to read it."""
         ...
 
     def explain_block(self, height: int) -> object:
-        """What a block decided about timers; printing it tells it."""
+        """What a block decided about timers; print it to read sentences."""
         ...
 
     def simulate(self, blocks: int) -> object:
-        """What the next blocks would bring, nothing is kept; printing it tells it."""
+        """What the next blocks would bring, without keeping anything; print it."""
         ...
 
     def standing(self, timer_id: bytes) -> LanePosition | None:
-        """Where a live timer stands under `auction`: effective priority, rank."""
+        """The effective priority and rank of a live timer under `auction`, or None."""
         ...
 
     def quote(
         self, actor: Sender, fee_payer: Sender | None = None, **terms: int
     ) -> object:
-        """What a timer would cost; printing it tells it."""
+        """What a timer with these terms would cost; print it to read sentences."""
         ...
 
     def events(self, topic: str | None = None) -> list[Event]:
-        """Events of all blocks in order, or those of one topic."""
+        """The events of all blocks, in order, or only those of one topic."""
         ...
 
     def receipts(self, kind: ReceiptKind | None = None) -> list[Receipt]:
-        """Receipts of all blocks in order, or those of one kind."""
+        """The receipts of all blocks, in order, or only those of one kind."""
         ...
 
     def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
-        """What an actor's `self.storage` holds, decoded; a copy."""
+        """A copy of what an actor's `self.storage` holds, with decoded values."""
         ...
 
     def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
-        """A raw entry of an actor's state; a str names one of `self.storage`."""
+        """The raw bytes of an entry of an actor's state, or None if it is absent.
+
+        A str as key names an entry of `self.storage`; bytes are a raw key.
+        """
         ...
 
     def read(
@@ -153,11 +161,11 @@ class Chain(Protocol):
         payload: bytes = b"",
         sender: Sender | None = None,
     ) -> bytes:
-        """A handler's answer on a read view; nothing is mined (D15)."""
+        """Call a handler on a read view and return its bytes; nothing is kept (D15)."""
         ...
 
     def mine(self, blocks: int = 1) -> BlockContent:
-        """Make blocks; the first takes what was submitted. The last."""
+        """Make blocks now, and return the last; the first takes what waits."""
         ...
 
     def advance(  # noqa: PLR0913 - a keyword for each target
@@ -171,7 +179,12 @@ class Chain(Protocol):
         strict: bool | None = None,
         expect_failure: bool = False,
     ) -> AdvanceSummary:
-        """Let time pass to `blocks|height|duration_ms|next_timer|until_idle`."""
+        """Let time pass up to one target, and sum up what happened.
+
+        Exactly one of the first five arguments is given: a number of blocks, a height,
+        milliseconds of virtual time, `next_timer=True`, or the most blocks until
+        nothing waits.
+        """
         ...
 
     def submit(
@@ -183,7 +196,7 @@ class Chain(Protocol):
         cells_limit: int | None = None,
         **fees: int,
     ) -> Hash32:
-        """Send a transaction without waiting for it; its id."""
+        """Send a transaction without waiting for it, and return its id."""
         ...
 
     def execute(
@@ -196,7 +209,7 @@ class Chain(Protocol):
         expect_failure: bool = False,
         **fees: int,
     ) -> Receipt:
-        """Send a transaction and have it in a block."""
+        """Send a transaction, have it in a block, and return its receipt."""
         ...
 
     def deploy(
@@ -210,46 +223,46 @@ class Chain(Protocol):
         expect_failure: bool = False,
         **limits: int,
     ) -> "Actor":
-        """Deploy an actor and have it in a block; its constructor ran."""
+        """Deploy an actor, have it in a block, and return it as an object."""
         ...
 
     def actor(self, address: Sender) -> "Actor":
-        """An actor that is there already."""
+        """An actor that was deployed earlier, as an object."""
         ...
 
     def snapshot(self) -> Snapshot:
-        """The present, to return to."""
+        """The present state of the chain, to return to."""
         ...
 
     def profile(self) -> AbstractContextManager["Profile"]:
-        """Count cycles and cells by line of every execution in blocks made inside."""
+        """Count cycles and cells, by line, of every execution made inside."""
         ...
 
     def export_bundle(self, file: str | PathLike[str]) -> Path:
-        """Write the whole chain into a new file."""
+        """Write the whole chain into a new file, and return its path."""
         ...
 
     def import_bundle(self, file: str | PathLike[str]) -> Header:
-        """Make the blocks of such a file those of an empty chain; the head."""
+        """Execute the blocks of such a file on an empty chain, and return the head."""
         ...
 
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
     ) -> Receipt:
-        """Move base units, or an amount such as "5 CBY"."""
+        """Send base units, or an amount such as "5 CBY"; returns the receipt."""
         ...
 
     def fund(self, to: Sender, amount: int | str) -> Receipt:
-        """Mint to an account (D41)."""
+        """Mint base units, or an amount such as "5 CBY", to an account (D41)."""
         ...
 
     def set_balance(self, who: Sender, amount: int | str) -> Receipt:
-        """Mint, or take, what is missing to a balance (D41)."""
+        """Set a balance, by minting or taking the difference (D41)."""
         ...
 
 
 class Actor:
-    """A deployed actor, as an object."""
+    """A deployed actor as an object: its address, source, state and handlers."""
 
     __slots__ = ("_chain", "address", "receipt", "source")
 
@@ -281,12 +294,23 @@ class Actor:
         cells_limit: int | None = None,
         expect_failure: bool = False,
     ) -> Receipt:
-        """Call a handler in a transaction, and have it in a block.
+        """Call a handler in a transaction, have it in a block, and return its receipt.
+
+        Args:
+            handler: name of the handler.
+            payload: bytes that the handler gets.
+            sender: who calls, the first account by default; without a key it is
+                impersonated.
+            value: base units, or a text such as "5 CBY", that the call moves to the
+                actor.
+            cycles_limit: most cycles that the call may use; estimated if not given.
+            cells_limit: most cells that the call may use; estimated if not given.
+            expect_failure: whether the call must fail; its receipt is then returned.
 
         Raises:
-            TransactionFailed: unless `expect_failure`.
-            TransactionRefused: it could not be included.
-            InvalidArgument: one that no call can take.
+            TransactionFailed: the handler failed, unless `expect_failure`.
+            TransactionRefused: the transaction cannot be included.
+            InvalidArgument: an argument is of a wrong type or out of range.
         """
         instruction = ExecuteActor(
             self.address,
@@ -305,28 +329,31 @@ class Actor:
     def read(
         self, handler: str, payload: bytes = b"", sender: Sender | None = None
     ) -> bytes:
-        """A handler's answer on a read view; nothing is mined (D15).
+        """Call a handler on a read view, and return its bytes; nothing is kept (D15).
 
         Raises:
-            ReadFailed: the handler failed.
+            ReadFailed: the handler failed; shows the actor's traceback.
         """
         return self._chain.read(self, handler, payload, sender)
 
     @property
     def balance(self) -> Amount:
-        """Base units."""
+        """The actor's balance in base units."""
         return self._chain.balance(self)
 
     @property
     def storage(self) -> Mapping[str, codec.Value]:
-        """What `self.storage` holds, decoded; a copy."""
+        """A copy of what the actor's `self.storage` holds, with decoded values."""
         return self._chain.storage(self)
 
     def state(self, key: bytes | str) -> bytes | None:
-        """A raw entry of the actor's state; a str names an entry of `storage`."""
+        """The raw bytes of an entry of the actor's state, or None if it is absent.
+
+        A str as key names an entry of `self.storage`; bytes are a raw key.
+        """
         return self._chain.storage_entry(self, key)
 
     @property
     def timers(self) -> list[Timer]:
-        """Live timers in due order."""
+        """The actor's live timers, in the order in which they are due."""
         return self._chain.timers(self)
