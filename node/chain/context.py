@@ -14,7 +14,7 @@ from msgspec import Struct, field
 import pvm
 from node.chain.block import Event, Price, Receipt, ReceiptKind
 from node.chain.effects import EventEmitted, ExecutionSideEffects
-from node.chain.globals import Globals, Governed
+from node.chain.globals import BlockPrices, Globals, Governed
 from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
 from node.chain.timers.due_book import DueBook
 from node.chain.timers.ruleset import RuleSet
@@ -74,7 +74,9 @@ class BlockContext(Struct):
     journal: Journal
     environment: Environment
     before: Globals
-    """As the parent left them: basefees in force, last use."""
+    """As the parent left them."""
+    prices: BlockPrices
+    """In force in this block."""
     rule_set: RuleSet
     known_rules: frozenset[str]
     """Names that an activation may give (D1)."""

@@ -55,7 +55,7 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
         return
     body = transaction.body
     price = transaction_price(
-        body, block.before.basefee_cycle, block.before.basefee_cell
+        body, block.prices.basefee_cycle, block.prices.basefee_cell
     )
     execution = ExecutionScope(
         block=block,

@@ -105,9 +105,9 @@ def fire_terms(
     block = begin_block(state)
     rules, config = block.rule_set, block.timer_config
     cap = rules.cycles_cap(config)
-    price = rules.price(block.before)
+    price = rules.price(block.prices)
     if not rules.is_reserving:
-        lane, p50 = price.lane_burn, block.before.p50_priority
+        lane, p50 = price.lane_burn, block.prices.p50_priority
         bid = fill_bid(max_fee, max_priority, lane, p50)
         price = replace(price, cycle_tip=bid.priority(lane))
     return FireTerms(

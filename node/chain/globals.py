@@ -53,6 +53,20 @@ class Globals(Struct, frozen=True, gc=False):
         return Amount(self.burned_cycle + self.burned_cell + self.burned_lane)
 
 
+class BlockPrices(Struct, frozen=True, gc=False):
+    """What is in force in one block, in base units a cycle or a cell.
+
+    As the parent's globals say, but for what rules that enter begin with (D29).
+    """
+
+    basefee_cycle: Amount
+    basefee_cell: Amount
+    basefee_lane: Amount
+    """Of the timer lane under `auction`, else 0."""
+    p50_priority: Amount
+    """Median priority of the parent's fires under `auction`, else 0 (D32)."""
+
+
 def load_globals(reader: Reader) -> Globals:
     """The globals; every chain has them from block 0 on."""
     record = reader.get(keys.GLOBALS)

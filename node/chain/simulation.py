@@ -79,14 +79,14 @@ def estimate_limits(state: State, body: Body, sender: Address) -> tuple[int, int
     """
     params = replace(state.params, dev=True)
     block = begin_block(replace(state, params=params))
-    globals_ = block.before
+    prices = block.prices
     unlimited = replace(
         body,
         cycles_limit=params.lane_user_cycles,
         cells_limit=params.transaction_cells_max,
-        max_fee_per_cycle=globals_.basefee_cycle,
+        max_fee_per_cycle=prices.basefee_cycle,
         max_priority_fee_per_cycle=NOTHING,
-        max_fee_per_cell=globals_.basefee_cell,
+        max_fee_per_cell=prices.basefee_cell,
         max_priority_fee_per_cell=NOTHING,
     )
     raw = impersonate(unlimited.encode(), sender)

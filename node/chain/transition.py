@@ -41,6 +41,7 @@ from node.chain.errors import InvalidBlock, InvalidTransaction, TransactionFault
 from node.chain.execution import execute_transaction
 from node.chain.fees import idle_basefee, next_basefee
 from node.chain.globals import (
+    BlockPrices,
     Globals,
     Governed,
     derive_beacon,
@@ -63,7 +64,7 @@ from node.chain.validation import (
     require_same_header,
     validate_header,
 )
-from node.primitives.types import Amount, Hash32, Height
+from node.primitives.types import NOTHING, Amount, Hash32, Height
 from node.state.commitment import TreeCaches, seal
 from node.state.journal import Journal
 from node.state.store import Snapshot, WriteSet
@@ -249,13 +250,21 @@ def prospect(state: State) -> tuple[Prospect, RuleSet]:
     view = Prospect(
         state.snapshot,
         head,
-        known.globals,
+        _prices(known.globals, *names),
         governed.timer_config,
         calendar_of(state),
         is_entering=len(set(names)) > 1,
         activation=next((h for h, _ in governed.activations if h > head), None),
     )
     return view, RULE_SETS[names[1]]
+
+
+def _prices(before: Globals, rules_before: str, rules: str) -> BlockPrices:
+    """In force in a block, after another under the same rules or not (D29)."""
+    lane, p50 = before.basefee_lane, before.p50_priority
+    if rules != rules_before:
+        lane, p50 = RULE_SETS[rules].first_lane_basefee(before.basefee_cycle), NOTHING
+    return BlockPrices(before.basefee_cycle, before.basefee_cell, lane, p50)
 
 
 def head_globals(state: State) -> Globals:
@@ -392,6 +401,7 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         journal=journal,
         environment=environment,
         before=before,
+        prices=_prices(before, rules_before, rules),
         rule_set=RULE_SETS[rules],
         known_rules=_KNOWN_RULES,
         governed=governed,
@@ -413,7 +423,7 @@ def _advance_globals(block: BlockContext) -> Globals:
     """Height, time, next basefees, totals (D7, D10)."""
     before, config = block.before, block.basefee_config
     idle = block.span - 1  # heights of a run, of which nothing was used
-    basefee_lane, p50_priority = block.rule_set.advance(block)
+    basefee_lane, p50_priority = block.rule_set.next_prices(block)
     cycles = block.cycles
     basefee_cycle, basefee_cell = before.basefee_cycle, before.basefee_cell
     if idle:
@@ -476,9 +486,9 @@ def _header(
         timestamp_ms=block.environment.timestamp_ms,
         span=block.span,
         proposer=state.params.proposer,
-        basefee_cycle=block.before.basefee_cycle,
-        basefee_cell=block.before.basefee_cell,
-        basefee_lane=block.before.basefee_lane,
+        basefee_cycle=block.prices.basefee_cycle,
+        basefee_cell=block.prices.basefee_cell,
+        basefee_lane=block.prices.basefee_lane,
         cycles_used=block.cycles,
         cells_used=block.cells,
         transactions_root=list_root([t.raw for t in included]),

@@ -206,7 +206,7 @@ def _refuse_unaffordable(account: Account, required: int) -> None:
 
 
 def _refuse_low_fee(block: BlockContext, body: Body) -> None:
-    basefee_cycle, basefee_cell = block.before.basefee_cycle, block.before.basefee_cell
+    basefee_cycle, basefee_cell = block.prices.basefee_cycle, block.prices.basefee_cell
     if body.max_fee_per_cycle < basefee_cycle or body.max_fee_per_cell < basefee_cell:
         raise InvalidTransaction(
             TransactionFault.MAX_FEE_BELOW_BASEFEE,

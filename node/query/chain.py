@@ -70,14 +70,14 @@ class NextFees(Struct, frozen=True):
 def next_fees(state: State) -> NextFees:
     """What a unit costs in the next block, by its parts."""
     block = begin_block(state)
-    before = block.before
+    prices = block.prices
     return NextFees(
         block.rule_set.name,
-        before.basefee_cycle,
-        before.basefee_cell,
-        before.basefee_lane,
-        before.p50_priority,
-        tier_priorities(block.timer_config, before.p50_priority),
+        prices.basefee_cycle,
+        prices.basefee_cell,
+        prices.basefee_lane,
+        prices.p50_priority,
+        tier_priorities(block.timer_config, prices.p50_priority),
     )
 
 

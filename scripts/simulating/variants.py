@@ -17,7 +17,7 @@ from node.chain.accounts import load_account
 from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import LANE_BASEFEE_MIN
-from node.chain.globals import Globals
+from node.chain.globals import BlockPrices, Globals
 from node.chain.params import U128_MAX
 from node.chain.reader import Reader
 from node.chain.timers import auction_lane, fairness
@@ -49,7 +49,7 @@ class FirstPrice(Auction):
     """
 
     @override
-    def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
+    def next_prices(self, block: BlockContext) -> tuple[Amount, Amount]:
         tips = [r.price.cycle_tip for r in block.receipts if r.kind is ReceiptKind.FIRE]
         is_crowded = any(
             d.decision is Decision.PUT_OFF and d.reason == "lane" for d in block.trace
@@ -146,15 +146,15 @@ class Subsidised(Auction):
     @override
     def enter(self, block: BlockContext, *, is_first: bool) -> None:
         super().enter(block, is_first=is_first)
-        self._full = block.before.basefee_lane
-        block.before = replace(block.before, basefee_lane=_subsidised(self._full))
+        self._full = block.prices.basefee_lane
+        block.prices = replace(block.prices, basefee_lane=_subsidised(self._full))
 
     @override
-    def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
-        before = block.before
-        block.before = replace(before, basefee_lane=self._full)
-        following = super().advance(block)
-        block.before = before
+    def next_prices(self, block: BlockContext) -> tuple[Amount, Amount]:
+        prices = block.prices
+        block.prices = replace(prices, basefee_lane=self._full)
+        following = super().next_prices(block)
+        block.prices = prices
         return following
 
 
@@ -162,8 +162,8 @@ def _subsidised(fee: int) -> Amount:
     return Amount(max(1, fee * SUBSIDY_PERMILLE // _PERMILLE))
 
 
-def _subsidised_price(globals_: Globals, tip: Amount) -> Price:
-    price = fire_price(globals_, tip)
+def _subsidised_price(prices: BlockPrices, tip: Amount) -> Price:
+    price = fire_price(prices, tip)
     return replace(price, cycle_burn=_subsidised(price.cycle_burn))
 
 

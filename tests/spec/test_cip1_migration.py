@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from node.chain.globals import load_globals, load_governed
 from node.chain.timers import due_index, fairness
 from node.chain.transaction import ScheduleActivation, UpdateTimerConfig
-from node.chain.transition import head_governed, work_height
+from node.chain.transition import begin_block, head_governed, work_height
 from tests.spec.driven_actors import (
     ALL,
     AUCTION,
@@ -250,6 +250,27 @@ def test_13_2_the_activation_is_one_governance_step_and_can_be_undone(devnet):
         chain.mine(4)
         assert chain.head.basefee_lane > 0
     assert lane(chain) == 0
+
+
+def test_d29_what_the_parent_left_is_not_rewritten(devnet):
+    """D29: the lane basefee begins "at activation" and ends with the rules."""
+    chain = devnet(
+        **STEADY,
+        activations=[
+            {"height": 5, "rules": "auction"},
+            {"height": 8, "rules": "fifo"},
+        ],
+    )
+    in_force = {}
+    while chain.height < 9:
+        block = begin_block(chain.state)
+        assert block.before == load_globals(chain.state.snapshot)
+        in_force[block.height] = block.prices.basefee_lane, block.before.basefee_lane
+        chain.mine()
+        assert chain.head.basefee_lane == block.prices.basefee_lane
+    assert in_force[5] == (chain.head.basefee_cycle, 0)
+    assert in_force[6][0] == in_force[6][1] > 0
+    assert in_force[8][0] == 0 < in_force[8][1]
 
 
 def sleeper(devnet, limit):

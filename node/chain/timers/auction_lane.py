@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from node.chain.accounts import load_account
 from node.chain.block import Price
 from node.chain.context import BlockContext, QueuedFire
-from node.chain.globals import Globals
+from node.chain.globals import BlockPrices
 from node.chain.params import TieBreak
 from node.chain.timers import calendar, fairness
 from node.chain.timers.due_index import DueTimer, LaneView
@@ -72,14 +72,14 @@ class Contender(Struct, frozen=True, gc=False):
         return -self.place[0]
 
 
-def fire_price(globals_: Globals, tip: Amount) -> Price:
+def fire_price(prices: BlockPrices, tip: Amount) -> Price:
     """All that a fire pays per unit; the lane basefee is burned, too (D29)."""
     return Price(
-        globals_.basefee_cycle,
+        prices.basefee_cycle,
         tip,
-        globals_.basefee_cell,
+        prices.basefee_cell,
         NOTHING,
-        globals_.basefee_lane,
+        prices.basefee_lane,
     )
 
 
@@ -125,7 +125,7 @@ class Judge:
         self._offers: dict[tuple[Amount | None, Amount | None], Offer] = {}
         self._funds: dict[Address, Amount] = {}  # until an agent is paid for
         cells = block.timer_config.max_cells_per_fire
-        self._cells_cost = cells * block.before.basefee_cell
+        self._cells_cost = cells * block.prices.basefee_cell
 
     def classify(self, due: DueTimer) -> Contender | None:
         """A contender, unless the timer leaves or waits: then why is recorded."""
@@ -170,8 +170,8 @@ class Judge:
 
     def foresee(self, timer: Timer) -> Turn:
         """How a live timer stands as far as is known without asking its agent."""
-        view, before = self.view, self.block.before
-        bid = last_bid(timer, view.basefee, before.p50_priority)
+        view, prices = self.view, self.block.prices
+        bid = last_bid(timer, view.basefee, prices.p50_priority)
         price = self._price(bid).price
         weight = self._weights.of(timer.actor)
         waits_for = "lane_basefee" if bid.max_fee < view.basefee else ""
@@ -195,12 +195,12 @@ class Judge:
 
     def _offer_of(self, timer: Timer) -> Offer:
         stated = timer.max_fee_per_cycle, timer.max_priority_fee_per_cycle
-        bid = default_bid(timer, self.view.basefee, self.block.before.p50_priority)
+        bid = default_bid(timer, self.view.basefee, self.block.prices.p50_priority)
         offer = self._offers[stated] = self._price(bid)
         return offer
 
     def _price(self, bid: Bid) -> Offer:
-        price = fire_price(self.block.before, bid.priority(self.view.basefee))
+        price = fire_price(self.block.prices, bid.priority(self.view.basefee))
         return Offer(bid, price, price.cycle)
 
     def _ask(self, due: DueTimer) -> tuple[DueTimer, Offer, bool]:

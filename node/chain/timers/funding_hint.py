@@ -21,7 +21,7 @@ def funding_hint(block: BlockContext, scheduled: Sequence[Timer]) -> str:
     cap = block.rule_set.cycles_cap(config)
     for timer in scheduled:
         cycles = timer.limit_under(cap)
-        price = block.rule_set.price(block.before, timer)
+        price = block.rule_set.price(block.prices, timer)
         required = price.cost(cycles, config.max_cells_per_fire)
         available = load_account(block.journal, timer.fee_payer).balance
         if available < required:

@@ -67,8 +67,8 @@ def bid_of(block: BlockContext, timer: Timer) -> tuple[Bid, bool]:
         answer = _ask(block, timer, timer.gba)
         if answer is not None:
             return answer, True
-    before = block.before
-    return default_bid(timer, before.basefee_lane, before.p50_priority), False
+    prices = block.prices
+    return default_bid(timer, prices.basefee_lane, prices.p50_priority), False
 
 
 def _ask(block: BlockContext, timer: Timer, agent: Address) -> Bid | None:
@@ -78,7 +78,7 @@ def _ask(block: BlockContext, timer: Timer, agent: Address) -> Bid | None:
     """
     if block.agent_cycles + AGENT_CYCLES > block.timer_config.lane_gba_cycles:
         return None
-    price = Price(block.before.basefee_cycle, NOTHING, NOTHING, NOTHING)
+    price = Price(block.prices.basefee_cycle, NOTHING, NOTHING, NOTHING)
     available = load_account(block.journal, timer.fee_payer).balance
     if available < price.cost(AGENT_CYCLES, 0):
         _emit_failed(block, timer, "InsufficientBalance")
@@ -119,16 +119,16 @@ def _run(execution: ExecutionScope, call: Call) -> tuple[Outcome, Meter]:
 
 def _context(block: BlockContext, timer: Timer) -> bytes:
     """CIP-1 §7.2, name by name; balances are those before the charge (D34)."""
-    before = block.before
+    prices = block.prices
     return codec.encode(
         {
             "trigger_block_height": timer.height,
             "current_block_height": block.height,
-            "basefee_cycle": before.basefee_cycle,
-            "basefee_cell": before.basefee_cell,
-            "basefee_lane_timer": before.basefee_lane,
-            "last_block_cycle_usage": before.last_cycles_used,
-            "previous_block_p50_priority_tip_per_cycle": before.p50_priority,
+            "basefee_cycle": prices.basefee_cycle,
+            "basefee_cell": prices.basefee_cell,
+            "basefee_lane_timer": prices.basefee_lane,
+            "last_block_cycle_usage": block.before.last_cycles_used,
+            "previous_block_p50_priority_tip_per_cycle": prices.p50_priority,
             "owner_actor_balance": load_account(block.journal, timer.actor).balance,
         }
     )

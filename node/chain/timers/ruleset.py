@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from node.chain.block import Price
-from node.chain.globals import Globals
+from node.chain.globals import BlockPrices
 from node.chain.params import TimerConfig
 from node.chain.reader import Reader
 from node.chain.timers.lane_position import Standing
@@ -41,8 +41,8 @@ class Prospect(Struct, frozen=True):
 
     reader: Reader
     head: int
-    globals: Globals
-    """As the head left them."""
+    prices: BlockPrices
+    """In force in the next block."""
     config: TimerConfig
     calendar: "TieredCalendar"
     is_entering: bool
@@ -101,7 +101,7 @@ class RuleSet(Protocol):
         """The event about the terms of an accepted timer: topic and data, or None."""
         ...
 
-    def price(self, globals_: Globals, timer: "Timer | None" = None) -> Price:
+    def price(self, prices: BlockPrices, timer: "Timer | None" = None) -> Price:
         """What a timer's fire pays per unit; without one, on no stated terms."""
         ...
 
@@ -144,6 +144,6 @@ class RuleSet(Protocol):
         """Decide about every due timer of the block and fire those admitted."""
         ...
 
-    def advance(self, block: "BlockContext") -> tuple[Amount, Amount]:
+    def next_prices(self, block: "BlockContext") -> tuple[Amount, Amount]:
         """The next block's lane basefee and p50 priority (D30, D32)."""
         ...

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basefee
-from node.chain.globals import Globals
+from node.chain.globals import BlockPrices
 from node.chain.params import TIERS, TimerConfig
 from node.chain.timers import calendar, due_index, fairness
 from node.chain.timers.auction_lane import Judge, fire_price, note_turn, run_auction
@@ -41,18 +41,14 @@ class Auction:
     # --- coming and going ------------------------------------------------------------
 
     def enter(self, block: BlockContext, *, is_first: bool) -> None:
-        """In the first block the lane basefee is the cycle basefee (D29)."""
+        """In the first block nobody who is due is known yet."""
         if not is_first:
             block.due_book.resume(block.before.height)
-            return
-        lane = self.first_lane_basefee(block.before.basefee_cycle)
-        block.before = replace(block.before, basefee_lane=lane, p50_priority=NOTHING)
 
     def leave(self, block: BlockContext) -> None:
-        """Fairness, lane basefee and p50 end with the rules (D29)."""
+        """Fairness ends with the rules, as lane basefee and p50 do (D29)."""
         fairness.clear(block.journal)
         due_index.clear(block.journal)
-        block.before = replace(block.before, basefee_lane=NOTHING, p50_priority=NOTHING)
 
     def first_lane_basefee(self, basefee_cycle: int) -> Amount:
         """The cycle basefee, of the same block (D29)."""
@@ -76,7 +72,7 @@ class Auction:
     def validate_terms(self, execution: ExecutionScope, terms: FeeTerms) -> FeeTerms:
         """Refuse a fee below the lane basefee; expand the hint; clamp (D31, D34)."""
         block = execution.block
-        lane, fee = block.before.basefee_lane, terms.max_fee_per_cycle
+        lane, fee = block.prices.basefee_lane, terms.max_fee_per_cycle
         priority = terms.max_priority_fee_per_cycle
         if terms.priority_tier_hint is not None:
             priority = _expand(block, terms)
@@ -107,12 +103,12 @@ class Auction:
 
     is_reserving = False
 
-    def price(self, globals_: Globals, timer: Timer | None = None) -> Price:
+    def price(self, prices: BlockPrices, timer: Timer | None = None) -> Price:
         """With what it last bid, or the default agent's bid (CIP-1 §7.1)."""
-        lane, p50 = globals_.basefee_lane, globals_.p50_priority
+        lane, p50 = prices.basefee_lane, prices.p50_priority
         if timer is None:
-            return fire_price(globals_, Amount(min(p50, (HEADROOM - 1) * lane)))
-        return fire_price(globals_, last_bid(timer, lane, p50).priority(lane))
+            return fire_price(prices, Amount(min(p50, (HEADROOM - 1) * lane)))
+        return fire_price(prices, last_bid(timer, lane, p50).priority(lane))
 
     # --- who is looked at, and when --------------------------------------------------
 
@@ -168,10 +164,7 @@ class Auction:
 
     def _foresee(self, prospect: Prospect) -> tuple[LaneView, Decline]:
         """The lane at the next height, and its basefee after that."""
-        globals_ = prospect.globals
-        lane, p50 = globals_.basefee_lane, globals_.p50_priority
-        if prospect.is_entering:
-            lane, p50 = self.first_lane_basefee(globals_.basefee_cycle), NOTHING
+        lane, p50 = prospect.prices.basefee_lane, prospect.prices.p50_priority
         first = prospect.head + 1
         view = LaneView(first, lane, self.cycles_cap(prospect.config), p50)
         return view, Decline(first, lane)
@@ -202,20 +195,20 @@ class Auction:
         assert not fresh, "a run reaches over a height at which somebody is awake"
         block.due_book.close()
 
-    def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
+    def next_prices(self, block: BlockContext) -> tuple[Amount, Amount]:
         """Both follow from the fires; without any, the median tip is 0 (D30, D32)."""
         tips = [r.price.cycle_tip for r in block.receipts if r.kind is ReceiptKind.FIRE]
         return self._next_basefee(block), median_priority(tips)
 
     def _next_basefee(self, block: BlockContext) -> Amount:
-        idle = idle_lane_basefee(block.before.basefee_lane, block.span - 1)
+        idle = idle_lane_basefee(block.prices.basefee_lane, block.span - 1)
         lane = block.timer_config.lane_timer_cycles
         return next_lane_basefee(idle, block.timer_cycles, lane)
 
     def _view(self, block: BlockContext) -> LaneView:
         cap = self.cycles_cap(block.timer_config)
-        before = block.before
-        return LaneView(block.height, before.basefee_lane, cap, before.p50_priority)
+        prices = block.prices
+        return LaneView(block.height, prices.basefee_lane, cap, prices.p50_priority)
 
     def _forget_old_fires(self, block: BlockContext) -> None:
         window = block.timer_config.fairness_window_blocks
@@ -257,7 +250,7 @@ def _expand(block: BlockContext, terms: FeeTerms) -> Amount:
             HostErrorCode.InvalidInput,
             f"priority_tier_hint: one of {', '.join(TIERS)} is wanted",
         )
-    tiers = tier_priorities(block.timer_config, block.before.p50_priority)
+    tiers = tier_priorities(block.timer_config, block.prices.p50_priority)
     return tiers[TIERS.index(terms.priority_tier_hint)]
 
 

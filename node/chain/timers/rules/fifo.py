@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from node.chain.accounts import Account, load_account
 from node.chain.block import Price
 from node.chain.context import BlockContext, ExecutionScope, QueuedFire
-from node.chain.globals import Globals
+from node.chain.globals import BlockPrices
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
 from node.chain.timers.lane import (
@@ -70,11 +70,11 @@ class Fifo:
 
     is_reserving = True
 
-    def price(self, globals_: Globals, timer: Timer | None = None) -> Price:
+    def price(self, prices: BlockPrices, timer: Timer | None = None) -> Price:
         """The basefees in force, all burned; no tip, no lane basefee (D27)."""
         del timer
         none = Amount(0)
-        return Price(globals_.basefee_cycle, none, globals_.basefee_cell, none)
+        return Price(prices.basefee_cycle, none, prices.basefee_cell, none)
 
     def weight(self, block: BlockContext, actor: Address) -> int:
         """There is none."""
@@ -85,7 +85,7 @@ class Fifo:
         """By due height and sequence (D22)."""
         place = timer.height, timer.sequence
         limit = timer.limit_under(self.cycles_cap(block.timer_config))
-        return Turn(timer, limit, self.price(block.before), place, None)
+        return Turn(timer, limit, self.price(block.prices), place, None)
 
     def line_up(self, block: BlockContext, height: int) -> Iterator[Turn]:
         """All that are due, in order; those that go unseen are not among them."""
@@ -109,12 +109,12 @@ class Fifo:
         """CIP-5 §5.1 steps 2 to 5."""
         timers = due_timers(block)
         if timers:
-            _classify(block, timers, self.price(block.before))
+            _classify(block, timers, self.price(block.prices))
             _run_queue(block)
 
-    def advance(self, block: BlockContext) -> tuple[Amount, Amount]:
+    def next_prices(self, block: BlockContext) -> tuple[Amount, Amount]:
         """As they were: neither exists under `fifo` (D27)."""
-        return block.before.basefee_lane, block.before.p50_priority
+        return block.prices.basefee_lane, block.prices.p50_priority
 
 
 def _classify(block: BlockContext, timers: list[Timer], price: Price) -> None:
