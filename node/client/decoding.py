@@ -11,7 +11,6 @@ from types import MappingProxyType
 from node.chain.advance import AdvanceFault, AdvanceRefused, AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction, TransactionFault
-from node.chain.timers.lane_position import LanePosition, Standing
 from node.chain.timers.timer import Timer
 from node.client.exceptions import (
     BundleFault,
@@ -26,6 +25,7 @@ from node.client.exceptions import (
 )
 from node.client.inputs import Mined
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
+from node.query.forecasts.lane_position import LanePosition, Standing
 from node.rpc.v1 import dev_pb2, timers_pb2, types_pb2
 from pvm import Failure
 from pvm.types import Frame

@@ -5,10 +5,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from node.chain.block import Receipt
-from node.chain.forecast import Lineups
 from node.chain.params import ADDRESS_BYTES
 from node.chain.timers.calendar import load_timer
-from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.tiers import Tier, bucket_of, tier_of
 from node.chain.timers.timer import Decision, Timer, TimerDecision, decode_timer
 from node.chain.transition import State
@@ -16,6 +14,8 @@ from node.history import entries_between, load_timer_decisions
 from node.primitives.types import Address, Height
 from node.query.blocks import receipt_at
 from node.query.errors import MissingKind, NotFound
+from node.query.forecasts.forecast import Lineups
+from node.query.forecasts.lane_position import LanePosition
 from node.query.pagination import Budget, Page
 from node.state import keys
 from node.state.store import Snapshot

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
-from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.tiers import Tier
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.chain.transaction import (
@@ -25,6 +24,7 @@ from node.query import (
     Warnings,
     warnings_of,
 )
+from node.query.forecasts.lane_position import LanePosition
 from node.rpc.instructions import body_to_proto
 from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import DroppedTransaction, MiningMode

@@ -2,7 +2,6 @@
 
 from node.chain.block import Receipt
 from node.chain.dry_run import DryRun
-from node.chain.forecast import Forecast
 from node.chain.timers.timer import TimerDecision
 from node.chain.transition import State
 from node.primitives.types import Height
@@ -21,6 +20,7 @@ from node.query import (
     quote_text,
     timer_text,
 )
+from node.query.forecasts.forecast import Forecast
 from node.rpc import convert
 from node.rpc.v1 import timers_pb2 as pb
 from node.rpc.v1 import transactions_pb2, types_pb2

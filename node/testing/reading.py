@@ -12,12 +12,10 @@ from typing import TypeVar
 
 from node.chain.accounts import Account, load_account, load_code
 from node.chain.block import Event, Header, Receipt, ReceiptKind
-from node.chain.forecast import Lineups
 from node.chain.genesis import Genesis
 from node.chain.params import ADDRESS_BYTES, U64_MAX, ChainParams
 from node.chain.simulation import call_read_only
 from node.chain.timers import calendar
-from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer, TimerDecision
 from node.chain.transition import BlockResult, State
 from node.client.exceptions import (
@@ -42,6 +40,8 @@ from node.primitives import codec
 from node.primitives.types import Address, Amount
 from node.query.chain import Supply, count_supply
 from node.query.explain.quote import QuoteRequest
+from node.query.forecasts.forecast import Lineups
+from node.query.forecasts.lane_position import LanePosition
 from node.state import keys
 from node.state.store import Snapshot
 from node.testing.exceptions import DevnetClosed

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from node.chain.block import ReceiptKind
 from node.chain.fees import next_lane_basefee
-from node.chain.forecast import Lineups, forecast
 from node.chain.genesis import build_genesis
 from node.chain.globals import load_globals, load_governed
 from node.chain.timers import calendar, due_index, fairness
@@ -25,6 +24,7 @@ from node.chain.transition import (
     work_height,
 )
 from node.primitives.types import Amount
+from node.query.forecasts.forecast import Lineups, forecast
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
 from pvm import Worker

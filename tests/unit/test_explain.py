@@ -205,7 +205,7 @@ def test_an_overdue_timer_is_looked_at_next_behind_all_that_are_due(chain, actor
 
 def test_what_stands_before_is_counted_within_bounds(chain, actor, monkeypatch):
     ids = schedule_all(actor, *[(50, b"", {}) for _ in range(5)])
-    monkeypatch.setattr("node.chain.forecast.BEFORE_MAX", 3)
+    monkeypatch.setattr("node.query.forecasts.forecast.BEFORE_MAX", 3)
     assert chain.explain(ids[3]).forecast.before.is_all
     seen = chain.explain(ids[4]).forecast
     assert (seen.before.timers, seen.before.is_all) == (3, False)

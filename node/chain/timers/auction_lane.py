@@ -36,10 +36,10 @@ from node.chain.timers.lane import (
     record,
     remove_unfunded,
 )
-from node.chain.timers.lane_position import Standing
 from node.chain.timers.ruleset import Turn
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives.types import NOTHING, Address, Amount, TimerId
+from node.query.forecasts.lane_position import Standing
 
 
 class Offer(Struct, frozen=True, gc=False):

@@ -13,9 +13,9 @@ from node.chain.block import Price
 from node.chain.globals import BlockPrices
 from node.chain.params import TimerConfig
 from node.chain.reader import Reader
-from node.chain.timers.lane_position import Standing
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Height
+from node.query.forecasts.lane_position import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

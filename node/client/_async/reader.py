@@ -11,7 +11,6 @@ from typing import Self, TypeVar
 from typing_extensions import override
 
 from node.chain.block import Event, Header, Receipt, ReceiptKind
-from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
 from node.client._async.api import AsyncApi
 from node.client.checks import check_chain
@@ -47,6 +46,7 @@ from node.client.messages import (
 )
 from node.primitives import codec
 from node.primitives.types import Address, Amount
+from node.query.forecasts.lane_position import LanePosition
 from node.rpc.v1 import streams_pb2, types_pb2
 from pvm import STORAGE_PREFIX, Failure
 

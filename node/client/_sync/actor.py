@@ -15,7 +15,6 @@ from typing_extensions import override
 
 from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Receipt, ReceiptKind
-from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
 from node.client.inputs import (
@@ -28,6 +27,7 @@ from node.client.inputs import (
 )
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Hash32
+from node.query.forecasts.lane_position import LanePosition
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile

@@ -10,10 +10,10 @@ from itertools import groupby
 from types import MappingProxyType
 
 from node.chain.timers.fairness import PPM
-from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.timer import TimerDecision
 from node.query.explain.block import Contest
 from node.query.explain.lane_history import PastPlace
+from node.query.forecasts.lane_position import LanePosition
 
 __all__ = [
     "contest_text",

@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from node.chain.accounts import load_account
-from node.chain.forecast import FireTerms, fire_terms, pending_cost, weight_of
 from node.chain.params import PAYLOAD_BYTES_MAX, U64_MAX
 from node.chain.timers.calendar import count_of
 from node.chain.transition import State, head_globals
@@ -27,6 +26,7 @@ from node.query.explain.lane_history import (
     kept_blocks,
     past_place,
 )
+from node.query.forecasts.forecast import FireTerms, fire_terms, pending_cost, weight_of
 from pvm import costs
 
 FEW_FIRES_A_BLOCK = 3

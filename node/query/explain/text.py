@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.dry_run import DryRun, DryRunPayer
-from node.chain.forecast import FireTerms, Forecast
 from node.chain.timers.timer import Decision, TimerDecision
 from node.primitives.amounts import cby_text
 from node.query.blocks import Warnings
@@ -24,6 +23,7 @@ from node.query.explain.lane_text import (
 )
 from node.query.explain.quote import Quote
 from node.query.explain.timer import Step, TimerExplanation
+from node.query.forecasts.forecast import FireTerms, Forecast
 
 __all__ = ["block_text", "decision_text", "dry_run_text", "quote_text", "timer_text"]
 

@@ -12,7 +12,6 @@ from itertools import count
 from msgspec import Struct
 
 from node.chain.block import Receipt
-from node.chain.forecast import Forecast, Lineups, forecast
 from node.chain.timers.calendar import load_timer
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transition import State
@@ -24,6 +23,7 @@ from node.history import (
 from node.primitives.types import Address, Height, TimerId
 from node.query.blocks import receipt_at
 from node.query.errors import MissingKind, NotFound
+from node.query.forecasts.forecast import Forecast, Lineups, forecast
 from node.query.timers import LiveTimer, placed
 
 STEPS_MAX = 1_000

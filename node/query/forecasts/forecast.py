@@ -17,11 +17,11 @@ from node.chain.block import Price
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
 from node.chain.timers.gba import fill_bid
-from node.chain.timers.lane_position import LanePosition
 from node.chain.timers.ruleset import Turn
 from node.chain.timers.timer import Timer
 from node.chain.transition import State, begin_block, examined_at
 from node.primitives.types import Address, Amount, Height
+from node.query.forecasts.lane_position import LanePosition
 
 BEFORE_MAX = 1_000
 """Timers in front of one that are counted: some 20 ms."""
