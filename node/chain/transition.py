@@ -57,7 +57,7 @@ from node.chain.timers.empty_runs import next_work_height
 from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.ruleset import Prospect, RuleSet
 from node.chain.timers.tiers import TieredCalendar
-from node.chain.timers.timer import Timer, TimerDecision
+from node.chain.timers.timer import TimerDecision
 from node.chain.transaction import Transaction
 from node.chain.validation import (
     exceeds_lane,
@@ -234,12 +234,6 @@ def next_timer_height(state: State) -> Height | None:
     """The least height above the head at which a timer is examined, if there is one."""
     view, rules = prospect(state)
     return rules.wake_height(view)
-
-
-def examined_at(state: State, timer: Timer) -> Height:
-    """The least height above the head whose block looks at a live timer."""
-    view, rules = prospect(state)
-    return rules.examined_at(timer, view)
 
 
 def prospect(state: State) -> tuple[Prospect, RuleSet]:

@@ -4,11 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from node import history, query
+from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.timer import Decision
 from node.client import UnknownId
 from node.primitives.codec import encode as cbor
 from node.query import MissingKind, NotFound
 from node.query.explain import text, timer
+from node.query.forecasts.forecast import FORECASTS
 from node.testing import Devnet
 from tests.spec.driven_actors import SCHEDULER, schedule, schedule_all
 
@@ -316,3 +318,7 @@ def test_a_record_of_an_older_node_is_told_as_far_as_it_goes(chain, actor):
     told = query.explain_trace(20, older)
     assert list(told.due) == older
     assert "1. 0x" in query.block_text(told)
+
+
+def test_every_rule_set_has_a_forecast():
+    assert FORECASTS.keys() == RULE_SETS.keys()

@@ -22,7 +22,7 @@ from node.chain.globals import BlockPrices
 from node.chain.params import TieBreak
 from node.chain.timers import calendar, fairness
 from node.chain.timers.due_index import DueTimer, LaneView
-from node.chain.timers.gba import Bid, bid_of, default_bid, last_bid
+from node.chain.timers.gba import Bid, bid_of, default_bid
 from node.chain.timers.lane import (
     available_funds,
     expire,
@@ -36,10 +36,8 @@ from node.chain.timers.lane import (
     record,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import Turn
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives.types import NOTHING, Address, Amount, TimerId
-from node.query.forecasts.lane_position import Standing
 
 
 class Offer(Struct, frozen=True, gc=False):
@@ -167,31 +165,6 @@ class Judge:
         return Contender(
             place, due, limit, Amount(required), offer, weight, is_answered
         )
-
-    def foresee(self, timer: Timer) -> Turn:
-        """How a live timer stands as far as is known without asking its agent."""
-        view, prices = self.view, self.block.prices
-        bid = last_bid(timer, view.basefee, prices.p50_priority)
-        price = self._price(bid).price
-        weight = self._weights.of(timer.actor)
-        waits_for = "lane_basefee" if bid.max_fee < view.basefee else ""
-        if view.is_over_cap(timer):
-            waits_for = "cap"
-        standing = Standing(
-            view.basefee,
-            bid.max_fee,
-            bid.max_priority,
-            price.cycle_tip,
-            weight,
-            waits_for,
-        )
-        place: tuple[int | bytes, ...]
-        effective = standing.effective_priority
-        if self.block.params.auction_tie_break is TieBreak.CIP:
-            place = -effective, timer.timer_id, timer.scheduled_at
-        else:
-            place = -effective, -weight, timer.height, timer.sequence
-        return Turn(timer, timer.limit_under(view.cap), price, place, standing)
 
     def _offer_of(self, timer: Timer) -> Offer:
         stated = timer.max_fee_per_cycle, timer.max_priority_fee_per_cycle

@@ -95,11 +95,6 @@ class DueBook(Struct):
         assert self._stage >= _Stage.GATHERED, "nobody has looked yet"
         return bool(self._fresh) or due_index.is_any(self.journal)
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether nothing is fresh any more: all that is due stands in the orders."""
-        return self._stage is _Stage.CLOSED
-
     def close(self, gone: Container[TimerId] = ()) -> None:
         """The fresh ones that are left join the orders, as they stand.
 

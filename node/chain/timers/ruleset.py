@@ -1,8 +1,10 @@
 """RuleSet: what one set of timer rules decides, and nothing else (D1).
 
-`lane` holds what every rule set shares. A rule set supplies its four choices:
-what a timer must state when it is scheduled, which limit applies, in which order the
-due ones go and who is admitted (`run_lane`), and at which price they settle.
+`lane` holds what every rule set shares. A rule set decides what a timer must state when
+it is scheduled, which limit applies, at which price a fire settles, in which order the
+due ones go and who is admitted (`run_lane`), when the next block may have something to
+decide (`wake_height`), and what of its own a block leaves to the next one. What rules
+only foretell for those who ask is in `node.query.forecasts`.
 """
 
 from typing import TYPE_CHECKING, Protocol
@@ -14,12 +16,9 @@ from node.chain.globals import BlockPrices
 from node.chain.params import TimerConfig
 from node.chain.reader import Reader
 from node.primitives import codec
-from node.primitives.types import Address, Amount, Height
-from node.query.forecasts.lane_position import Standing
+from node.primitives.types import Amount, Height
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from node.chain.context import BlockContext, ExecutionScope
     from node.chain.timers.tiers import TieredCalendar
     from node.chain.timers.timer import Timer
@@ -49,18 +48,6 @@ class Prospect(Struct, frozen=True):
     """Whether the next block is the first under its rules."""
     activation: Height | None
     """The next height at which rules come into force."""
-
-
-class Turn(Struct, frozen=True):
-    """How a live timer comes to the lane, at the prices of the next block."""
-
-    timer: "Timer"
-    limit: int
-    price: Price
-    place: tuple[int | bytes, ...]
-    """Ascending: who has the lesser place comes first."""
-    standing: Standing | None
-    """Where there is more to it than the order of time."""
 
 
 class RuleSet(Protocol):
@@ -105,35 +92,11 @@ class RuleSet(Protocol):
         """What a timer's fire pays per unit; without one, on no stated terms."""
         ...
 
-    @property
-    def is_reserving(self) -> bool:
-        """Whether limits fill the lane, and not what is used."""
-        ...
-
-    def weight(self, block: "BlockContext", actor: Address) -> int:
-        """W of an actor in parts per million; 0 where all are alike."""
-        ...
-
-    def turn(self, block: "BlockContext", timer: "Timer") -> Turn:
-        """How a live timer would come to the lane; `block` is thrown away."""
-        ...
-
-    def line_up(self, block: "BlockContext", height: int) -> "Iterable[Turn]":
-        """Who comes to the lane at a height, as known now; `block` is thrown away.
-
-        At a later height than the block's only those that become due there.
-        """
-        ...
-
     def wake_height(self, prospect: Prospect) -> Height | None:
         """The least height above the head at which a timer has to be examined (D36).
 
         None when there is no such height.
         """
-        ...
-
-    def examined_at(self, timer: "Timer", prospect: Prospect) -> Height:
-        """The least height above the head whose block looks at a live timer."""
         ...
 
     def pass_time(self, block: "BlockContext") -> None:

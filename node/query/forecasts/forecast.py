@@ -6,27 +6,37 @@ is said to be of now.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.block import Price
+from node.chain.context import BlockContext
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
 from node.chain.timers.gba import fill_bid
-from node.chain.timers.ruleset import Turn
 from node.chain.timers.timer import Timer
-from node.chain.transition import State, begin_block, examined_at
+from node.chain.transition import State, begin_block, prospect
 from node.primitives.types import Address, Amount, Height
+from node.query.forecasts.auction import AuctionForecast
+from node.query.forecasts.fifo import FifoForecast
 from node.query.forecasts.lane_position import LanePosition
+from node.query.forecasts.turn import RuleForecast, Turn
 
 BEFORE_MAX = 1_000
 """Timers in front of one that are counted: some 20 ms."""
 COUNTED_MAX = 20_000
 """Timers that are lined up to say the ranks of a page: some 200 ms."""
+
+
+FORECASTS: Mapping[str, type[AuctionForecast] | type[FifoForecast]] = MappingProxyType(
+    {"fifo": FifoForecast, "auction": AuctionForecast}
+)
+"""By the name that activations use: one a rule set."""
 
 
 class FireTerms(Struct, frozen=True):
@@ -106,7 +116,7 @@ def fire_terms(
     rules, config = block.rule_set, block.timer_config
     cap = rules.cycles_cap(config)
     price = rules.price(block.prices)
-    if not rules.is_reserving:
+    if not FORECASTS[rules.name].is_reserving:
         lane, p50 = price.lane_burn, block.prices.p50_priority
         bid = fill_bid(max_fee, max_priority, lane, p50)
         price = replace(price, cycle_tip=bid.priority(lane))
@@ -120,8 +130,14 @@ def fire_terms(
 
 def weight_of(state: State, actor: Address) -> int:
     """W of an actor in the next block, in parts per million; 0 under `fifo`."""
+    return _begin(state)[1].weight(actor)
+
+
+def _begin(state: State) -> tuple[BlockContext, RuleForecast]:
+    """The next block, to be thrown away, and what its rules foretell on it."""
+    view, rules = prospect(state)
     block = begin_block(state)
-    return block.rule_set.weight(block, actor)
+    return block, FORECASTS[rules.name](block, view)
 
 
 class Lineups:
@@ -129,8 +145,7 @@ class Lineups:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._block = begin_block(state)
-        self._rules = self._block.rule_set
+        self._block, self._rules = _begin(state)
         self._left = COUNTED_MAX
         self._places: dict[int, list[tuple[int | bytes, ...]] | None] = {}
 
@@ -144,13 +159,17 @@ class Lineups:
         """Whether limits fill the lane, and not what is used."""
         return self._rules.is_reserving
 
+    def examined_at(self, timer: Timer) -> Height:
+        """The least height above the head whose block looks at a live timer."""
+        return self._rules.examined_at(timer)
+
     def turn(self, timer: Timer) -> Turn:
         """How a live timer comes to the lane."""
-        return self._rules.turn(self._block, timer)
+        return self._rules.turn(timer)
 
     def before(self, turn: Turn, height: int) -> Iterator[Turn]:
         """Those that come to the lane first at the height at which it does."""
-        line = self._rules.line_up(self._block, height)
+        line = self._rules.line_up(height)
         return takewhile(lambda other: other.place < turn.place, line)
 
     def place(self, timer: Timer) -> LanePosition | None:
@@ -158,7 +177,7 @@ class Lineups:
         turn = self.turn(timer)
         if turn.standing is None:
             return None
-        height = examined_at(self.state, timer)
+        height = self.examined_at(timer)
         waits = bool(turn.standing.waits_for) or height > timer.expires_at
         places = None if waits else self._places_at(height)
         if places is None:
@@ -172,7 +191,7 @@ class Lineups:
         if height not in self._places:
             places = None
             if self._left > 0:
-                line = self._rules.line_up(self._block, height)
+                line = self._rules.line_up(height)
                 places = [turn.place for turn in line]
                 self._left -= len(places)
             self._places[height] = places
@@ -181,8 +200,8 @@ class Lineups:
 
 def forecast(state: State, timer: Timer) -> Forecast:
     """What awaits a live timer, as things stand."""
-    height = examined_at(state, timer)
     lineups = Lineups(state)
+    height = lineups.examined_at(timer)
     turn, config = lineups.turn(timer), lineups.config
     terms = FireTerms(turn.limit, config.max_cells_per_fire, turn.price, config)
     return Forecast(

@@ -9,8 +9,6 @@ really used. Who does not fit waits, and so does who offers less than the lane b
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import islice
-from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -19,14 +17,14 @@ from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basefee
 from node.chain.globals import BlockPrices
 from node.chain.params import TIERS, TimerConfig
-from node.chain.timers import calendar, due_index, fairness
-from node.chain.timers.auction_lane import Judge, fire_price, note_turn, run_auction
+from node.chain.timers import due_index, fairness
+from node.chain.timers.auction_lane import fire_price, note_turn, run_auction
 from node.chain.timers.due_index import Decline, DueTimer, LaneView
 from node.chain.timers.gba import HEADROOM, last_bid
-from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
+from node.chain.timers.ruleset import FeeTerms, Prospect
 from node.chain.timers.timer import Decision, Timer
 from node.primitives import codec
-from node.primitives.types import NOTHING, Address, Amount, Height
+from node.primitives.types import NOTHING, Amount, Height
 from node.state import keys
 from pvm import HostError, HostErrorCode
 
@@ -58,7 +56,7 @@ class Auction:
 
     def cycles_cap(self, config: TimerConfig) -> int:
         """The lesser of both caps (CIP-1 §10, D23)."""
-        return min(config.max_cycles_per_fire, config.max_cycles_per_fire_auction)
+        return _cycles_cap(config)
 
     def validate_bid(self, *, is_stated: bool) -> None:
         """It is withdrawn (CIP-1 §6, D35)."""
@@ -101,8 +99,6 @@ class Auction:
             "clamped": timer.max_priority_fee_per_cycle,
         }
 
-    is_reserving = False
-
     def price(self, prices: BlockPrices, timer: Timer | None = None) -> Price:
         """With what it last bid, or the default agent's bid (CIP-1 §7.1)."""
         lane, p50 = prices.basefee_lane, prices.p50_priority
@@ -114,7 +110,7 @@ class Auction:
 
     def wake_height(self, prospect: Prospect) -> Height | None:
         """The first height at which somebody is due and awake (D36)."""
-        view, decline = self._foresee(prospect)
+        view, decline = lane_ahead(prospect)
         best: int | None = None
         start = 0
         if not prospect.is_entering:
@@ -129,46 +125,6 @@ class Auction:
             best = wakes if best is None else min(best, wakes)
         return None if best is None else Height(best)
 
-    def examined_at(self, timer: Timer, prospect: Prospect) -> Height:
-        """When it is due and awake, if nothing happens until then."""
-        view, decline = self._foresee(prospect)
-        return Height(decline.wakes(timer, view))
-
-    def weight(self, block: BlockContext, actor: Address) -> int:
-        """What decides beside the priority (D32)."""
-        self._forget_old_fires(block)
-        return fairness.Weights(block.journal).of(actor)
-
-    def turn(self, block: BlockContext, timer: Timer) -> Turn:
-        """By effective priority, and D33's tie-break."""
-        self._forget_old_fires(block)
-        return Judge(block, self._view(block)).foresee(timer)
-
-    def line_up(self, block: BlockContext, height: int) -> list[Turn]:
-        """Those that may have a turn: awake, in cap, unexpired, bidding enough."""
-        self._forget_old_fires(block)
-        if not block.due_book.is_closed:
-            self._gather(block)
-            block.due_book.close()
-        view, count_max = self._view(block), block.timer_config.max_due_examined
-        if height == block.height:
-            due = due_index.select(block.journal, view, count_max)
-            timers = [one.timer for one in due]
-        else:
-            of_height = calendar.timers_between(block.journal, height, height)
-            timers = list(islice(of_height, count_max))
-        judge = Judge(block, view)
-        turns = [judge.foresee(one) for one in timers if one.expires_at >= height]
-        can_go = [t for t in turns if t.standing is None or not t.standing.waits_for]
-        return sorted(can_go, key=attrgetter("place"))
-
-    def _foresee(self, prospect: Prospect) -> tuple[LaneView, Decline]:
-        """The lane at the next height, and its basefee after that."""
-        lane, p50 = prospect.prices.basefee_lane, prospect.prices.p50_priority
-        first = prospect.head + 1
-        view = LaneView(first, lane, self.cycles_cap(prospect.config), p50)
-        return view, Decline(first, lane)
-
     # --- the lane --------------------------------------------------------------------
 
     def run_lane(self, block: BlockContext) -> None:
@@ -178,7 +134,7 @@ class Auction:
         if not block.due_book.is_any_due():
             block.due_book.close()
             return
-        view, count_max = self._view(block), block.timer_config.max_due_examined
+        view, count_max = lane_view(block), block.timer_config.max_due_examined
         due = due_index.select(block.journal, view, count_max, fresh)
         for one in due:
             if one.was_asleep:
@@ -205,22 +161,17 @@ class Auction:
         lane = block.timer_config.lane_timer_cycles
         return next_lane_basefee(idle, block.timer_cycles, lane)
 
-    def _view(self, block: BlockContext) -> LaneView:
-        cap = self.cycles_cap(block.timer_config)
-        prices = block.prices
-        return LaneView(block.height, prices.basefee_lane, cap, prices.p50_priority)
-
     def _forget_old_fires(self, block: BlockContext) -> None:
         window = block.timer_config.fairness_window_blocks
         fairness.prune(block.journal, block.height, window)
 
     def _gather(self, block: BlockContext) -> list[DueTimer]:
-        return block.due_book.gather(self._view(block), is_run=block.span > 1)
+        return block.due_book.gather(lane_view(block), is_run=block.span > 1)
 
     def _note_sleepers(self, block: BlockContext, due: list[DueTimer]) -> None:
         """Who was looked at, and will not be from the next height on."""
         basefee = self._next_basefee(block)
-        view = replace(self._view(block), height=block.height + 1, basefee=basefee)
+        view = replace(lane_view(block), height=block.height + 1, basefee=basefee)
         for one in due:
             timer = one.timer
             if timer.max_fee_per_cycle is None and timer.gas_limit <= view.cap:
@@ -228,6 +179,24 @@ class Auction:
             left = one.present(block.journal)
             if left is not None and view.is_dormant(left):
                 _note_turn(block, view, left, Decision.SLEPT)
+
+
+def lane_view(block: BlockContext) -> LaneView:
+    """The lane at the block's height."""
+    prices, cap = block.prices, _cycles_cap(block.timer_config)
+    return LaneView(block.height, prices.basefee_lane, cap, prices.p50_priority)
+
+
+def lane_ahead(prospect: Prospect) -> tuple[LaneView, Decline]:
+    """The lane at the next height, and its basefee after that if nothing happens."""
+    prices, first = prospect.prices, prospect.head + 1
+    cap = _cycles_cap(prospect.config)
+    view = LaneView(first, prices.basefee_lane, cap, prices.p50_priority)
+    return view, Decline(first, prices.basefee_lane)
+
+
+def _cycles_cap(config: TimerConfig) -> int:
+    return min(config.max_cycles_per_fire, config.max_cycles_per_fire_auction)
 
 
 def _note_turn(

@@ -6,14 +6,13 @@ off, later and smaller ones may still go; the others are pre-charged and queued.
 the queue runs in order. A fire pays exactly the basefees (D27).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from node.chain.accounts import Account, load_account
 from node.chain.block import Price
 from node.chain.context import BlockContext, ExecutionScope, QueuedFire
 from node.chain.globals import BlockPrices
 from node.chain.params import TimerConfig
-from node.chain.timers import calendar
 from node.chain.timers.lane import (
     due_timers,
     expire,
@@ -26,7 +25,7 @@ from node.chain.timers.lane import (
     put_off_for_writes,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import FeeTerms, Prospect, Turn
+from node.chain.timers.ruleset import FeeTerms, Prospect
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Height
@@ -68,39 +67,16 @@ class Fifo:
             return None
         return "TimerArgDeprecated", {"timer_id": timer.timer_id}
 
-    is_reserving = True
-
     def price(self, prices: BlockPrices, timer: Timer | None = None) -> Price:
         """The basefees in force, all burned; no tip, no lane basefee (D27)."""
         del timer
         none = Amount(0)
         return Price(prices.basefee_cycle, none, prices.basefee_cell, none)
 
-    def weight(self, block: BlockContext, actor: Address) -> int:
-        """There is none."""
-        del block, actor
-        return 0
-
-    def turn(self, block: BlockContext, timer: Timer) -> Turn:
-        """By due height and sequence (D22)."""
-        place = timer.height, timer.sequence
-        limit = timer.limit_under(self.cycles_cap(block.timer_config))
-        return Turn(timer, limit, self.price(block.prices), place, None)
-
-    def line_up(self, block: BlockContext, height: int) -> Iterator[Turn]:
-        """All that are due, in order; those that go unseen are not among them."""
-        first = 0 if height == block.height else height
-        for timer in calendar.timers_between(block.journal, first, height):
-            yield self.turn(block, timer)
-
     def wake_height(self, prospect: Prospect) -> Height | None:
         """The due height of the first timer; an overdue one is looked at next (D36)."""
         first = prospect.calendar.first_due()
         return None if first is None else Height(max(first, prospect.head + 1))
-
-    def examined_at(self, timer: Timer, prospect: Prospect) -> Height:
-        """Its due height; overdue, in every block."""
-        return Height(max(timer.height, prospect.head + 1))
 
     def pass_time(self, block: BlockContext) -> None:
         """Nothing but time passes."""

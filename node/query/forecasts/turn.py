@@ -1,0 +1,55 @@
+"""How timers come to the lane, as far as is known now: what rules foretell.
+
+Each rule set has a `RuleForecast` beside it, which asks the same questions as its
+`run_lane` and decides nothing. It stands on the next block, begun and thrown away.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from msgspec import Struct
+
+from node.chain.block import Price
+from node.chain.timers.timer import Timer
+from node.primitives.types import Address, Height
+from node.query.forecasts.lane_position import Standing
+
+
+class Turn(Struct, frozen=True):
+    """How a live timer comes to the lane, at the prices of the next block."""
+
+    timer: Timer
+    limit: int
+    price: Price
+    place: tuple[int | bytes, ...]
+    """Ascending: who has the lesser place comes first."""
+    standing: Standing | None
+    """Where there is more to it than the order of time."""
+
+
+class RuleForecast(Protocol):
+    """What one set of rules would do, at the prices of the next block."""
+
+    @property
+    def is_reserving(self) -> bool:
+        """Whether limits fill the lane, and not what is used."""
+        ...
+
+    def weight(self, actor: Address) -> int:
+        """W of an actor in parts per million; 0 where all are alike."""
+        ...
+
+    def turn(self, timer: Timer) -> Turn:
+        """How a live timer would come to the lane."""
+        ...
+
+    def line_up(self, height: int) -> Iterable[Turn]:
+        """Who comes to the lane at a height.
+
+        At a later height than the next block's only those that become due there.
+        """
+        ...
+
+    def examined_at(self, timer: Timer) -> Height:
+        """The least height above the head whose block looks at a live timer."""
+        ...
