@@ -52,7 +52,7 @@ from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.state import keys
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 from pvm import Failure, Frame
 
 __all__ = [
@@ -234,7 +234,7 @@ def _ended_key(decision: TimerDecision) -> bytes:
 # --- blocks ------------------------------------------------------------------------
 
 
-def load_head(snapshot: Snapshot) -> Header | None:
+def load_head(snapshot: StoreSnapshot) -> Header | None:
     """The header of the latest block; None in a store without a chain."""
     height = snapshot.get(keys.HEAD)
     if height is None:
@@ -249,7 +249,7 @@ def consensus_record(number: int = CONSENSUS_NUMBER) -> WriteSet:
     return WriteSet({keys.CONSENSUS: number.to_bytes(_CONSENSUS_BYTES, "big")})
 
 
-def load_consensus(snapshot: Snapshot) -> int:
+def load_consensus(snapshot: StoreSnapshot) -> int:
     """Under which number a store's blocks were executed.
 
     A store that says nothing of it lives no longer than its process.
@@ -258,38 +258,38 @@ def load_consensus(snapshot: Snapshot) -> int:
     return CONSENSUS_NUMBER if data is None else int.from_bytes(data, "big")
 
 
-def load_header(snapshot: Snapshot, height: Height) -> Header | None:
+def load_header(snapshot: StoreSnapshot, height: Height) -> Header | None:
     """The header at a height, or None."""
     data = snapshot.get(keys.header(height))
     return None if data is None else decode_header(data)
 
 
-def load_header_over(snapshot: Snapshot, height: int) -> Header | None:
+def load_header_over(snapshot: StoreSnapshot, height: int) -> Header | None:
     """The header that stands for a height, itself or in a run; None above the head."""
     return next(headers_after(snapshot, height - 1), None)
 
 
-def load_run_config(snapshot: Snapshot, height: Height) -> BasefeeConfig:
+def load_run_config(snapshot: StoreSnapshot, height: Height) -> BasefeeConfig:
     """The fee configuration in force in the run whose header is at a height."""
     record = snapshot.get(keys.run_config(height))
     assert record is not None, "a run has its fee configuration beside it"
     return decode_basefee_config(record)
 
 
-def load_height_by_hash(snapshot: Snapshot, block_hash: bytes) -> Height | None:
+def load_height_by_hash(snapshot: StoreSnapshot, block_hash: bytes) -> Height | None:
     """Where the block with a hash stands, or None."""
     data = snapshot.get(keys.block_by_hash(block_hash))
     return None if data is None else Height(int.from_bytes(data, "big"))
 
 
-def headers_after(snapshot: Snapshot, height: int) -> Iterator[Header]:
+def headers_after(snapshot: StoreSnapshot, height: int) -> Iterator[Header]:
     """Headers above a height, ascending; -1 begins with genesis."""
     stop = keys.prefix_stop(keys.header(0)[: -keys.HEIGHT_BYTES])
     for _, data in snapshot.range(keys.header(height + 1), stop):
         yield decode_header(data)
 
 
-def load_block(snapshot: Snapshot, height: Height) -> Block | None:
+def load_block(snapshot: StoreSnapshot, height: Height) -> Block | None:
     """The block at a height with its transactions, or None."""
     header = load_header(snapshot, height)
     if header is None:
@@ -299,7 +299,7 @@ def load_block(snapshot: Snapshot, height: Height) -> Block | None:
 
 
 def load_raw_transactions(
-    snapshot: Snapshot, height: Height
+    snapshot: StoreSnapshot, height: Height
 ) -> list[tuple[Address, bytes]]:
     """Sender and bytes of each transaction of the block at a height."""
     data = snapshot.get(keys.body(height))
@@ -309,7 +309,7 @@ def load_raw_transactions(
 
 
 def load_transaction_location(
-    snapshot: Snapshot, transaction_id: bytes
+    snapshot: StoreSnapshot, transaction_id: bytes
 ) -> tuple[Height, int] | None:
     """Height and index in the block of a committed transaction, or None."""
     data = snapshot.get(keys.transaction_location(transaction_id))
@@ -334,7 +334,7 @@ def _decode_stored(sender: Address, raw: bytes) -> Transaction:
 
 
 def load_results(
-    snapshot: Snapshot, height: Height
+    snapshot: StoreSnapshot, height: Height
 ) -> tuple[tuple[Receipt, ...], tuple[Event, ...]]:
     """Receipts and events of the block at a height; empty where there are none."""
     data = snapshot.get(keys.receipts(height))
@@ -347,7 +347,7 @@ def load_results(
     )
 
 
-def load_encoded_receipts(snapshot: Snapshot, height: Height) -> tuple[bytes, ...]:
+def load_encoded_receipts(snapshot: StoreSnapshot, height: Height) -> tuple[bytes, ...]:
     """What the receipts root of the block at a height speaks of, in order."""
     data = snapshot.get(keys.receipts(height))
     if data is None:
@@ -419,7 +419,7 @@ class PlacedDecision(Struct, frozen=True):
 
 
 def load_timer_decisions(
-    snapshot: Snapshot, timer_id: bytes
+    snapshot: StoreSnapshot, timer_id: bytes
 ) -> list[tuple[Height, TimerDecision]]:
     """All decisions about a timer but its put-offs, with their heights, in order.
 
@@ -432,7 +432,7 @@ def load_timer_decisions(
 
 
 def load_timer_life(
-    snapshot: Snapshot, timer_id: bytes, latest: int | None = None
+    snapshot: StoreSnapshot, timer_id: bytes, latest: int | None = None
 ) -> list[PlacedDecision]:
     """The same with their places; the first and the so many `latest` ones."""
     at = -keys.HEIGHT_BYTES - _INDEX_BYTES
@@ -448,19 +448,19 @@ def load_timer_life(
     ]
 
 
-def timer_life_keys(snapshot: Snapshot, timer_id: bytes) -> Iterator[bytes]:
+def timer_life_keys(snapshot: StoreSnapshot, timer_id: bytes) -> Iterator[bytes]:
     """The keys under which that life is kept."""
     return (key for key, _ in _life(snapshot, timer_id))
 
 
-def decision_heights(snapshot: Snapshot) -> Iterator[int]:
+def decision_heights(snapshot: StoreSnapshot) -> Iterator[int]:
     """The height of each decision that is kept under its timer."""
     prefix = keys.timer_history(b"")[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
     for key, _ in snapshot.range(prefix, keys.prefix_stop(prefix)):
         yield int.from_bytes(key[-keys.HEIGHT_BYTES - _INDEX_BYTES : -_INDEX_BYTES])
 
 
-def _life(snapshot: Snapshot, timer_id: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _life(snapshot: StoreSnapshot, timer_id: bytes) -> Iterator[tuple[bytes, bytes]]:
     whole = keys.timer_history(timer_id)
     prefix = whole[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
     # An id can be the beginning of a longer one: keys of another length are not its.
@@ -470,7 +470,7 @@ def _life(snapshot: Snapshot, timer_id: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def load_put_offs(
-    snapshot: Snapshot, known: TimerDecision, first: int, last: int
+    snapshot: StoreSnapshot, known: TimerDecision, first: int, last: int
 ) -> Iterator[tuple[Height, int, PlacedDecision | None]]:
     """Put-offs of a timer at heights `first` to `last`, the latest first.
 
@@ -488,25 +488,25 @@ def load_put_offs(
         yield Height(height), len(data), found
 
 
-def load_put_off_count(snapshot: Snapshot, height: Height) -> int:
+def load_put_off_count(snapshot: StoreSnapshot, height: Height) -> int:
     """How many timers the block at a height put off."""
     data = snapshot.get(keys.timer_trace(height))
     return count_put_offs(data) if data else 0
 
 
-def load_trace(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
+def load_trace(snapshot: StoreSnapshot, height: Height) -> tuple[TimerDecision, ...]:
     """Every decision about timers in the block at a height, in order."""
     return tuple(d for _, _, d in decisions_between(snapshot, height, height))
 
 
-def load_entries(snapshot: Snapshot, height: Height) -> tuple[TimerDecision, ...]:
+def load_entries(snapshot: StoreSnapshot, height: Height) -> tuple[TimerDecision, ...]:
     """The same of the block at a height without the timers that were put off."""
     data = snapshot.get(keys.timer_trace(height))
     return tuple(one for _, one in decode_entries(data)) if data else ()
 
 
 def decisions_between(
-    snapshot: Snapshot, first: int, last: int, skipped: int = 0
+    snapshot: StoreSnapshot, first: int, last: int, skipped: int = 0
 ) -> Iterator[tuple[Height, int, TimerDecision]]:
     """Decisions at heights `first` to `last`, each with its height and its index.
 
@@ -524,7 +524,7 @@ def decisions_between(
 
 
 def entries_between(
-    snapshot: Snapshot, first: int, last: int, skipped: int = 0
+    snapshot: StoreSnapshot, first: int, last: int, skipped: int = 0
 ) -> Iterator[tuple[Height, int, TimerDecision]]:
     """The same without put-offs."""
     for height, data in _traces_between(snapshot, first, last):
@@ -534,14 +534,14 @@ def entries_between(
 
 
 def _traces_between(
-    snapshot: Snapshot, first: int, last: int
+    snapshot: StoreSnapshot, first: int, last: int
 ) -> Iterator[tuple[Height, bytes]]:
     stop = keys.timer_trace(min(last, _HEIGHT_MAX)) + b"\0"
     for key, data in snapshot.range(keys.timer_trace(first), stop):
         yield Height(int.from_bytes(key[-keys.HEIGHT_BYTES :], "big")), data
 
 
-def _identify(snapshot: Snapshot, due_height: int, sequence: int) -> Identity:
+def _identify(snapshot: StoreSnapshot, due_height: int, sequence: int) -> Identity:
     """Whose a place in the calendar is, or was.
 
     Raises:

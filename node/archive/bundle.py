@@ -51,7 +51,7 @@ from node.primitives import codec
 from node.query.errors import HistoryNotKept
 from node.state import keys
 from node.state.retention import load_oldest
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = [
     "Bundle",
@@ -90,7 +90,7 @@ KIND: Final = FileKind(
 # --- writing -------------------------------------------------------------------------
 
 
-def pack_chain(snapshot: Snapshot, head: Header) -> Packing:
+def pack_chain(snapshot: StoreSnapshot, head: Header) -> Packing:
     """The bundle of a chain in a store, up to its head.
 
     Raises:
@@ -105,7 +105,7 @@ def pack_chain(snapshot: Snapshot, head: Header) -> Packing:
     return Packing(KIND, (document, head, consensus), _blocks(snapshot))
 
 
-def _blocks(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
+def _blocks(snapshot: StoreSnapshot) -> Iterator[tuple[bytes, bytes]]:
     stop = keys.prefix_stop(keys.header(0)[: -keys.HEIGHT_BYTES])
     for key, _ in snapshot.range(keys.header(0), stop):
         height = int.from_bytes(key[-keys.HEIGHT_BYTES :], "big")
@@ -325,7 +325,7 @@ def require_same_genesis(bundle: Bundle, genesis: Genesis) -> None:
 
 
 def replay_of(
-    bundle: Bundle, keep: Callable[[State, BlockResult], Snapshot], state: State
+    bundle: Bundle, keep: Callable[[State, BlockResult], StoreSnapshot], state: State
 ) -> Replay:
     """The replay of a bundle above genesis' state; `keep` as for `Replay`.
 

@@ -21,7 +21,7 @@ from node.chain.transition import BlockResult
 from node.primitives.types import Hash32, Height
 from node.state import keys, snapshots, undo
 from node.state.snapshots import NamedSnapshot
-from node.state.store import Snapshot, Store, WriteSet
+from node.state.store import Store, StoreSnapshot, WriteSet
 
 __all__ = [
     "CLEARED_KEYS_MAX",
@@ -66,12 +66,12 @@ class ChainStore:
 
     def commit(
         self,
-        snapshot: Snapshot,
+        snapshot: StoreSnapshot,
         head: Header,
         result: BlockResult,
         *,
         sync: bool = True,
-    ) -> Snapshot:
+    ) -> StoreSnapshot:
         """Add the block that `result` made above `head`; the new snapshot.
 
         `snapshot` is the one on which it was built. A block in which anything
@@ -103,7 +103,9 @@ class ChainStore:
         snapshot, trail = self._store.snapshot(), self._load_trail(head)
         return Height(undo.lowest_reachable(snapshot, trail, head))
 
-    def rewind(self, head: int, target: int) -> tuple[Snapshot, tuple[Hash32, ...]]:
+    def rewind(
+        self, head: int, target: int
+    ) -> tuple[StoreSnapshot, tuple[Hash32, ...]]:
         """Take back every block above `target`, and the snapshots that name one.
 
         The snapshot there, on disk, and the ids of the transactions that were undone.
@@ -205,7 +207,7 @@ def finish_rewind(store: Store) -> bool:
     return True
 
 
-def is_clearing(snapshot: Snapshot) -> bool:
+def is_clearing(snapshot: StoreSnapshot) -> bool:
     """Whether a reset was cut short."""
     return snapshot.get(keys.UNFINISHED) == _CLEARING
 

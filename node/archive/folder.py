@@ -21,7 +21,7 @@ from node.primitives.types import Height
 from node.state import keys
 from node.state.historical_state import past_snapshot
 from node.state.leveldb import FORMAT_FILE, look_into
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = ["Folder", "NoChain", "open_folder", "state_at"]
 
@@ -36,7 +36,7 @@ class NoChain(Exception):
 class Folder(Struct, frozen=True):
     """A chain at rest."""
 
-    snapshot: Snapshot
+    snapshot: StoreSnapshot
     genesis: Genesis
     head: Header
 
@@ -70,7 +70,7 @@ def open_folder(path: Path) -> Iterator[Folder]:
         yield Folder(snapshot, genesis, head)
 
 
-def state_at(folder: Folder, height: int | None) -> tuple[Header, Snapshot]:
+def state_at(folder: Folder, height: int | None) -> tuple[Header, StoreSnapshot]:
     """The header at a height and the state after it; None is the head.
 
     Raises:

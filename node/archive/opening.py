@@ -37,7 +37,7 @@ from node.primitives.types import Hash32
 from node.state import keys
 from node.state.commitment import TreeCaches, find_unproven, state_root_of_pages
 from node.state.retention import load_oldest
-from node.state.store import Snapshot, Store, WriteSet
+from node.state.store import Store, StoreSnapshot, WriteSet
 
 __all__ = [
     "DamagedChain",
@@ -109,7 +109,7 @@ def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opene
 
 
 def require_chain(
-    snapshot: Snapshot, want: Callable[[Genesis | None], Genesis]
+    snapshot: StoreSnapshot, want: Callable[[Genesis | None], Genesis]
 ) -> None:
     """Refuse what `open_chain` would refuse; nothing is written.
 
@@ -126,7 +126,7 @@ def require_chain(
 
 
 def _require_wanted(
-    snapshot: Snapshot, stored: Genesis, want: Callable[[Genesis | None], Genesis]
+    snapshot: StoreSnapshot, stored: Genesis, want: Callable[[Genesis | None], Genesis]
 ) -> None:
     wanted = want(stored)
     if wanted.encode() != snapshot.get(keys.GENESIS):
@@ -168,7 +168,7 @@ def _begin(
     return _open(genesis, result.block.header, store.snapshot())
 
 
-def resume_state(params: ChainParams, head: Header, snapshot: Snapshot) -> State:
+def resume_state(params: ChainParams, head: Header, snapshot: StoreSnapshot) -> State:
     """The state of a chain that goes on; what governs it is looked for once.
 
     On disk it lies before the timers, so whoever looks steps over all that were
@@ -181,11 +181,11 @@ def resume_state(params: ChainParams, head: Header, snapshot: Snapshot) -> State
     return state
 
 
-def _open(genesis: Genesis, head: Header, snapshot: Snapshot) -> State:
+def _open(genesis: Genesis, head: Header, snapshot: StoreSnapshot) -> State:
     return resume_state(genesis.params, head, snapshot)
 
 
-def load_genesis(snapshot: Snapshot) -> Genesis | None:
+def load_genesis(snapshot: StoreSnapshot) -> Genesis | None:
     """The genesis of the chain in a store; None in an empty one.
 
     Raises:
@@ -202,11 +202,11 @@ def load_genesis(snapshot: Snapshot) -> Genesis | None:
         raise DamagedChain(f"the folder's genesis cannot be read: {error}") from error
 
 
-def _resume(genesis: Genesis, snapshot: Snapshot) -> State:
+def _resume(genesis: Genesis, snapshot: StoreSnapshot) -> State:
     return _open(genesis, _require_sound(snapshot), snapshot)
 
 
-def _require_sound(snapshot: Snapshot) -> Header:
+def _require_sound(snapshot: StoreSnapshot) -> Header:
     """Refuse a chain whose end contradicts itself; its head."""
     headers = _tail(snapshot)
     head = next(headers, None)
@@ -227,7 +227,7 @@ def _require_sound(snapshot: Snapshot) -> Header:
     return head
 
 
-def _tail(snapshot: Snapshot) -> Iterator[Header]:
+def _tail(snapshot: StoreSnapshot) -> Iterator[Header]:
     """The latest headers, newest first."""
     oldest = load_oldest(snapshot).header
     height8 = snapshot.get(keys.HEAD)
@@ -243,7 +243,7 @@ def _tail(snapshot: Snapshot) -> Iterator[Header]:
         height8 = keys.height8(header.height - header.span)
 
 
-def _require_sample(snapshot: Snapshot, seed: Hash32) -> None:
+def _require_sample(snapshot: StoreSnapshot, seed: Hash32) -> None:
     """Look some records up in the pages; which ones, the state root chooses."""
     probes = []
     for index in range(SAMPLE_PROBES):

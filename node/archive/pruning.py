@@ -19,7 +19,7 @@ from node.primitives.crypto import keccak256
 from node.primitives.types import Height
 from node.state import keys
 from node.state.retention import Oldest, load_oldest
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 
 __all__ = ["HEADERS_MAX", "KEYS_MAX", "prune"]
 
@@ -32,7 +32,7 @@ those that one block deletes."""
 
 
 def prune(
-    snapshot: Snapshot, height: int, keep: int, pinned: int | None = None
+    snapshot: StoreSnapshot, height: int, keep: int, pinned: int | None = None
 ) -> WriteSet:
     """What the block at `height` forgets; `snapshot` is of the state before it.
 
@@ -59,7 +59,7 @@ def prune(
 
 
 def _contents(
-    snapshot: Snapshot, header: Header
+    snapshot: StoreSnapshot, header: Header
 ) -> tuple[dict[bytes, bytes | None], bool]:
     """Deletions of a block's contents, and whether they are all."""
     height = header.height

@@ -44,7 +44,7 @@ from node.state import keys
 from node.state.commitment import TreeCaches
 from node.state.historical_state import ChangedSnapshot, past_snapshot
 from node.state.retention import load_oldest
-from node.state.store import Snapshot, Store
+from node.state.store import Store, StoreSnapshot
 
 __all__ = [
     "BLOCK_RECORDS",
@@ -97,7 +97,7 @@ class Replayed(Struct, frozen=True):
     events: int = 0
 
 
-def require_replayable(snapshot: Snapshot, height: int) -> None:
+def require_replayable(snapshot: StoreSnapshot, height: int) -> None:
     """Refuse to begin below what a folder holds.
 
     Raises:
@@ -111,7 +111,7 @@ def require_replayable(snapshot: Snapshot, height: int) -> None:
         )
 
 
-def begin_at_genesis(snapshot: Snapshot, genesis: Genesis, store: Store) -> State:
+def begin_at_genesis(snapshot: StoreSnapshot, genesis: Genesis, store: Store) -> State:
     """The genesis' own state, committed to an empty store.
 
     Raises:
@@ -143,10 +143,10 @@ def require_same_beginning(held: Header, computed: Header) -> None:
         raise Differs(0, differing_headers(held, computed))
 
 
-def into(store: Store) -> Callable[[State, BlockResult], Snapshot]:
+def into(store: Store) -> Callable[[State, BlockResult], StoreSnapshot]:
     """Keep states in a store, and nothing of how they came about."""
 
-    def keep(_parent: State, result: BlockResult) -> Snapshot:
+    def keep(_parent: State, result: BlockResult) -> StoreSnapshot:
         store.commit(result.writes, sync=False)
         return store.snapshot()
 
@@ -158,8 +158,8 @@ class Replay:
 
     def __init__(
         self,
-        snapshot: Snapshot,
-        keep: Callable[[State, BlockResult], Snapshot],
+        snapshot: StoreSnapshot,
+        keep: Callable[[State, BlockResult], StoreSnapshot],
         state: State,
         until: int,
         *,

@@ -15,7 +15,7 @@ from node.chain.block import Event, Header, Receipt
 from node.chain.timers.timer import decode_timer
 from node.primitives import codec
 from node.state import keys
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = [
     "DIFFERENCES_MAX",
@@ -90,7 +90,7 @@ def differing_items(
     return _bounded(lines)
 
 
-def differing_states(stored: Snapshot, computed: Snapshot) -> list[str]:
+def differing_states(stored: StoreSnapshot, computed: StoreSnapshot) -> list[str]:
     """Each committed record in which two states differ, by key."""
     found = islice(_differing_pairs(stored, computed), DIFFERENCES_MAX + 1)
     lines: list[str] = []
@@ -105,7 +105,7 @@ def differing_states(stored: Snapshot, computed: Snapshot) -> list[str]:
 
 
 def _differing_pairs(
-    stored: Snapshot, computed: Snapshot
+    stored: StoreSnapshot, computed: StoreSnapshot
 ) -> Iterator[tuple[bytes, bytes | None, bytes | None]]:
     for prefix in _COMMITTED:
         bounds = prefix, keys.prefix_stop(prefix)

@@ -23,7 +23,7 @@ from node.archive.record_file import (
 from node.chain.block import Header
 from node.chain.genesis import Genesis
 from node.state import keys
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = [
     "MAGIC",
@@ -73,7 +73,7 @@ class StateFile(Struct, frozen=True):
 
 
 def write_state_file(
-    path: Path, genesis: Genesis, head: Header, snapshot: Snapshot
+    path: Path, genesis: Genesis, head: Header, snapshot: StoreSnapshot
 ) -> int:
     """Write the state of `snapshot`, whose header is `head`; how many records.
 
@@ -88,7 +88,7 @@ def write_state_file(
     return packing.count
 
 
-def _records(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
+def _records(snapshot: StoreSnapshot) -> Iterator[tuple[bytes, bytes]]:
     for family in _FAMILIES:
         yield from snapshot.range(family, keys.prefix_stop(family))
 

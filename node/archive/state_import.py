@@ -38,7 +38,7 @@ from node.state.errors import StoreCorrupt
 from node.state.journal import Journal
 from node.state.leveldb import LevelStore
 from node.state.retention import Oldest
-from node.state.store import Snapshot, Store, WriteSet
+from node.state.store import Store, StoreSnapshot, WriteSet
 
 __all__ = ["import_folder", "load_state"]
 
@@ -128,7 +128,7 @@ def _commit_part(
     store.commit(writes | tree_writes, sync=False)
 
 
-def _derived_by_auction(file: StateFile, snapshot: Snapshot) -> WriteSet:
+def _derived_by_auction(file: StateFile, snapshot: StoreSnapshot) -> WriteSet:
     """The sums of fires, and the orders in which due timers wait (D32, D36)."""
     head, params = file.head, file.genesis.params
     governed = load_governed(snapshot, params)

@@ -32,7 +32,7 @@ from node.primitives.types import Address, Height
 from node.state import keys
 from node.state.commitment import compare
 from node.state.retention import load_oldest
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 from node.state.undo import decode_record
 
 __all__ = ["Verified", "verify"]
@@ -71,16 +71,16 @@ def verify(state: State) -> Verified:
     return Verified(blocks, transactions, accounts, timers)
 
 
-def _pairs(snapshot: Snapshot, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _pairs(snapshot: StoreSnapshot, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     return snapshot.range(prefix, keys.prefix_stop(prefix))
 
 
-def _require(snapshot: Snapshot, key: bytes, value: bytes, what: str) -> None:
+def _require(snapshot: StoreSnapshot, key: bytes, value: bytes, what: str) -> None:
     if snapshot.get(key) != value:
         raise DamagedChain(f"the index under {key.hex()} is not that of {what}")
 
 
-def _require_count(snapshot: Snapshot, prefix: bytes, count: int, of: str) -> None:
+def _require_count(snapshot: StoreSnapshot, prefix: bytes, count: int, of: str) -> None:
     found = sum(1 for _ in _pairs(snapshot, prefix))
     if found != count:
         raise DamagedChain(
@@ -92,7 +92,7 @@ def _require_count(snapshot: Snapshot, prefix: bytes, count: int, of: str) -> No
 # --- state ---------------------------------------------------------------------------
 
 
-def _verify_supply(snapshot: Snapshot) -> int:
+def _verify_supply(snapshot: StoreSnapshot) -> int:
     """Minted = balances + burned + held (D10); how many accounts there are."""
     count = balances = 0
     for _, record in _pairs(snapshot, keys.account(Address(b""))):
@@ -108,7 +108,7 @@ def _verify_supply(snapshot: Snapshot) -> int:
     return count
 
 
-def _verify_timers(snapshot: Snapshot) -> int:
+def _verify_timers(snapshot: StoreSnapshot) -> int:
     """The indexes by id and by actor, and the counts; how many timers there are."""
     count = 0
     for key, record in _pairs(snapshot, keys.TIMER_PREFIX):
@@ -133,7 +133,7 @@ def _verify_timers(snapshot: Snapshot) -> int:
     return count
 
 
-def _verify_messages(snapshot: Snapshot) -> None:
+def _verify_messages(snapshot: StoreSnapshot) -> None:
     """Counts and sums of waiting messages (D14)."""
     counts: Counter[bytes] = Counter()
     for message in pending_messages(snapshot):
@@ -180,7 +180,7 @@ def _verify_auction(state: State) -> None:
 # --- history -------------------------------------------------------------------------
 
 
-def _verify_history(snapshot: Snapshot, head: Header) -> tuple[int, int]:
+def _verify_history(snapshot: StoreSnapshot, head: Header) -> tuple[int, int]:
     """Links, roots and indexes of all blocks; how many, and of transactions."""
     blocks = transactions = decisions = ended = 0
     oldest = load_oldest(snapshot)
@@ -228,7 +228,7 @@ def _is_next(parent: Header | None, header: Header, oldest: Height) -> bool:
 
 
 def _verify_content(
-    snapshot: Snapshot, header: Header, at: str
+    snapshot: StoreSnapshot, header: Header, at: str
 ) -> tuple[int, int, int]:
     """One block's transactions, receipts and events against its header.
 
@@ -257,7 +257,7 @@ def _verify_content(
 
 
 def _verify_decisions(
-    snapshot: Snapshot, header: Header, receipts: tuple[Receipt, ...]
+    snapshot: StoreSnapshot, header: Header, receipts: tuple[Receipt, ...]
 ) -> tuple[int, int]:
     """A block's decisions about timers against what else tells of them.
 
@@ -286,7 +286,7 @@ def _verify_decisions(
     return len(entries), len(ended)
 
 
-def _verify_way_back(snapshot: Snapshot, head: Header) -> None:
+def _verify_way_back(snapshot: StoreSnapshot, head: Header) -> None:
     """Undo records lead from the head down, without a gap."""
     below: int | None = None
     for key, data in _pairs(snapshot, keys.undo(0)[: -keys.HEIGHT_BYTES]):

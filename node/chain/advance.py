@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from node.chain.transition import BlockResult
 
 
-class Blocks(Struct, frozen=True):
+class BlockCount(Struct, frozen=True):
     """So many heights, at least 1."""
 
     count: int
@@ -47,7 +47,7 @@ class UntilIdle(Struct, frozen=True):
     height_max: int
 
 
-Target = Blocks | ToHeight | Duration | NextTimer | UntilIdle
+Target = BlockCount | ToHeight | Duration | NextTimer | UntilIdle
 
 
 def target_of(head: int, wanted: Mapping[str, int | bool]) -> Target:
@@ -70,7 +70,7 @@ def target_of(head: int, wanted: Mapping[str, int | bool]) -> Target:
 
 _BY_NUMBER: Mapping[str, Callable[[int, int], Target]] = MappingProxyType(
     {
-        "blocks": lambda _head, count: Blocks(count),
+        "blocks": lambda _head, count: BlockCount(count),
         "height": lambda _head, height: ToHeight(height),
         "duration_ms": lambda _head, milliseconds: Duration(milliseconds),
         "until_idle": lambda head, blocks: UntilIdle(head + blocks),

@@ -9,7 +9,7 @@ happens in the heights that pass.
 from node.chain.advance import (
     AdvanceFault,
     AdvanceRefused,
-    Blocks,
+    BlockCount,
     Duration,
     NextTimer,
     Target,
@@ -48,7 +48,7 @@ def stop_height(state: State, target: Target) -> Height:
 def _wanted_height(state: State, target: Target) -> int:
     head = state.head.height
     match target:
-        case Blocks(count):
+        case BlockCount(count):
             return head + _positive(count, "blocks")
         case Duration(milliseconds):
             interval = state.params.block_interval_ms

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from node.chain.accounts import load_account
-from node.chain.advance import AdvanceSummary, Blocks
+from node.chain.advance import AdvanceSummary, BlockCount
 from node.chain.advance_stop import stop_height
 from node.chain.block import Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Decision, TimerDecision
@@ -106,7 +106,7 @@ def begin_dry_run(state: State, blocks: int) -> DryRun:
     Raises:
         AdvanceRefused: no blocks, or more than there are heights.
     """
-    stop = stop_height(state, Blocks(blocks))
+    stop = stop_height(state, BlockCount(blocks))
     caches = Caches(code=state.caches.code)
     overlay = Journal(state.snapshot)
     dry = State(state.params, state.head, overlay, caches)

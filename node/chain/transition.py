@@ -67,7 +67,7 @@ from node.chain.validation import (
 from node.primitives.types import NOTHING, Amount, Hash32, Height
 from node.state.commitment import TreeCaches, seal
 from node.state.journal import Journal
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 from pvm import CodeCache, Environment
 from pvm.errors import without_memory_errors
 
@@ -107,7 +107,7 @@ class State(Struct, frozen=True):
 
     params: ChainParams
     head: Header
-    snapshot: Snapshot
+    snapshot: StoreSnapshot
     caches: Caches = field(default_factory=Caches)
 
 
@@ -154,14 +154,14 @@ class BlockResult(Struct, frozen=True, gc=False):
 def open_state(
     params: ChainParams,
     head: Header,
-    snapshot: Snapshot,
+    snapshot: StoreSnapshot,
     caches: Caches | None = None,
 ) -> State:
     """The state at a head that a store holds."""
     return State(params, head, snapshot, caches or Caches())
 
 
-def next_state(state: State, result: BlockResult, snapshot: Snapshot) -> State:
+def next_state(state: State, result: BlockResult, snapshot: StoreSnapshot) -> State:
     """The state after `result` was committed and `snapshot` taken of it."""
     calendar, head = calendar_of(state), result.header
     changes = result.writes.changes
@@ -442,7 +442,7 @@ def _advance_globals(block: BlockContext) -> Globals:
 
 
 def check_supply(
-    snapshot: Snapshot, writes: WriteSet, before: Globals, after: Globals
+    snapshot: StoreSnapshot, writes: WriteSet, before: Globals, after: Globals
 ) -> None:
     """Δminted = Δbalances + Δburned + Δheld, on the block's own writes (D10).
 

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from node.chain.advance import Blocks, Duration, NextTimer, ToHeight, UntilIdle
+from node.chain.advance import BlockCount, Duration, NextTimer, ToHeight, UntilIdle
 from node.chain.errors import InvalidTransaction
 from node.chain.transaction import Instruction, decode_body
 from node.client.exceptions import NodeError, NodeUnreachable, TransactionDropped
@@ -191,7 +191,7 @@ def advance_request(target: Mapping[str, int | bool]) -> dev_pb2.AdvanceRequest:
         InvalidArgument: not exactly one of its targets.
     """
     match check_target(target):
-        case Blocks(count):
+        case BlockCount(count):
             return dev_pb2.AdvanceRequest(blocks=count)
         case ToHeight(height):
             return dev_pb2.AdvanceRequest(height=height)

@@ -29,7 +29,7 @@ from node.query.errors import HeightNotReached, HistoryNotKept, MissingKind, Not
 from node.query.pagination import Budget
 from node.state import keys
 from node.state.retention import load_oldest
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 _PUT_OFF_COST = 60
 """Bytes of a block that a put-off counts as: a trace has next to none of one."""
@@ -124,7 +124,7 @@ def height_of(state: State, block_hash: bytes) -> Height:
 
 
 def find_block(
-    snapshot: Snapshot, height: Height, *, is_trace_wanted: bool = False
+    snapshot: StoreSnapshot, height: Height, *, is_trace_wanted: bool = False
 ) -> BlockView | None:
     """The block at a height, or None."""
     block = load_block(snapshot, height)
@@ -136,7 +136,7 @@ def find_block(
     return BlockView(block, block.header.hash(), receipts, events, trace=trace)
 
 
-def content_bytes(snapshot: Snapshot, height: int) -> int:
+def content_bytes(snapshot: StoreSnapshot, height: int) -> int:
     """What the records of a block's content have, to tell a large one from a small."""
     key_of_each = (keys.body, keys.receipts, keys.timer_trace)
     records = (snapshot.get(key_of(Height(height))) for key_of in key_of_each)
@@ -144,7 +144,7 @@ def content_bytes(snapshot: Snapshot, height: int) -> int:
     return size + load_put_off_count(snapshot, Height(height)) * _PUT_OFF_COST
 
 
-def require_contents(snapshot: Snapshot, height: int) -> None:
+def require_contents(snapshot: StoreSnapshot, height: int) -> None:
     """Refuse a block whose transactions, receipts and decisions are not kept.
 
     Genesis has none that could be missing.
@@ -157,19 +157,19 @@ def require_contents(snapshot: Snapshot, height: int) -> None:
         raise HistoryNotKept(height, oldest, "what happened in")
 
 
-def receipt_at(snapshot: Snapshot, height: Height, index: int) -> Receipt | None:
+def receipt_at(snapshot: StoreSnapshot, height: Height, index: int) -> Receipt | None:
     """One receipt of a block; None where they are not kept."""
     receipts, _ = load_results(snapshot, height)
     return receipts[index] if height >= load_oldest(snapshot).contents else None
 
 
-def is_in_chain(snapshot: Snapshot, height: int, block_hash: bytes) -> bool:
+def is_in_chain(snapshot: StoreSnapshot, height: int, block_hash: bytes) -> bool:
     """Whether the block at a height, or the run that it lies in, has this hash."""
     header = load_header_over(snapshot, height)
     return header is not None and header.hash() == block_hash
 
 
-def next_height(snapshot: Snapshot, height: int) -> Height | None:
+def next_height(snapshot: StoreSnapshot, height: int) -> Height | None:
     """The height of the first header above one, or None at the head."""
     header = next(iter(headers_after(snapshot, height)), None)
     return None if header is None else header.height

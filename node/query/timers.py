@@ -18,7 +18,7 @@ from node.query.forecasts.forecast import Lineups
 from node.query.forecasts.lane_position import LanePosition
 from node.query.pagination import Budget, Page
 from node.state import keys
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 
 class LiveTimer(Struct, frozen=True):
@@ -125,7 +125,7 @@ def _place_after(height: int) -> bytes:
 
 
 def _places(
-    snapshot: Snapshot, owner: Address | None, first: bytes, stop: bytes
+    snapshot: StoreSnapshot, owner: Address | None, first: bytes, stop: bytes
 ) -> Iterable[bytes]:
     """Places of live timers, of one actor or of all, in due order."""
     prefix = keys.TIMER_PREFIX if owner is None else keys.timer_by_actor(owner)

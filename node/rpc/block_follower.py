@@ -31,7 +31,7 @@ from node.query import (
     next_height,
 )
 from node.runtime.types import Backend, NodeStopping, RewindNotice
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = ["BlockRef", "Coming", "Start", "Step", "follow"]
 
@@ -57,7 +57,7 @@ class Coming(Struct):
     is_gone: bool = False
     """Whether it was taken back before it was loaded."""
 
-    def load(self, snapshot: Snapshot) -> BlockView | None:
+    def load(self, snapshot: StoreSnapshot) -> BlockView | None:
         """Its content, as this snapshot has it; on any thread. None if it is gone."""
         if self.announced is not None:
             return self.announced

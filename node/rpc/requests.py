@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from node import query
 from node.chain.advance import (
-    Blocks,
+    BlockCount,
     Duration,
     NextTimer,
     Target,
@@ -110,7 +110,7 @@ def target_from_proto(request: dev_pb2.AdvanceRequest, head: Height) -> Target:
     """
     match request.WhichOneof("target"):
         case "blocks":
-            return Blocks(request.blocks)
+            return BlockCount(request.blocks)
         case "height":
             return ToHeight(request.height)
         case "duration_ms":

@@ -37,7 +37,7 @@ from node.rpc.v1 import streams_pb2 as pb
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.streams_pb2_grpc import StreamServiceServicer
 from node.runtime.types import Backend, ReaderTooSlow
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = ["EARLIER_MAX", "FILTER_ENTRIES_MAX", "Streams"]
 
@@ -344,7 +344,7 @@ class _Telling(Generic[Response]):
         return responses
 
     def _encode(
-        self, step: Coming, wanted: _Wanted[Response], snapshot: Snapshot
+        self, step: Coming, wanted: _Wanted[Response], snapshot: StoreSnapshot
     ) -> Sequence[bytes]:
         """On the thread of answers."""
         key = (step.place.block_hash, wanted)

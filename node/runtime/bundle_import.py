@@ -37,7 +37,7 @@ from node.runtime.rewinding import Rewound
 from node.runtime.types import NodeStopping
 from node.state import keys, snapshots
 from node.state.retention import load_oldest
-from node.state.store import Snapshot, Store, WriteSet
+from node.state.store import Store, StoreSnapshot, WriteSet
 from pvm.worker import Worker
 
 __all__ = ["ImportProgress", "Imported"]
@@ -113,7 +113,7 @@ class ImportProgress:
         more = self._replay.step(_STEP_HEADERS)
         return None if more else self._replay.state
 
-    def _keep(self, parent: State, result: BlockResult) -> Snapshot:
+    def _keep(self, parent: State, result: BlockResult) -> StoreSnapshot:
         return self._chain.commit(parent.snapshot, parent.head, result, sync=False)
 
     def _give_up(self, refusal: BundleRefused | NoMemory) -> Imported:
@@ -126,7 +126,7 @@ class ImportProgress:
         return Rewound(state, self._chain, (), place=genesis)
 
 
-def _require_empty(snapshot: Snapshot, waiting: int) -> None:
+def _require_empty(snapshot: StoreSnapshot, waiting: int) -> None:
     height = int.from_bytes(snapshot.get(keys.HEAD) or b"", "big")
     named = len(snapshots.list_all(snapshot))
     is_whole = load_oldest(snapshot).contents <= 1

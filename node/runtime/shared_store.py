@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from node.state.memory import MemorySnapshot, MemoryStore
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 
 __all__ = ["SharedStore"]
 
@@ -52,7 +52,7 @@ class SharedStore:
         self._store = MemoryStore()
         self._lock = threading.Lock()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> StoreSnapshot:
         """A view of what is committed now, unmoved by later commits."""
         with self._lock:
             return _SharedSnapshot(self._store.snapshot(), self._lock)

@@ -19,7 +19,7 @@ from node.runtime.types import (
     TransactionOutcome,
 )
 from node.state import keys
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = ["OUTCOMES_MAX", "TransactionOutcomes", "list_committed"]
 
@@ -50,7 +50,7 @@ class TransactionOutcomes:
         """The transaction was admitted again."""
         self._outcomes.pop(transaction_id, None)
 
-    def forget_committed(self, snapshot: Snapshot) -> None:
+    def forget_committed(self, snapshot: StoreSnapshot) -> None:
         """Forget what was said of transactions that are in the chain after all."""
         for transaction_id in tuple(self._outcomes):
             if load_transaction_location(snapshot, transaction_id) is not None:
@@ -130,7 +130,7 @@ class TransactionOutcomes:
                 future.set_result(outcome)
 
 
-def list_committed(snapshot: Snapshot) -> list[Hash32]:
+def list_committed(snapshot: StoreSnapshot) -> list[Hash32]:
     """Ids of committed transactions, as many as are remembered."""
     prefix = keys.transaction_location(b"")
     pairs = snapshot.range(prefix, keys.prefix_stop(prefix))

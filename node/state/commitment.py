@@ -34,7 +34,7 @@ from node.primitives.types import Hash32
 from node.state import keys
 from node.state.journal import Journal
 from node.state.pagecache import PageCache, TreeCaches
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 
 __all__ = [
     "CALENDAR",
@@ -88,7 +88,7 @@ def tree_key(key: bytes) -> bytes:
 _hashed = lru_cache(maxsize=_HASHED_KEYS_MAX)(blake2b256)
 
 
-def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
+def open_tree(snapshot: StoreSnapshot, family: TreeFamily) -> Tree:
     """One of the two trees as a snapshot holds it: its root, `first`, proofs."""
     root = _decode_roots(snapshot.get(keys.TREE_ROOTS))[family is CALENDAR]
     return Tree(_page_loader(snapshot, family), family.key_bytes, root)
@@ -96,7 +96,7 @@ def open_tree(snapshot: Snapshot, family: TreeFamily) -> Tree:
 
 def seal(
     journal: Journal,
-    snapshot: Snapshot,
+    snapshot: StoreSnapshot,
     caches: TreeCaches | None = None,
     changes: WriteSet | None = None,
 ) -> tuple[Hash32, WriteSet, WriteSet]:
@@ -152,7 +152,7 @@ def _tree_changes(writes: WriteSet) -> tuple[list[Change], list[Change]]:
 
 def _update(
     family: TreeFamily,
-    snapshot: Snapshot,
+    snapshot: StoreSnapshot,
     root: Hash32,
     changes: list[Change],
     cache: PageCache | None,
@@ -170,7 +170,7 @@ def _update(
 
 
 def _page_loader(
-    snapshot: Snapshot, family: TreeFamily
+    snapshot: StoreSnapshot, family: TreeFamily
 ) -> Callable[[str], bytes | None]:
     get, prefix = snapshot.get, family.page_prefix
     return lambda path: get(prefix + path.encode())
@@ -201,7 +201,7 @@ def _combine(globals_record: bytes | None, state: bytes, calendar: bytes) -> Has
     return combine_state_root(blake2b256(globals_record or b""), state, calendar)
 
 
-def root_parts(snapshot: Snapshot) -> tuple[Hash32, Hash32, Hash32]:
+def root_parts(snapshot: StoreSnapshot) -> tuple[Hash32, Hash32, Hash32]:
     """What the state root is made of: hash of the globals, roots of both trees."""
     roots = _decode_roots(snapshot.get(keys.TREE_ROOTS))
     return blake2b256(snapshot.get(keys.GLOBALS) or b""), *roots
@@ -210,7 +210,7 @@ def root_parts(snapshot: Snapshot) -> tuple[Hash32, Hash32, Hash32]:
 # --- for those who doubt the pages ---------------------------------------------------
 
 
-def recompute(snapshot: Snapshot) -> Hash32:
+def recompute(snapshot: StoreSnapshot) -> Hash32:
     """The state root from the records alone, all of them; pages are not looked at.
 
     Takes microseconds and some hundred bytes of memory a record.
@@ -222,13 +222,13 @@ def recompute(snapshot: Snapshot) -> Hash32:
     )
 
 
-def _recompute_tree(snapshot: Snapshot, family: TreeFamily) -> Hash32:
+def _recompute_tree(snapshot: StoreSnapshot, family: TreeFamily) -> Hash32:
     prefix = family.record_prefix
     records = snapshot.range(prefix, keys.prefix_stop(prefix))
     return commit((tree_key(key), blake2b256(record)) for key, record in records)
 
 
-def state_root_of_pages(snapshot: Snapshot) -> Hash32:
+def state_root_of_pages(snapshot: StoreSnapshot) -> Hash32:
     """The state root as the root pages of both trees give it: what a start checks."""
     state, calendar = (
         Tree(_page_loader(snapshot, family), family.key_bytes).root()
@@ -237,7 +237,7 @@ def state_root_of_pages(snapshot: Snapshot) -> Hash32:
     return _combine(snapshot.get(keys.GLOBALS), state, calendar)
 
 
-def compare(snapshot: Snapshot) -> Hash32:
+def compare(snapshot: StoreSnapshot) -> Hash32:
     """The state root, all pages and all records of both trees found to agree.
 
     Memory is bounded whatever the number of records: both sides are summed up in 256
@@ -253,7 +253,7 @@ def compare(snapshot: Snapshot) -> Hash32:
     return _combine(snapshot.get(keys.GLOBALS), state, calendar)
 
 
-def _compare_tree(snapshot: Snapshot, family: TreeFamily) -> Hash32:
+def _compare_tree(snapshot: StoreSnapshot, family: TreeFamily) -> Hash32:
     tree = Tree(_page_loader(snapshot, family), family.key_bytes)
     shown = _sums(tree.leaves())
     kept = _sums(leaf for _, leaf in _leaves_of_records(snapshot, family))
@@ -264,7 +264,7 @@ def _compare_tree(snapshot: Snapshot, family: TreeFamily) -> Hash32:
 
 
 def _leaves_of_records(
-    snapshot: Snapshot, family: TreeFamily
+    snapshot: StoreSnapshot, family: TreeFamily
 ) -> Iterator[tuple[bytes, Leaf]]:
     """Each record's key in the database, and its leaf in the tree."""
     prefix = family.record_prefix
@@ -281,7 +281,7 @@ def _sums(leaves: Iterable[Leaf]) -> list[int]:
 
 
 def _describe_difference(
-    snapshot: Snapshot, family: TreeFamily, tree: Tree, part: int
+    snapshot: StoreSnapshot, family: TreeFamily, tree: Tree, part: int
 ) -> str:
     shown = {key: leaf for key, leaf in tree.leaves() if key[-1] == part}
     for key, (hashed, leaf) in _leaves_of_records(snapshot, family):
@@ -291,7 +291,7 @@ def _describe_difference(
     return f"the state's tree shows a record under {missing} that is missing"
 
 
-def find_unproven(snapshot: Snapshot, probes: Iterable[bytes]) -> list[bytes]:
+def find_unproven(snapshot: StoreSnapshot, probes: Iterable[bytes]) -> list[bytes]:
     """Keys of records that the pages do not show: a sample, empty in a sound store.
 
     For each probe, a key of the database in a committed family, the record at or

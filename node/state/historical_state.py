@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from node.state import undo
 from node.state.ordering import merge
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = ["ChangedSnapshot", "past_snapshot"]
 
@@ -22,7 +22,9 @@ class ChangedSnapshot:
 
     __slots__ = ("_base", "_changes", "_order")
 
-    def __init__(self, base: Snapshot, changes: Mapping[bytes, bytes | None]) -> None:
+    def __init__(
+        self, base: StoreSnapshot, changes: Mapping[bytes, bytes | None]
+    ) -> None:
         self._base = base
         self._changes = changes
         self._order = sorted(changes)
@@ -41,8 +43,8 @@ class ChangedSnapshot:
 
 
 def past_snapshot(
-    snapshot: Snapshot, head: int, target: int, bytes_max: int
-) -> Snapshot:
+    snapshot: StoreSnapshot, head: int, target: int, bytes_max: int
+) -> StoreSnapshot:
     """The state after the block at `target`, seen from that at `head`.
 
     Raises:

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Final, NewType, Protocol
 
 from node.state.ordering import SortedKeys, laid_over, merge
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 
 __all__ = ["Checkpoint", "Encodable", "Journal"]
 
@@ -49,7 +49,7 @@ class Journal:
         "_before", "_open", "_order", "_scanned", "_snapshot", "_undo", "_view",
     )  # fmt: skip
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: StoreSnapshot) -> None:
         self._snapshot = snapshot
         # What reads see: values read from the snapshot and values written over them.
         self._view: dict[bytes, bytes | Encodable | None] = {}

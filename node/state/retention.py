@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from node.primitives.types import Height
 from node.state import keys
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = ["Oldest", "load_oldest"]
 
@@ -28,7 +28,7 @@ class Oldest(Struct, frozen=True):
         return keys.height8(self.header) + keys.height8(self.contents)
 
 
-def load_oldest(snapshot: Snapshot) -> Oldest:
+def load_oldest(snapshot: StoreSnapshot) -> Oldest:
     """How far back a store's history reaches."""
     data = snapshot.get(keys.OLDEST)
     if data is None:

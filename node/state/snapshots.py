@@ -21,7 +21,7 @@ from msgspec import Struct
 from node.primitives import codec
 from node.primitives.types import Hash32, Height
 from node.state import keys
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 
 __all__ = [
     "SNAPSHOTS_MAX",
@@ -90,7 +90,10 @@ class NamedSnapshot(Struct, frozen=True):
 
 
 def create(
-    snapshot: Snapshot, name: str, head: tuple[Height, Hash32], waiting: Sequence[bytes]
+    snapshot: StoreSnapshot,
+    name: str,
+    head: tuple[Height, Hash32],
+    waiting: Sequence[bytes],
 ) -> tuple[NamedSnapshot, WriteSet]:
     """Take a snapshot of the head, at a height and with a hash.
 
@@ -109,7 +112,7 @@ def create(
     return named, WriteSet(changes)
 
 
-def _require_room(snapshot: Snapshot, name: str, waiting_bytes: int) -> None:
+def _require_room(snapshot: StoreSnapshot, name: str, waiting_bytes: int) -> None:
     if not _NAME.fullmatch(name):
         raise SnapshotRefused(
             SnapshotFault.NAME,
@@ -135,7 +138,7 @@ def _require_room(snapshot: Snapshot, name: str, waiting_bytes: int) -> None:
         )
 
 
-def find(snapshot: Snapshot, name: str) -> NamedSnapshot:
+def find(snapshot: StoreSnapshot, name: str) -> NamedSnapshot:
     """The snapshot of a name.
 
     Raises:
@@ -147,7 +150,7 @@ def find(snapshot: Snapshot, name: str) -> NamedSnapshot:
     return _decode(name, data)
 
 
-def list_all(snapshot: Snapshot) -> tuple[NamedSnapshot, ...]:
+def list_all(snapshot: StoreSnapshot) -> tuple[NamedSnapshot, ...]:
     """All snapshots, the oldest height first, then by name."""
     prefix = keys.named_snapshot()
     pairs = snapshot.range(prefix, keys.prefix_stop(prefix))
@@ -155,7 +158,7 @@ def list_all(snapshot: Snapshot) -> tuple[NamedSnapshot, ...]:
     return tuple(sorted(found, key=lambda one: (one.height, one.name)))
 
 
-def delete(snapshot: Snapshot, name: str) -> WriteSet:
+def delete(snapshot: StoreSnapshot, name: str) -> WriteSet:
     """Delete the snapshot of a name; what was kept for it is dropped bit by bit.
 
     Raises:
@@ -165,7 +168,7 @@ def delete(snapshot: Snapshot, name: str) -> WriteSet:
     return WriteSet(_deleted(name))
 
 
-def delete_above(snapshot: Snapshot, height: int) -> WriteSet:
+def delete_above(snapshot: StoreSnapshot, height: int) -> WriteSet:
     """Delete snapshots of heights above `height`, to which the chain goes back."""
     changes: dict[bytes, bytes | None] = {}
     for one in list_all(snapshot):
@@ -174,7 +177,7 @@ def delete_above(snapshot: Snapshot, height: int) -> WriteSet:
     return WriteSet(changes)
 
 
-def load_waiting(snapshot: Snapshot, name: str) -> list[bytes]:
+def load_waiting(snapshot: StoreSnapshot, name: str) -> list[bytes]:
     """What waited in the pool when a snapshot was taken, in order of arrival."""
     data = snapshot.get(keys.snapshot_pool(name))
     return [] if data is None else cast("list[bytes]", codec.decode(data))

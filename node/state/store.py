@@ -1,6 +1,6 @@
-"""Store, Snapshot, WriteSet: how the chain reads and what it gives back.
+"""Store, StoreSnapshot, WriteSet: how the chain reads and what it gives back.
 
-The core only ever reads a `Snapshot` and returns a `WriteSet`; a sorted dictionary
+The core only ever reads a `StoreSnapshot` and returns a `WriteSet`; a sorted dictionary
 satisfies the first, a LevelDB batch carries out the second.
 """
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 
-class Snapshot(Protocol):
+class StoreSnapshot(Protocol):
     """A frozen view of the database."""
 
     def get(self, key: bytes) -> bytes | None:
@@ -37,7 +37,7 @@ class WriteSet(Struct, frozen=True, gc=False):
 class Store(Protocol):
     """A database of one chain, with one writer."""
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> StoreSnapshot:
         """A view of what is committed now, unmoved by later commits."""
         ...
 

@@ -27,7 +27,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from node.state import keys
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 
 __all__ = [
     "BLOCKS_KEPT",
@@ -114,7 +114,7 @@ def decode_record(data: bytes) -> UndoRecord:
     return UndoRecord(previous, oldest, changes)
 
 
-def load_trail(snapshot: Snapshot, head: int, pinned: int | None) -> UndoRange:
+def load_trail(snapshot: StoreSnapshot, head: int, pinned: int | None) -> UndoRange:
     """The trail of a store whose latest block is at height `head`."""
     data = snapshot.get(keys.undo(head))
     oldest = head + 1 if data is None else _HEAD.unpack_from(data)[1]
@@ -122,7 +122,11 @@ def load_trail(snapshot: Snapshot, head: int, pinned: int | None) -> UndoRange:
 
 
 def extend(
-    snapshot: Snapshot, trail: UndoRange, height: int, previous: int, undo: WriteSet
+    snapshot: StoreSnapshot,
+    trail: UndoRange,
+    height: int,
+    previous: int,
+    undo: WriteSet,
 ) -> tuple[WriteSet, UndoRange]:
     """Keep what takes back the block at `height`, and drop what is kept no more.
 
@@ -147,7 +151,7 @@ def extend(
     return WriteSet(changes), trail
 
 
-def lowest_reachable(snapshot: Snapshot, trail: UndoRange, head: int) -> int:
+def lowest_reachable(snapshot: StoreSnapshot, trail: UndoRange, head: int) -> int:
     """The lowest height to which the store can be taken back; `head` if none."""
     records = snapshot.range(keys.undo(trail.oldest), keys.undo(head + 1))
     oldest = next(records, None)
@@ -155,7 +159,7 @@ def lowest_reachable(snapshot: Snapshot, trail: UndoRange, head: int) -> int:
 
 
 def step_back(
-    snapshot: Snapshot, head: int, target: int, bytes_max: int | None = None
+    snapshot: StoreSnapshot, head: int, target: int, bytes_max: int | None = None
 ) -> StepBack:
     """One batch from `head` towards `target`, newest block first.
 

@@ -19,7 +19,7 @@ from node.archive.replay import Differs
 from node.chain.genesis import Genesis
 from node.chain.transaction import DeployActor
 from node.chain.transition import BlockResult, State
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 __all__ = ["execute", "export", "open_bundle", "opened", "sources_of"]
 
@@ -55,7 +55,7 @@ def opened(
 
 
 def execute(
-    bundle: Bundle, keep: Callable[[State, BlockResult], Snapshot], state: State
+    bundle: Bundle, keep: Callable[[State, BlockResult], StoreSnapshot], state: State
 ) -> State:
     """All blocks of a bundle above genesis' state; the state after the last one.
 

@@ -20,7 +20,7 @@ from node.client.inputs import check_path, dev_account
 from node.client.profiles import Profile
 from node.query.profiling import profile_next
 from node.state.memory import MemoryStore
-from node.state.store import Snapshot, Store
+from node.state.store import Store, StoreSnapshot
 from node.testing.presets import preset
 from node.testing.reading import DevnetReader
 from node.testing.snapshots import ChainSnapshot, ResultsMark, undo_since
@@ -195,7 +195,7 @@ class DevnetKeeper(DevnetReader):
             raise
         return chain
 
-    def _keep(self, _parent: State, result: BlockResult) -> Snapshot:
+    def _keep(self, _parent: State, result: BlockResult) -> StoreSnapshot:
         self._store.commit(result.writes, sync=False)
         self.results.append(result)
         return self._store.snapshot()

@@ -43,7 +43,7 @@ from node.query.explain.quote import QuoteRequest
 from node.query.forecasts.forecast import Lineups
 from node.query.forecasts.lane_position import LanePosition
 from node.state import keys
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 from node.testing.exceptions import DevnetClosed
 from node.testing.explanations import (
     BlockStory,
@@ -76,7 +76,7 @@ class DevnetReader:
         return self._worker is None
 
     @property
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self) -> StoreSnapshot:
         self.require_open()
         return self.state.snapshot
 

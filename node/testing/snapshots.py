@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from node.chain.block import Header
 from node.chain.transition import BlockResult, Known, State, open_state
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 from node.testing.exceptions import DevnetClosed, SnapshotGone
 
 __all__ = ["ChainSnapshot", "ResultsMark", "undo_since"]
@@ -30,7 +30,7 @@ class ResultsMark(Struct, frozen=True):
     blocks: int
     known: Known | None
 
-    def state(self, present: State, snapshot: Snapshot) -> State:
+    def state(self, present: State, snapshot: StoreSnapshot) -> State:
         """The state of then, read from what the store holds after the way back."""
         present.caches.known = self.known
         return open_state(present.params, self.last.header, snapshot, present.caches)

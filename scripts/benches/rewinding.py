@@ -25,7 +25,7 @@ from node.primitives.crypto import recover
 from node.primitives.types import Address, Amount
 from node.runtime.rewinding import revert
 from node.state.leveldb import LevelStore
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 from node.testing import Devnet
 from pvm import Worker
 
@@ -123,7 +123,7 @@ class _Unsynced:
     def __init__(self, store: LevelStore) -> None:
         self._store = store
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> StoreSnapshot:
         return self._store.snapshot()
 
     def commit(self, writes: WriteSet, *, sync: bool = True) -> None:

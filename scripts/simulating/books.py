@@ -14,7 +14,7 @@ from node.chain.globals import load_globals
 from node.chain.mailbox import decode_message
 from node.chain.transition import BlockResult
 from node.state import keys
-from node.state.store import Snapshot
+from node.state.store import StoreSnapshot
 
 _ACCOUNTS = b"sa"
 _HELD = (b"se", b"sm")
@@ -28,13 +28,13 @@ class SupplyError(Exception):
 class Books:
     """What everybody has and what is gone, since genesis."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: StoreSnapshot) -> None:
         """Begin with a chain's first state, in which nothing was burned yet."""
         self._sums = dict(_found(snapshot))
         self._total = sum(self._sums.values())
         self._burned = [0, 0, 0]
 
-    def check(self, result: BlockResult, snapshot: Snapshot) -> None:
+    def check(self, result: BlockResult, snapshot: StoreSnapshot) -> None:
         """Enter a block.
 
         Raises:
@@ -57,7 +57,7 @@ class Books:
                 f"{self._total}, burned {told}, by receipts {self._burned}"
             )
 
-    def recount(self, snapshot: Snapshot) -> None:
+    def recount(self, snapshot: StoreSnapshot) -> None:
         """Compare with every record that there is.
 
         Raises:
@@ -67,7 +67,7 @@ class Books:
             raise SupplyError("what is there is not what the blocks wrote")
 
 
-def _found(snapshot: Snapshot) -> Iterator[tuple[bytes, int]]:
+def _found(snapshot: StoreSnapshot) -> Iterator[tuple[bytes, int]]:
     for family in (_ACCOUNTS, *_HELD):
         for key, record in snapshot.range(family, keys.prefix_stop(family)):
             amount = _amount(key, record)

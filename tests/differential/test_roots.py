@@ -18,7 +18,7 @@ from node.state.commitment import (
 from node.state.journal import Journal
 from node.state.leveldb import LevelStore
 from node.state.memory import MemoryStore
-from node.state.store import Snapshot, WriteSet
+from node.state.store import StoreSnapshot, WriteSet
 
 ACCOUNTS = st.builds(
     lambda n: keys.account(Address(n.to_bytes(20, "big"))), st.integers(0, 150)
@@ -33,7 +33,9 @@ BLOCKS = st.lists(st.tuples(CHANGES, st.sampled_from(["commit", "discard", "undo
 
 
 def build(
-    snapshot: Snapshot, changes: dict[bytes, bytes | None], caches: TreeCaches | None
+    snapshot: StoreSnapshot,
+    changes: dict[bytes, bytes | None],
+    caches: TreeCaches | None,
 ) -> tuple[bytes, WriteSet]:
     journal = Journal(snapshot)
     for key, value in changes.items():

@@ -386,6 +386,42 @@ def test_every_module_of_the_state_but_the_store_on_disk_is_declared_free_of_io(
     assert declared == present - {prefix + name for name in on_disk}
 
 
+# Public in both packages: a block of the chain, and one of an actor's source.
+SHARED_NAMES = {"Block", "Reader"}
+
+
+def public_classes(text: str) -> set[str]:
+    """Names of the classes of a module that do not begin with an underscore."""
+    return {
+        node.name
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    }
+
+
+def classes_of_one_name(files: dict[str, str]) -> dict[str, list[str]]:
+    """Name → modules, of every public class name that more than one of them defines."""
+    homes: dict[str, list[str]] = {}
+    for path, text in sorted(files.items()):
+        for name in public_classes(text):
+            homes.setdefault(name, []).append(path)
+    return {name: paths for name, paths in homes.items() if len(paths) > 1}
+
+
+def test_two_public_classes_of_one_name_are_found():
+    files = {
+        "node/one.py": "class Place:\n    class Inner: ...\nclass _Hidden: ...\n",
+        "node/two.py": "class Inner: ...\nclass _Hidden: ...\n",
+        "pvm/three.py": "class Place: ...\n",
+    }
+    assert classes_of_one_name(files) == {"Place": ["node/one.py", "pvm/three.py"]}
+
+
+def test_every_public_class_has_a_name_of_its_own():
+    """Twins by a generator have two names: `_async` has Async… for what `_sync` has."""
+    assert set(classes_of_one_name(PRODUCT)) == SHARED_NAMES
+
+
 # Distributions whose packages have another name.
 IMPORT_NAMES = {
     "googleapis-common-protos": "google.rpc",
