@@ -64,7 +64,7 @@ class _Bounded(Generic[_T]):
 
 
 class CodeCache:
-    """Compiled actors: those used last are ready to run, more of them packed."""
+    """Compiled actors by code hash: those used last ready to run, others packed."""
 
     def __init__(
         self, live_bytes_max: int = LIVE_BYTES_MAX, kept_bytes_max: int = KEPT_BYTES_MAX
@@ -77,7 +77,7 @@ class CodeCache:
 
     @without_memory_errors
     def find(self, code_hash: bytes) -> "ActorCode | None":
-        """The compiled actor, if it is held: no source is needed."""
+        """The compiled actor, if the cache holds it; its source is not needed."""
         live = self._live.find(code_hash)
         if live is not None:
             return live
@@ -94,16 +94,16 @@ class CodeCache:
     def get(
         self, code_hash: bytes, source: bytes, charge: Charge = free
     ) -> "ActorCode":
-        """The compiled source; `code_hash` must be a function of it.
+        """The compiled actor; the source is compiled if the cache does not hold it.
 
         Args:
-            code_hash: what the source is kept under.
-            source: of an actor.
-            charge: takes the cycles of compiling, the same ones if nothing is left
-                to compile.
+            code_hash: hash of the source, under which it is kept.
+            source: source of the actor.
+            charge: takes the cycles of compiling; they are the same if nothing needs to
+                be compiled.
 
         Raises:
-            CompileError: as `compile_actor`; refusals are not remembered.
+            CompileError: the source is refused; refusals are not remembered.
             HostMemoryExhausted: this machine has no memory left.
         """
         code = self.find(code_hash)

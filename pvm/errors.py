@@ -22,10 +22,12 @@ _R = TypeVar("_R")
 
 
 class Refusal(Struct, frozen=True):
-    """One place in a source that the language does not admit."""
+    """One place in a source that is not in the language."""
 
     line: int
+    """Line of the source, from 1."""
     column: int
+    """Column in this line."""
     reason: str
     instead: str
     """What to write instead; may be empty."""
@@ -38,7 +40,7 @@ class Refusal(Struct, frozen=True):
 
 
 class CompileError(Exception):
-    """A source is refused; carries every refusal found, in source order."""
+    """A source is refused; it carries every refusal that was found, in source order."""
 
     def __init__(self, refusals: tuple[Refusal, ...]) -> None:
         assert refusals, "a refusal must say what it refuses"
@@ -52,7 +54,10 @@ class CompileError(Exception):
 
 
 class Halt(BaseException):
-    """An execution is over; nothing of the actor's runs after it (sandbox.md §7)."""
+    """An execution ends and cannot go on: no code of the actor runs afterwards.
+
+    sandbox.md §7 lists the halts.
+    """
 
 
 class HostMemoryExhausted(BaseException):
@@ -65,9 +70,9 @@ class HostMemoryExhausted(BaseException):
 
 
 class StackExhausted(HostMemoryExhausted):
-    """The interpreter's stack ended before our limit of depth: a defect of ours.
+    """The interpreter's stack ended before the limit of depth: a defect of `pvm`.
 
-    Where it ends depends on the interpreter, so there is no outcome, either.
+    Where it ends depends on the interpreter, so there is no outcome.
     """
 
 
@@ -93,23 +98,23 @@ class OutOfCells(Halt):
 
 
 class OutOfMemory(Halt):
-    """The allocation account is empty."""
+    """The execution has allocated more than its memory account (10 MiB) admits."""
 
 
 class OutOfWrites(Halt):
-    """More state keys changed than one execution may (D43)."""
+    """The execution has changed more state keys than it may: 4,000 (D43)."""
 
 
 class TooDeepRecursion(Halt):
-    """More actor frames than the depth limit."""
+    """More calls of actors' functions are inside one another than admitted: 256."""
 
 
 class ReadOnlyViolation(Halt):
-    """A mutating host call in a read-only execution (D15)."""
+    """A read-only execution made a host call that changes something (D15)."""
 
 
 class Reverted(Halt):
-    """`revert(message)`: the actor gave up, catchable only through `call_actor`."""
+    """The actor called `revert`; only a caller by `call_actor` can catch it."""
 
 
 class HostErrorCode(IntEnum):
@@ -149,7 +154,7 @@ class Sealed(type):
 
 
 class HostError(RuntimeError, metaclass=Sealed):
-    """A host call was refused: charged, without effect, catchable by the actor."""
+    """A refused host call: charged, without effect; actors can catch it."""
 
     def __init__(self, code: HostErrorCode, message: str) -> None:
         super().__init__(f"{code.name}: {message}")
@@ -158,24 +163,24 @@ class HostError(RuntimeError, metaclass=Sealed):
     # Without a setter: what a receipt calls the refusal is not the actor's to say.
     @property
     def code(self) -> int:
-        """The number of the refusal."""
+        """The number of the refusal, one of `HostErrorCode`."""
         return int(self._code)
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the refusal, such as `InvalidInput`."""
         return self._code.name
 
 
 class RevertError(RuntimeError, metaclass=Sealed):
-    """A callee of `call_actor` failed; its effects are undone, catchable."""
+    """A callee of `call_actor` failed; its effects are undone; actors can catch it."""
 
     _frames: tuple[Frame, ...] = ()
     """Of the callee and of its own callees, outermost first, for whoever debugs."""
 
 
 class JSONDecodeError(ValueError, metaclass=Sealed):
-    """A text that `json.loads` refuses, catchable by the actor."""
+    """`json.loads` refuses a text; actors can catch it."""
 
     def __init__(self, message: str, doc: str) -> None:
         super().__init__(message)
@@ -184,12 +189,12 @@ class JSONDecodeError(ValueError, metaclass=Sealed):
 
     @property
     def msg(self) -> str:
-        """Why it is refused, in our words: CPython's differ between versions."""
+        """Why it is refused, in words that are the same on every interpreter."""
         return self._message
 
     @property
     def doc(self) -> str:
-        """The text."""
+        """The text that was refused."""
         return self._doc
 
 

@@ -30,18 +30,26 @@ MUTATING = frozenset(
 
 
 class Host(Protocol):
-    """What the chain offers to one executing actor."""
+    """What the chain offers to one executing actor (host-api.md §2).
+
+    Arguments come from the actor unchecked: each method checks their exact types and
+    ranges, and raises `HostError` for a wrong one.
+    """
 
     def get_balance(self, address: object) -> int:
         """Balance of any account, in base units."""
         ...
 
     def transfer(self, to: object, amount: object) -> None:
-        """Move base units from the actor's balance; `InsufficientBalance`."""
+        """Move base units out of the actor's balance.
+
+        Raises:
+            HostError: `InsufficientBalance`, `InvalidInput`.
+        """
         ...
 
     def get_state(self, key: object) -> bytes | None:
-        """A value of the actor's own state, or None."""
+        """The value under a key of the actor's own state, or None if it is absent."""
         ...
 
     def set_state(self, key: object, value: object) -> None:
@@ -49,13 +57,13 @@ class Host(Protocol):
         ...
 
     def delete_state(self, key: object) -> None:
-        """Remove a key; one that is absent is fine."""
+        """Remove a key of the actor's own state; an absent one has no effect."""
         ...
 
     def state_scan_prefix(
         self, prefix: object, limit: object
     ) -> list[tuple[bytes, bytes]]:
-        """Pairs under a prefix, ascending by key, at most `limit` ≤ 1,000."""
+        """(Key, value) under a prefix, ascending by key, up to `limit` ≤ 1,000."""
         ...
 
     def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6 print them
@@ -71,23 +79,31 @@ class Host(Protocol):
         priority_tier_hint: object = None,
         bid: object = None,
     ) -> bytes:
-        """Schedule one fire; returns the timer's id (CIP-5 §4)."""
+        """Schedule one fire, and return the timer's id, 32 bytes (CIP-5 §4)."""
         ...
 
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
-        """Set a later expiry; `TimerNotFound`, `Unauthorized` (D20)."""
+        """Set a later expiry of an own timer (D20).
+
+        Raises:
+            HostError: `TimerNotFound`, `Unauthorized`, `InvalidInput`.
+        """
         ...
 
     def cancel_timer(self, timer_id: object) -> None:
-        """Remove an own timer; `TimerNotFound`, `Unauthorized`."""
+        """Remove an own timer.
+
+        Raises:
+            HostError: `TimerNotFound`, `Unauthorized`.
+        """
         ...
 
     def get_timer(self, timer_id: object) -> dict[str, int | bytes | str | None] | None:
-        """Fields of an own timer, or None."""
+        """The fields of an own live timer by name, or None if there is none."""
         ...
 
     def list_timers(self) -> list[bytes]:
-        """Ids of the actor's live timers, by height and sequence."""
+        """The ids of the actor's live timers, by height and sequence."""
         ...
 
     def send_message(
@@ -99,7 +115,7 @@ class Host(Protocol):
         cycles: object = None,
         cells: object = None,
     ) -> None:
-        """Queue a message for the mailbox part of the next block (D14)."""
+        """Send a message for the mailbox part of the next block (D14)."""
         ...
 
     def create_deferred_tx(
@@ -109,7 +125,7 @@ class Host(Protocol):
         cycles: object = None,
         cells: object = None,
     ) -> None:
-        """Queue a call of the actor itself for the engine part of the next block."""
+        """Call a handler of the actor itself in the engine part of the next block."""
         ...
 
     def call_actor(
@@ -119,15 +135,20 @@ class Host(Protocol):
         payload: object,
         cycles_limit: object = 100_000,
     ) -> bytes:
-        """Call another actor now; a failure there is a catchable `RevertError`."""
+        """Call another actor now, and return the bytes that it returns.
+
+        Raises:
+            RevertError: the callee failed; the actor can catch it.
+            HostError: `NotFound`, `HandlerNotFound`, `TooDeep`, `InvalidInput`.
+        """
         ...
 
     def emit_event(self, topic: object, data: object) -> None:
-        """Record an event of the actor (D17)."""
+        """Emit an event of the actor (D17)."""
         ...
 
     def randomness(self, domain: object) -> bytes:
-        """32 reproducible and predictable bytes (D39)."""
+        """32 bytes that everybody can compute: reproducible, and predictable (D39)."""
         ...
 
     def verify_secp256k1(

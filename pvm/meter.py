@@ -30,7 +30,7 @@ _LIMITS: Final = Limits()
 
 
 class Meter:
-    """Counters of one execution: cycles, cells, memory and depth."""
+    """What one execution may use and has used: cycles, cells, memory and depth."""
 
     __slots__ = (
         "_cycles_used_at_halt",
@@ -59,15 +59,15 @@ class Meter:
         caller: "Meter | None" = None,
         read_only: bool = False,
     ) -> None:
-        """A fresh meter.
+        """Make a meter with nothing used.
 
         Args:
             cycles_limit: cycles that may be charged, at most `CYCLES_LIMIT_MAX`.
             cells_limit: cells that may be charged.
-            limits: memory and depth; ignored when there is a caller.
-            caller: the meter of the actor that calls: its memory account is
-                shared and its depth goes on (D14).
-            read_only: mutating host calls halt (D15).
+            limits: memory and depth; ignored if there is a caller.
+            caller: the meter of the calling actor, whose memory account is shared and
+                whose depth goes on (D14).
+            read_only: whether host calls that change something halt (D15).
         """
         assert 0 <= cycles_limit <= CYCLES_LIMIT_MAX
         limits = limits or _LIMITS
@@ -98,12 +98,12 @@ class Meter:
 
     @property
     def cycles_left(self) -> int:
-        """Cycles that can still be charged, 0 once halted."""
+        """Cycles that can still be charged; 0 after a halt."""
         return max(0, int(self.cycles.cell_contents))
 
     @property
     def cycles_used(self) -> int:
-        """Cycles to pay for: all of them when they ran out (D16)."""
+        """Cycles to pay for; the whole limit if they ran out (D16)."""
         counted = int(self.cycles.cell_contents)
         if counted >= 0:
             return self.cycles_limit - self.cycles_reserved - counted
@@ -113,26 +113,38 @@ class Meter:
 
     @property
     def cells_used(self) -> int:
-        """Cells to pay for: all of them when they ran out (D16)."""
+        """Cells to pay for; the whole limit if they ran out (D16)."""
         if isinstance(self.halted, OutOfCells):
             return self.cells_limit
         return self.cells_limit - self.cells_reserved - self.cells_left
 
     def charge_cycles(self, cycles: int) -> None:
-        """Charge compute; halt `OutOfCycles` when it is more than is left."""
+        """Charge cycles.
+
+        Raises:
+            OutOfCycles: more than are left.
+        """
         left = self.cycles.cell_contents - cycles
         self.cycles.cell_contents = left
         if left < 0:
             self.halt_by_counters()
 
     def charge_cells(self, cells: int) -> None:
-        """Charge data; halt `OutOfCells` when it is more than is left."""
+        """Charge cells.
+
+        Raises:
+            OutOfCells: more than are left.
+        """
         if cells > self.cells_left:
             self.halt(OutOfCells())
         self.cells_left -= cells
 
     def charge_memory(self, bytes_: int) -> None:
-        """Charge the allocation account; halt `OutOfMemory` when it is empty."""
+        """Charge bytes to the allocation account.
+
+        Raises:
+            OutOfMemory: more than are left.
+        """
         left = self.memory.cell_contents - bytes_
         self.memory.cell_contents = left
         if left < 0:

@@ -33,10 +33,13 @@ from pvm.types import (
 from pvm.worker import Worker
 
 DEPLOYER: Final = Address(b"\xdd" * 20)
+"""Address that deploys in every `World`."""
 SENDER: Final = Address(b"\x55" * 20)
+"""Address that calls in every `World`, unless another is given."""
 ENVIRONMENT: Final = Environment(
     chain_id=100, height=5, timestamp_ms=1_700_000_005_000, beacon=zeros
 )
+"""Chain id 100, height 5, and a timestamp that fits."""
 
 _CYCLES = 10_000_000
 _CELLS = 1_000_000
@@ -50,22 +53,25 @@ class Result(Struct, frozen=True):
 
     outcome: Outcome
     cycles_used: int
+    """Cycles to pay for; the whole limit if they ran out."""
     cells_used: int
+    """Cells to pay for; the whole limit if they ran out."""
     memory_used: int
+    """Bytes charged to the allocation account."""
     effects: tuple[tuple[object, ...], ...]
-    """Host calls that a chain would carry out, in order; none of a failure."""
+    """Accepted host calls that change something, in order; none if the call failed."""
     lines: Mapping[int, int] = field(default_factory=dict)
-    """Cycles by line of the source, 0 for what no line costs; their sum is
-    `cycles_used`. Only of `World.profile`."""
+    """Cycles by line of the source, 0 for what belongs to no line. Their sum is
+    `cycles_used`. Only `World.profile` fills it."""
 
     @property
     def value(self) -> bytes:
-        """The returned bytes."""
+        """The bytes that the handler returned; empty if it failed."""
         return self.outcome.value
 
     @property
     def error(self) -> str:
-        """`kind: message` of the failure, or the empty text."""
+        """`kind: message` of the failure, or "" if the call succeeded."""
         failure = self.outcome.failure
         if failure is None:
             return ""
@@ -73,18 +79,27 @@ class Result(Struct, frozen=True):
 
 
 class World(Struct):
-    """Actors, their state and balances."""
+    """Actors with their state and balances, without a chain."""
 
     environment: Environment = ENVIRONMENT
+    """What the calls see of the block."""
     codes: dict[bytes, ActorCode] = field(default_factory=dict)
+    """Compiled actors, by address."""
     sources: dict[bytes, bytes] = field(default_factory=dict)
+    """Sources of actors that were added as source, by address."""
     state: dict[tuple[bytes, bytes], bytes] = field(default_factory=dict)
+    """Values of state, by (address, key)."""
     balances: dict[bytes, int] = field(default_factory=dict)
+    """Base units, by address; change it to give an actor money."""
     worker: Worker = field(default_factory=Worker)
-    """Everything executes there, as in a node."""
+    """The thread on which everything executes, as in a node."""
 
     def add(self, source: str | bytes | ActorCode) -> Address:
-        """Add an actor without running anything; returns its address."""
+        """Add an actor without running anything, and return its address.
+
+        Raises:
+            CompileError: the source is not in the language.
+        """
         if isinstance(source, str):
             source = source.encode()
         code = compile_actor(source) if isinstance(source, bytes) else source
@@ -95,7 +110,12 @@ class World(Struct):
         return address
 
     def deploy(self, source: str | bytes, payload: bytes = b"") -> Address:
-        """Add an actor and run its constructor; AssertionError if that fails."""
+        """Add an actor, run its constructor, and return its address.
+
+        Raises:
+            CompileError: the source is not in the language.
+            AssertionError: the constructor failed; the message says how.
+        """
         address = self.add(source)
         result = self.run(self.message(address, ("deploy", "init"), payload, DEPLOYER))
         assert result.outcome.is_success, result.error
@@ -108,7 +128,15 @@ class World(Struct):
         payload: bytes,
         sender: Address = SENDER,
     ) -> Message:
-        """A message to an actor; `deploy` first makes it a deployment."""
+        """A message to an actor, for `run`.
+
+        Args:
+            actor: address of the actor.
+            handlers: names, of which the first that the actor has is called;
+                `("deploy", "init")` makes it a deployment.
+            payload: bytes that the handler gets.
+            sender: address of the caller.
+        """
         is_deployment = handlers == ("deploy", "init")
         return Message(
             environment=self.environment,
@@ -130,16 +158,29 @@ class World(Struct):
         cells: int = _CELLS,
         read_only: bool = False,
     ) -> Result:
-        """Call a handler; what a failed call did is undone."""
+        """Call a handler; what a failed call changed is undone.
+
+        Args:
+            actor: address of the actor.
+            handler: name of the handler.
+            payload: bytes that the handler gets.
+            cycles: most cycles that it may use.
+            cells: most cells that it may use.
+            read_only: whether host calls that change something halt it.
+
+        Raises:
+            HostMemoryExhausted: this machine has no memory left.
+        """
         meter = Meter(cycles, cells, read_only=read_only)
         return self.run(self.message(actor, (handler,), payload), meter)
 
     def profile(
         self, actor: Address, handler: str, payload: bytes = b"", **options: int
     ) -> Result:
-        """As `call`, of an actor that was added as source; its `lines` are counted.
+        """Call a handler and count cycles by line: `lines` of the result.
 
-        Slower than `call` by far: for people who look where cycles go.
+        The actor must have been added as source. This is much slower than `call`.
+        Options are `cycles` and `cells`.
         """
         meter = Meter(options.get("cycles", _CYCLES), options.get("cells", _CELLS))
         message = self.message(actor, (handler,), payload)
@@ -147,7 +188,7 @@ class World(Struct):
         return self.worker.run(lambda: self._run(message, meter, profile))
 
     def run(self, message: Message, meter: Meter | None = None) -> Result:
-        """Run a message on a meter; what a failed one did is undone."""
+        """Run a message on a meter; what a failed one changed is undone."""
         return self.worker.run(lambda: self._run(message, meter))
 
     def _run(
@@ -180,7 +221,7 @@ class World(Struct):
 
 
 class DictionaryHost:
-    """The `Host` of one execution in a `World`."""
+    """The `Host` of one execution in a `World`: state and balances in dictionaries."""
 
     def __init__(
         self, world: World, message: Message, meter: Meter, depth: int = 0

@@ -41,11 +41,14 @@ class Environment(Struct, frozen=True):
     """What is the same for every message of a block (D37, D39)."""
 
     chain_id: int
+    """Id of the chain, 100 on a devnet."""
     height: int
+    """Height of the block."""
     timestamp_ms: int
+    """Timestamp of the block, in milliseconds of virtual time (D37)."""
     beacon: Callable[[], bytes]
-    """32 bytes, a function of chain id and height: never of a block's hash. Made for
-    who asks: few do."""
+    """Gives 32 bytes that depend on chain id and height only. It is a function because
+    few executions ask for it."""
 
 
 class Message(Struct, frozen=True):
@@ -54,45 +57,49 @@ class Message(Struct, frozen=True):
     environment: Environment
     entry: Entry
     actor: Address
-    """The executing actor."""
+    """Address of the actor that executes."""
     deployer: Address
+    """Address that deployed this actor."""
     sender: Address
-    """The immediate caller: signer, calling actor, sending actor, or itself."""
+    """Address of the immediate caller: the signer, the calling or sending actor, or the
+    actor itself."""
     handlers: tuple[str, ...]
     """The first of these that the actor defines is called."""
     payload: bytes
+    """Bytes that the handler gets."""
     value: int = 0
-    """Base units that moved to the actor with this call; 0 but in transactions."""
+    """Base units that move to the actor with this call; 0 except in transactions."""
     origin: bytes = bytes(32)
-    """Id of the causing transaction, 32 zero bytes for fires and their messages."""
+    """Id of the transaction that caused it; 32 zero bytes for fires and their messages.
+    """
     msg_id: Callable[[], bytes] = zeros
-    """32 bytes, made for who asks."""
+    """Gives the id of the message, 32 bytes; a function because few executions ask."""
     nonce: int = 0
     """The signer's nonce in a transaction, else 0."""
     is_structured: bool = False
-    """Whether the payload is the canonical CBOR of what the handler gets, and the
-    answer is encoded so whatever its type: questions of the chain's own (D34)."""
+    """Whether the payload is canonical CBOR of what the handler gets, and the answer is
+    encoded likewise: for questions of the chain itself (D34)."""
 
 
 class Limits(Struct, frozen=True):
-    """What bounds one execution beside cycles and cells (sandbox.md §5)."""
+    """Limits of one execution besides cycles and cells (sandbox.md §5)."""
 
     memory_bytes: int = 10 * 1024 * 1024
-    """The allocation account: charged, never given back."""
+    """Bytes that may be allocated; they are charged and never given back."""
     depth: int = DEPTH_MAX
-    """Frames of actor functions that call anything, over a whole chain of calls; at
-    most `DEPTH_MAX`."""
+    """Most calls of actors' functions inside one another, over a whole chain of
+    `call_actor`; at most `DEPTH_MAX`."""
 
 
 class Frame(Struct, frozen=True):
-    """One function of an actor's source that a failure went through."""
+    """One function of an actor's source through which a failure went."""
 
     function: str
-    """`name` or `Class.name`; `<module>` for the module's body."""
+    """`name` or `Class.name`; `<module>` for the body of the module."""
     line: int
-    """1-based line of the actor's source; 0 where none is to blame."""
+    """Line of the actor's source from 1; 0 if none is to blame."""
     actor: bytes = b""
-    """The address of a callee; empty for the actor that the execution is of."""
+    """Address of a callee; empty for the actor of this execution."""
 
 
 class Failure(Struct, frozen=True):
@@ -102,24 +109,30 @@ class Failure(Struct, frozen=True):
     """A halt, an exception of the language, `HandlerNotFound` or `ReturnValue` by its
     bare name; `HostError.NAME`; `actor.NAME` for a class of the actor's own."""
     message: str
+    """What happened, in words that are the same on every interpreter."""
     handler: str
+    """Name of the handler that was called."""
     line: int | None
-    """1-based line of the actor's source, where one is to blame."""
+    """Line of the actor's source from 1, or None if none is to blame."""
     hint: str = ""
-    """What to try, for frequent first mistakes; never part of consensus."""
+    """Advice for frequent first mistakes; may be empty, and is never part of consensus.
+    """
     stack: tuple[Frame, ...] = ()
-    """The actor's own calls, outermost first, the innermost ones of a deep one."""
+    """The actor's own calls, outermost first; of a deep stack the innermost ones."""
 
 
 class Outcome(Struct, frozen=True):
-    """What an execution returned. Use is read from the meter, not from here."""
+    """What an execution returned, or why it failed. What it used is in the meter."""
 
     value: bytes
+    """Bytes that the handler returned; empty after a failure."""
     failure: Failure | None
+    """Why the execution failed, or None for a success."""
     hint: str = ""
-    """What its author may want to know of a success; never part of consensus."""
+    """Advice to the author of a success; may be empty, and is never part of consensus.
+    """
 
     @property
     def is_success(self) -> bool:
-        """True if the handler returned and what it returned could be encoded."""
+        """Whether the handler returned, and what it returned could be encoded."""
         return self.failure is None

@@ -111,9 +111,10 @@ _THREAD: Final = threading.local()
 
 
 class Worker:
-    """A thread that runs what it is given; close it, or leave it to `with`.
+    """A thread with a large stack that runs what it is given, one job after another.
 
-    A worker that is forgotten ends with its last reference, or with the process.
+    Close it, or leave that to `with`. A worker that nobody refers to any more ends by
+    itself.
     """
 
     __slots__ = ("__weakref__", "_closed", "_jobs", "_lock", "_stop", "_thread")
@@ -127,9 +128,9 @@ class Worker:
         self._stop = weakref.finalize(self, self._jobs.put, None)
 
     def run(self, function: Callable[[], Result]) -> Result:
-        """Run `function` on the worker thread and wait; its exceptions propagate.
+        """Run `function` on the worker thread, wait, and return what it returns.
 
-        Called on the worker thread itself it just calls.
+        Its exceptions propagate. Called on the worker thread itself it just calls.
 
         Raises:
             RuntimeError: the worker is closed.
@@ -185,9 +186,9 @@ class Worker:
         self._put(job)
 
     def close(self) -> None:
-        """Finish what was given and end the thread; afterwards `run` refuses.
+        """Finish the jobs and end the thread; afterwards `run` raises `RuntimeError`.
 
-        Called on the worker thread itself, the thread ends after the job.
+        Called on the worker thread itself, the thread ends after the present job.
         """
         with self._lock:
             self._closed = True
@@ -217,12 +218,12 @@ class Worker:
 
 
 class NearWorker:
-    """Runs what it is given on the caller's thread if that has room, else on a worker.
+    """Runs jobs on the caller's thread if that has room, else on a worker.
 
-    To hand a job over and wait wakes two sleeping cores, which takes longer than an
-    empty block. For a chain that one program drives, whose main thread has the room:
-    a stack of 8 MiB or more, little of it used. Everything else is as with `Worker`:
-    one job at a time, whoever asks, in the same settings.
+    Handing a job to another thread takes longer than an empty block. This one is for a
+    chain that one program drives from a main thread with a stack of 8 MiB or more, of
+    which little is used. Everything else is as with `Worker`: one job at a time, in the
+    same settings.
     """
 
     __slots__ = ("_closed", "_main", "_owner", "_turn", "_worker")
@@ -238,7 +239,7 @@ class NearWorker:
     def run(self, function: Callable[[], Result]) -> Result:
         """Run `function` and return what it returns; its exceptions propagate.
 
-        Called from what it runs it just calls.
+        Called from inside of a job it just calls.
 
         Raises:
             RuntimeError: the worker is closed.
@@ -265,7 +266,7 @@ class NearWorker:
             self._owner = 0
 
     def close(self) -> None:
-        """Finish what was given; afterwards `run` refuses."""
+        """Finish the jobs; afterwards `run` raises `RuntimeError`."""
         if self._owner == threading.get_ident():
             self._close()
             return

@@ -88,7 +88,7 @@ class AdvanceFault(Enum):
 
 
 class AdvanceRefused(Exception):  # noqa: N818 - a refusal, named like the others
-    """A target that the chain cannot advance to; nothing happened."""
+    """The chain cannot advance to the target; nothing happened."""
 
     def __init__(self, fault: AdvanceFault, message: str, **numbers: int) -> None:
         super().__init__(message)
@@ -97,19 +97,24 @@ class AdvanceRefused(Exception):  # noqa: N818 - a refusal, named like the other
 
 
 class AdvanceSummary(Struct):
-    """What happened while time passed, summed up header by header."""
+    """What happened while time passed."""
 
     heights: list[Height] = field(default_factory=list)
-    """At which anything happened, ascending."""
+    """Heights at which something happened, ascending."""
     fires: int = 0
+    """Number of fires, with those that failed."""
     fires_failed: int = 0
+    """Number of fires whose handler failed."""
     put_off: int = 0
-    """Decisions to let a due timer wait, not timers."""
+    """How often a due timer was put off to a later height."""
     expired: int = 0
+    """Number of timers that expired."""
     removed: int = 0
-    """For want of funds."""
+    """Number of timers that were removed because their payer lacked money."""
     fire_cycles: int = 0
+    """Cycles that all fires used."""
     fire_fees: Amount = NOTHING
+    """Base units that all fires paid."""
 
     def note(self, result: "BlockResult") -> None:
         """Add one header."""

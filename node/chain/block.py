@@ -43,19 +43,24 @@ class Header(Struct, frozen=True, gc=False):
     __repr__ = show_struct
 
     height: Height
+    """Height of the block; of a run, its last height."""
     parent_hash: Hash32
     timestamp_ms: int
+    """Milliseconds of virtual time (D37)."""
     span: int
     """Heights this header stands for, ≥ 1; above 1 it is a run of empty blocks."""
     proposer: Address
     basefee_cycle: Amount
-    """In force in this block, of a run in its first height; the state holds the next
-    one's (D7)."""
+    """Base units for one cycle in this block; of a run, in its first height. The state
+    holds the next block's (D7)."""
     basefee_cell: Amount
+    """Base units for one cell, likewise."""
     basefee_lane: Amount
-    """Of the timer lane under `auction`, else 0."""
+    """Base units for one cycle of the timer lane under `auction`, else 0."""
     cycles_used: int
+    """Cycles that all executions of the block used."""
     cells_used: int
+    """Cells that all executions of the block used."""
     transactions_root: Hash32
     receipts_root: Hash32
     events_root: Hash32
@@ -125,27 +130,27 @@ class ReceiptKind(IntEnum):
 
 
 class Price(Struct, frozen=True, gc=False):
-    """What one unit costs, in base units, by destination (D7, D29)."""
+    """Base units for one cycle and one cell, by where they go (D7, D29)."""
 
     cycle_burn: Amount
     cycle_tip: Amount
     cell_burn: Amount
     cell_tip: Amount
     lane_burn: Amount = NOTHING
-    """Per cycle, of a fire under `auction`."""
+    """Base units for one cycle that a fire under `auction` burns for the lane."""
 
     @property
     def cycle(self) -> int:
-        """Base units per cycle."""
+        """Base units for one cycle, all parts together."""
         return self.cycle_burn + self.cycle_tip + self.lane_burn
 
     @property
     def cell(self) -> int:
-        """Base units per cell."""
+        """Base units for one cell, all parts together."""
         return self.cell_burn + self.cell_tip
 
     def cost(self, cycles: int, cells: int) -> Amount:
-        """Base units for an amount of both."""
+        """Base units for a number of cycles and cells."""
         of_cycles = cycles * (self.cycle_burn + self.cycle_tip + self.lane_burn)
         return Amount(of_cycles + cells * (self.cell_burn + self.cell_tip))
 
@@ -155,17 +160,17 @@ class Price(Struct, frozen=True, gc=False):
 
 
 class Event(Struct, frozen=True, gc=False):
-    """Something that happened, in execution order (D17)."""
+    """An event that an actor or the system emitted (D17)."""
 
     __repr__ = show_struct
 
     emitter: Address | None
-    """The actor, or None for the system."""
+    """Address of the actor that emitted it, or None for the system."""
     topic: str
     data: bytes
-    """An actor's own bytes; of the system, canonical CBOR of named numbers."""
+    """The actor's own bytes; for the system, canonical CBOR of named numbers."""
     receipt_index: int | None
-    """Index in the block of the receipt of the execution it belongs to."""
+    """Index of the receipt of the execution that emitted it, or None."""
 
     def encode(self) -> bytes:
         """The bytes that the events root commits to."""
@@ -175,50 +180,60 @@ class Event(Struct, frozen=True, gc=False):
 
 
 class Receipt(Struct, frozen=True, gc=False):
-    """What became of one execution and what it cost whom."""
+    """The result of one execution, and what it cost whom."""
 
     __repr__ = show_struct
 
     kind: ReceiptKind
     index: int
-    """Within the block, over all kinds, in order of execution."""
+    """Position in the block, over all kinds, in order of execution, from 0."""
     id: bytes
-    """Of the transaction or timer, or the message's msg_id."""
+    """Id of the transaction or timer, or the message's msg_id."""
     origin: Hash32
-    """Id of the causing transaction, 32 zero bytes for fires and what they send."""
+    """Id of the transaction that caused it; 32 zero bytes for fires and their messages.
+    """
     sender: Address
+    """Address of the caller."""
     actor: Address
-    """The executing actor; of a transfer or a system instruction, its target."""
+    """Address of the actor; of a transfer or a system instruction, its target."""
     handler: str
+    """Name of the handler that was called."""
     payer: Address
+    """Address that pays the fee."""
     cycles_limit: int
     cells_limit: int
     cycles_used: int
+    """Cycles to pay for; all of the limit if they ran out (D16)."""
     cells_used: int
+    """Cells to pay for; all of the limit if they ran out (D16)."""
     price: Price
     cycles_held: int
-    """Of the limit, set aside for the messages it sent (D14)."""
+    """Cycles of the limit that are set aside for messages it sent (D14)."""
     cells_held: int
+    """Cells of the limit that are set aside for messages it sent (D14)."""
     value: bytes
+    """Bytes that the handler returned."""
     failure: Failure | None
+    """Why the execution failed, or None for a success."""
     scheduled: tuple[bytes, ...] = ()
-    """Ids of the timers that it scheduled and that stand."""
+    """Ids of the timers that it scheduled."""
     hint: str = ""
-    """What its sender may want to know of a success; kept beside the receipt."""
+    """Advice to the sender of a success; may be empty, and is not part of the receipt.
+    """
 
     @property
     def is_success(self) -> bool:
-        """True if the execution took effect."""
+        """Whether the execution succeeded and took effect."""
         return self.failure is None
 
     @property
     def burned_cycle(self) -> Amount:
-        """Base units burned for cycles, without the lane's part."""
+        """Base units burned for cycles, without the part of the lane."""
         return Amount(self.cycles_used * self.price.cycle_burn)
 
     @property
     def burned_lane(self) -> Amount:
-        """Base units burned as the timer lane's basefee."""
+        """Base units burned for the timer lane."""
         return Amount(self.cycles_used * self.price.lane_burn)
 
     @property
@@ -228,7 +243,7 @@ class Receipt(Struct, frozen=True, gc=False):
 
     @property
     def tip(self) -> Amount:
-        """Base units credited to the proposer."""
+        """Base units that the proposer got."""
         return Amount(
             self.cycles_used * self.price.cycle_tip
             + self.cells_used * self.price.cell_tip
@@ -236,12 +251,12 @@ class Receipt(Struct, frozen=True, gc=False):
 
     @property
     def fee(self) -> Amount:
-        """All that was paid for what was used."""
+        """Base units that were paid in all."""
         return self.price.cost(self.cycles_used, self.cells_used)
 
     @property
     def refund(self) -> Amount:
-        """What came back of the pre-charge at settlement."""
+        """Base units that came back of what was set aside before the execution."""
         return self.price.cost(
             self.cycles_limit - self.cycles_used - self.cycles_held,
             self.cells_limit - self.cells_used - self.cells_held,

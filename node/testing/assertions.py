@@ -16,19 +16,20 @@ def assert_fires_at(
     *,
     expect_failure: bool = False,
 ) -> Receipt:
-    """Let time pass to a height, and check that the timer fires there; its receipt.
+    """Let time pass to a height, check that the timer fires there, return its receipt.
 
     Args:
-        chain: where it lives.
-        timer: it, its id, or an actor whose next timer is meant.
-        height: at which it must fire; a later one than the chain's, or one that was.
-        expect_failure: its handler must fail.
+        chain: the chain of the timer.
+        timer: the timer, its id, or an actor, of which the next timer is meant.
+        height: the height at which it must fire, above the present one or passed
+            already.
+        expect_failure: whether its handler must fail.
 
     Raises:
-        AssertionError: it did not, with the explanation of what it did.
-        FireFailed: its handler failed, unless `expect_failure`; and an AssertionError
-            if it succeeded although a failure was expected.
-        InvalidArgument: no height, or an actor without timers.
+        AssertionError: the timer does not fire there, with the explanation why; or its
+            handler succeeded although a failure was expected.
+        FireFailed: its handler failed, unless `expect_failure`.
+        InvalidArgument: the height is no height, or the actor has no live timer.
     """
     __tracebackhide__ = True  # the test is of interest
     check_count("height", height)
@@ -67,16 +68,16 @@ def assert_event(
     *,
     emitter: Sender | None = None,
 ) -> Event:
-    """Check that an event happened; the latest that fits.
+    """Check that an event happened, and return the latest one that fits.
 
     Args:
-        chain: where it happened.
-        topic: of the event.
-        data: its bytes, if they matter.
-        emitter: the actor, if it matters.
+        chain: the chain of the event.
+        topic: topic of the event.
+        data: the event's data; any data if not given.
+        emitter: the actor that emitted it; any actor or the system if not given.
 
     Raises:
-        AssertionError: there is none, with those that come near.
+        AssertionError: there is none; the message shows similar ones.
     """
     __tracebackhide__ = True
     check_text("topic", topic)

@@ -68,28 +68,41 @@ if TYPE_CHECKING:
     from node.client._sync.client import Client
 
 FEE_HEADROOM = 16
-"""Default maximum fee, in basefees: tests need not think of prices."""
+"""The default max fee is the basefee times this, so that tests need not state fees."""
 _BODY_NUMBERS = tuple(name for name in Body.__struct_fields__ if name != "instruction")
 
 
 class Devnet(DevnetKeeper):
-    """A whole chain in this process; a context manager.
+    """A whole chain in this process, to be used with `with`.
 
-    Where this machine has no memory left for what an actor may allocate, whatever
-    executes raises `pvm.HostMemoryExhausted`: the chain is as it was before, without
-    what was submitted.
+    If this machine has no memory left for what an actor may allocate, methods that
+    execute raise `pvm.HostMemoryExhausted`. The chain is then as before, without the
+    transactions that waited.
     """
 
     # --- acting --------------------------------------------------------------------
 
     def mine(self, blocks: int = 1) -> BlockResult:
-        """Make blocks; the first takes what was submitted. Returns the last."""
+        """Make blocks now, and return the last of them.
+
+        The first block takes the transactions that wait.
+
+        Args:
+            blocks: how many, 1 or more.
+
+        Raises:
+            InvalidArgument: the number is out of this range.
+        """
         check_count("blocks", blocks)
         self._on_worker(lambda: self._mine(blocks))
         return self.last
 
     def mine_until(self, height: int) -> BlockResult:
-        """Make blocks up to a height above the present one."""
+        """Make blocks up to a height above the present one, and return the last.
+
+        Raises:
+            InvalidArgument: the height is not above the present one.
+        """
         return self.mine(check_count("height", height, self.height + 1) - self.height)
 
     def advance(  # noqa: PLR0913 - a keyword for each target
@@ -103,24 +116,26 @@ class Devnet(DevnetKeeper):
         strict: bool | None = None,
         expect_failure: bool = False,
     ) -> AdvanceSummary:
-        """Let time pass, at the cost of what happens; says what happened.
+        """Let time pass up to one target, and sum up what happened.
 
-        Exactly one target is given.
+        Exactly one of the first five arguments is given. Empty heights cost almost
+        nothing, so that a million of them may pass.
 
         Args:
-            blocks: how many heights are to pass.
-            height: up to which height, above the present one.
-            duration_ms: until so much virtual time has passed.
-            next_timer: True, for the height at which the next timer is looked at.
-            until_idle: until nothing waits, for at most so many blocks.
-            strict: whether a fire that fails is raised; `is_strict` if not given.
-            expect_failure: a fire must fail, and is not raised.
+            blocks: how many heights pass, 1 or more.
+            height: the height to reach, above the present one.
+            duration_ms: the milliseconds of virtual time that pass, at least.
+            next_timer: True to go to the height at which the next timer is looked at.
+            until_idle: go on until nothing waits, for at most so many blocks.
+            strict: whether the failure of a fire is raised; by default as the chain's
+                `is_strict`.
+            expect_failure: whether a fire must fail; it is then not raised.
 
         Raises:
-            InvalidArgument: not exactly one target.
-            AdvanceRefused: the chain cannot advance to it; nothing happened.
+            InvalidArgument: not exactly one target was given, or one of a wrong type.
+            AdvanceRefused: the chain cannot advance to the target; nothing happened.
             FireFailed: a fire failed and the chain is strict; time did pass.
-                An AssertionError if none failed although a failure was expected.
+            AssertionError: a failure was expected, and no fire failed.
         """
         check_chain(expect_failure=expect_failure)
         check_chain.optional(strict=strict)
@@ -181,9 +196,20 @@ class Devnet(DevnetKeeper):
         cells_limit: int | None = None,
         **fees: int,
     ) -> Hash32:
-        """Queue a transaction for the next block; returns its id.
+        """Queue a transaction for the next block, and return its id.
 
-        Limits are estimated when not given. `fees` are fields of `Body`.
+        Args:
+            instruction: what the transaction does: `Transfer`, `DeployActor`,
+                `ExecuteActor` and so on.
+            sender: who sends it, the first account by default; it is impersonated.
+            cycles_limit: most cycles that it may use; estimated if not given.
+            cells_limit: most cells that it may use; estimated if not given.
+            fees: fields of `Body` by name, such as `max_fee_per_cycle` in base units.
+
+        Raises:
+            TransactionRefused: executing it to find its limits showed that it cannot be
+                included.
+            InvalidArgument: an argument is of a wrong type or out of range.
         """
         check_chain(instruction=instruction)
         check_chain.optional(cycles_limit=cycles_limit, cells_limit=cells_limit)
@@ -212,7 +238,7 @@ class Devnet(DevnetKeeper):
         return transaction.id
 
     def submit_raw(self, raw: bytes) -> Hash32:
-        """Queue a transaction as it would be on the wire.
+        """Queue a transaction as it would be sent to a node: body ‖ signature.
 
         Raises:
             InvalidTransaction: it cannot be decoded.
@@ -268,12 +294,21 @@ class Devnet(DevnetKeeper):
         expect_failure: bool = False,
         **fees: int,
     ) -> Receipt:
-        """Submit a transaction and mine a block with it.
+        """Submit a transaction, make a block with it, and return its receipt.
+
+        Args:
+            instruction: what the transaction does: `Transfer`, `DeployActor`,
+                `ExecuteActor` and so on.
+            sender: who sends it, the first account by default; it is impersonated.
+            cycles_limit: most cycles that it may use; estimated if not given.
+            cells_limit: most cells that it may use; estimated if not given.
+            expect_failure: whether it must fail; its receipt is then returned.
+            fees: fields of `Body` by name, such as `max_fee_per_cycle` in base units.
 
         Raises:
-            TransactionRefused: it could not be included.
-            TransactionFailed: it failed, unless `expect_failure`; and an
-                AssertionError if it succeeded although a failure was expected.
+            TransactionRefused: it cannot be included.
+            TransactionFailed: it is in a block and failed, unless `expect_failure`.
+            AssertionError: a failure was expected, and it succeeded.
         """
         check_chain(instruction=instruction, expect_failure=expect_failure)
         check_chain.optional(cycles_limit=cycles_limit, cells_limit=cells_limit)
@@ -315,9 +350,25 @@ class Devnet(DevnetKeeper):
         expect_failure: bool = False,
         **limits: int,
     ) -> Actor:
-        """Deploy an actor and mine the block; its constructor ran.
+        """Deploy an actor, make a block with it, and return the actor as an object.
 
-        The salt is a count when not given, so equal sources can be deployed twice.
+        Its constructor (`deploy`, else `init`) has run then.
+
+        Args:
+            source: the actor's source, not a path.
+            payload: bytes that the constructor gets.
+            sender: who deploys, the first account by default.
+            value: base units, or a text such as "5 CBY", that the actor gets.
+            salt: 32 bytes that make the address differ; by default a count, so that a
+                source can be deployed twice.
+            expect_failure: whether the deployment must fail.
+            limits: `cycles_limit` and `cells_limit`; estimated if not given.
+
+        Raises:
+            TransactionRefused: the transaction cannot be included.
+            TransactionFailed: the source was refused or the constructor failed, unless
+                `expect_failure`.
+            InvalidArgument: an argument is of a wrong type or out of range.
         """
         code = code_of(source)
         number = len(self._sources) if salt is None else 0
@@ -337,29 +388,45 @@ class Devnet(DevnetKeeper):
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
     ) -> Receipt:
-        """Move base units, or an amount such as "5 CBY"."""
+        """Send base units, or an amount such as "5 CBY", from one account to another.
+
+        The sender is the first account if none is given.
+        """
         return self.execute(
             Transfer(address_of(to, "to"), amount_of(amount)), sender=sender
         )
 
     def simulate(self, blocks: int) -> OutlookStory:
-        """What the next blocks would bring, with what is queued; nothing is kept."""
+        """What the next blocks would bring, with the transactions that are queued.
+
+        This is a dry run: nothing of it is kept. Print the answer to read it.
+
+        Raises:
+            AdvanceRefused: there are not so many heights.
+        """
         check_count("blocks", blocks)
         return self._on_worker(lambda: outlook_story(self.state, blocks, self._queue))
 
     def fund(self, to: Sender, amount: int | str) -> Receipt:
-        """Mint to an account (D41)."""
+        """Mint base units, or an amount such as "5 CBY", to an account (D41).
+
+        Only a development chain admits this.
+        """
         return self.execute(Fund(address_of(to, "to"), amount_of(amount)))
 
     def set_balance(self, who: Sender, amount: int | str) -> Receipt:
-        """Mint, or take, what is missing to a balance (D41)."""
+        """Set the balance of an account by minting or taking the difference (D41).
+
+        The amount is in base units, or a text such as "5 CBY". Only a development chain
+        admits this.
+        """
         return self.execute(SetBalance(address_of(who, "who"), amount_of(amount)))
 
     def actor(self, address: Sender) -> Actor:
-        """An actor that is there already.
+        """An actor that was deployed earlier, as an object.
 
         Raises:
-            UnknownId: nothing was deployed at the address.
+            UnknownId: no actor was deployed at the address.
         """
         found = self._actor_at(address, "address")
         return Actor(self, found, self._code_of(found))

@@ -8,4 +8,4 @@ class DevnetClosed(ChainClosed):
 
 
 class SnapshotGone(RuntimeError):  # noqa: N818 - names what is refused
-    """The chain went back to before a snapshot was taken: the snapshot is void."""
+    """The chain returned to a height before the snapshot, which is void now."""

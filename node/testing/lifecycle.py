@@ -39,17 +39,17 @@ class DevnetKeeper(DevnetReader):
         strict: bool = False,
         **overrides: object,
     ) -> None:
-        """A fresh chain.
+        """Make a new chain.
 
         Args:
-            genesis: a preset's name, or a genesis.
-            store: where to keep it; empty. In memory if not given.
-            strict: whether `advance` raises the failure of a fire, unless told.
-            overrides: fields of the genesis document, nested ones merged.
+            genesis: the name of a preset (`devnet`, `mesa`), or a genesis.
+            store: an empty store to keep the chain in; it is in memory if not given.
+            strict: whether `advance` raises the failure of a fire by default.
+            overrides: fields of the genesis that are replaced; nested ones are merged.
 
         Raises:
-            InvalidGenesis: an override that cannot be.
-            InvalidArgument: no preset has that name.
+            InvalidGenesis: the genesis with these fields is invalid.
+            InvalidArgument: no preset has this name.
         """
         chosen = preset(genesis, overrides)
         self.accounts = tuple(map(dev_account, range(chosen.dev_account_count)))
@@ -81,7 +81,7 @@ class DevnetKeeper(DevnetReader):
         self.close()
 
     def close(self) -> None:
-        """End the thread and release the store; calling it again is fine."""
+        """End the chain's thread and release its store; a second call has no effect."""
         if self._worker is not None:
             self._worker.close()
             self._worker = None
@@ -90,11 +90,11 @@ class DevnetKeeper(DevnetReader):
     # --- going back ----------------------------------------------------------------
 
     def snapshot(self) -> ChainSnapshot:
-        """The present, to return to; leaving it as a context manager returns.
+        """The present state of the chain, to return to.
 
-        It nests and serves again: height, clock, pool, timers, fees and results come
-        back. Taking it costs nothing that grows with the chain, returning costs what
-        happened since.
+        Leaving it as a context manager returns. Returning restores height, clock, pool,
+        timers, fees and results. Snapshots nest, and one can be returned to again.
+        Taking one costs the same for every chain; returning costs what happened since.
 
         Raises:
             DevnetClosed: the chain was closed.
@@ -112,11 +112,10 @@ class DevnetKeeper(DevnetReader):
 
     @contextmanager
     def profile(self) -> Iterator[Profile]:
-        """Count cycles and cells by line of every execution in blocks made inside.
+        """Count cycles and cells by line of every execution in the blocks made inside.
 
-        What is printed or saved of the profile tells all until then. Slower than
-        without by far; without, nothing is counted. A profile inside of another takes
-        its part of both.
+        The profile can be printed or saved at any time. Execution is much slower
+        inside. If profiles nest, each counts its own part.
 
         Raises:
             DevnetClosed: the chain was closed.
@@ -151,12 +150,14 @@ class DevnetKeeper(DevnetReader):
     # --- the whole chain in a file ---------------------------------------------------
 
     def import_bundle(self, file: str | PathLike[str]) -> Header:
-        """Execute a bundle's blocks, each of which must be what it says; the head.
+        """Execute the blocks of a bundle on an empty chain, and return the new head.
+
+        Each block must give what the bundle says.
 
         Raises:
-            BundleRefused: the file is no whole bundle of this genesis, or more than
-                time passed on this chain: nothing happened. Or executing it gives
-                something else: the chain stands at genesis.
+            BundleRefused: the file is no complete bundle of this chain's genesis, or
+                the chain is not empty: nothing happened. Or a block gave something
+                else: the chain is at genesis.
         """
         from node.testing import bundles  # noqa: PLC0415
 
@@ -179,10 +180,11 @@ class DevnetKeeper(DevnetReader):
 
     @classmethod
     def from_bundle(cls, file: str | PathLike[str]) -> Self:
-        """The chain of a bundle, whatever its genesis, executed again here.
+        """Make the chain of a bundle, whatever its genesis, by executing it.
 
         Raises:
-            BundleRefused: as `import_bundle`.
+            BundleRefused: the file is no complete bundle, or a block gave something
+                else.
         """
         from node.testing import bundles  # noqa: PLC0415
 

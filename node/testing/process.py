@@ -26,18 +26,18 @@ LOG_BYTES_SHOWN = 4_000
 
 
 class NodeNotStarted(RuntimeError):  # noqa: N818 - names what happened
-    """The node ended before it served; the message ends with its log."""
+    """The node ended before it served; the message ends with the node's log."""
 
 
 class NodeProcess:
-    """A node and where it listens; start it with `with`."""
+    """A node in a process of its own; start and end it with `with`."""
 
     def __init__(self, *flags: str) -> None:
-        """Choose how to start it.
+        """Choose how to start the node.
 
         Args:
-            flags: of `cowboy-devnet start`, after those that are chosen here: port 0,
-                no HTTP, a chain in memory, mining `instant`.
+            flags: flags of `cowboy-devnet start`. They follow, and so override, those
+                chosen here: port 0, no HTTP, a chain in memory, mining `instant`.
         """
         self._folder = tempfile.TemporaryDirectory(prefix="cowboy-devnet-")
         folder = Path(self._folder.name)
@@ -62,21 +62,21 @@ class NodeProcess:
 
     @property
     def process_id(self) -> int | None:
-        """Of the running process."""
+        """Number of the running process, or None."""
         return None if self._process is None else self._process.pid
 
     def client(self, *, timeout: float = 30.0) -> Client:
-        """A connection to it; close it, or leave it to `with`."""
+        """A client of the node; close it, or leave that to `with`."""
         return Client(self.url, timeout=timeout)
 
     def log(self) -> str:
-        """The last that the node logged."""
+        """The end of the node's log."""
         if not self.log_file.exists():
             return ""
         return self.log_file.read_bytes()[-LOG_BYTES_SHOWN:].decode("utf-8", "replace")
 
     def start(self) -> None:
-        """Start it, and wait until it serves.
+        """Start the node, and wait until it serves.
 
         Raises:
             NodeNotStarted: it ended, or did not serve in time.
@@ -101,7 +101,7 @@ class NodeProcess:
         return self._process.stdout.readline() != b""
 
     def stop(self) -> None:
-        """End it; calling it again is fine."""
+        """End the node; a second call has no effect."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -133,10 +133,10 @@ class NodeProcess:
 
 
 class RunningNode:
-    """A node that others start and end: a container, a service of a workflow."""
+    """A node that somebody else starts and ends, such as a container."""
 
     def __init__(self, url: str) -> None:
-        """Where it listens: `host:port`."""
+        """Take the node's address, `host:port`."""
         self.url = check_text("url", url)
 
     @override
@@ -144,5 +144,5 @@ class RunningNode:
         return f"<node at {self.url}>"
 
     def client(self, *, timeout: float = 30.0) -> Client:
-        """A connection to it; close it, or leave it to `with`."""
+        """A client of the node; close it, or leave that to `with`."""
         return Client(self.url, timeout=timeout)

@@ -60,7 +60,7 @@ _T = TypeVar("_T")
 
 
 class DevnetReader:
-    """A chain and what can be asked of it."""
+    """What a chain in this process can be asked."""
 
     def __init__(self, genesis: Genesis, first: BlockResult, state: State) -> None:
         self._worker: NearWorker | None = NearWorker()
@@ -72,7 +72,7 @@ class DevnetReader:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the chain was closed: nothing can be asked of it any more."""
+        """Whether the chain was closed, so that questions raise `DevnetClosed`."""
         return self._worker is None
 
     @property
@@ -84,39 +84,39 @@ class DevnetReader:
 
     @property
     def head(self) -> Header:
-        """The latest header."""
+        """The header of the latest block."""
         self.require_open()
         return self.state.head
 
     @property
     def height(self) -> int:
-        """Of the latest block."""
+        """Height of the latest block; genesis has height 0."""
         self.require_open()
         return self.state.head.height
 
     @property
     def timestamp_ms(self) -> int:
-        """Virtual time of the latest block (D37)."""
+        """Timestamp of the latest block, in milliseconds of virtual time (D37)."""
         self.require_open()
         return self.state.head.timestamp_ms
 
     @property
     def params(self) -> ChainParams:
-        """What the genesis fixed."""
+        """The parameters of the chain that its genesis fixed."""
         self.require_open()
         return self.state.params
 
     @property
     def last(self) -> BlockResult:
-        """The latest block's result."""
+        """The result of the latest block."""
         self.require_open()
         return self.results[-1]
 
     def result_at(self, height: int) -> BlockResult:
-        """What became of a height; within a run, the run's result.
+        """The result of the block at a height; within a run, that of the run.
 
         Raises:
-            UnknownId: the chain is not there yet.
+            UnknownId: the chain has not reached this height.
         """
         if check_count("height", height, 0) > self.height:
             raise unknown_height("height", height, self.height)
@@ -124,15 +124,19 @@ class DevnetReader:
         return self.results[index]
 
     def block(self, height: int | None = None) -> BlockResult:
-        """What happened at a height; the latest without one.
+        """The header, receipts and events of one block.
+
+        Without a height it is the latest block. Within a run of empty blocks it is the
+        run.
 
         Raises:
-            UnknownId: the chain is not there yet.
+            UnknownId: the chain has not reached this height.
+            InvalidArgument: the height is no whole number of 0 or more.
         """
         return self.last if height is None else self.result_at(height)
 
     def account(self, who: Sender) -> Account:
-        """Balance, nonce and code of an account."""
+        """An account: balance in base units, nonce, code hash and deployer."""
         return load_account(self._snapshot, address_of(who, "who"))
 
     def _actor_at(self, actor: Sender, argument: str = "actor") -> Address:
@@ -153,25 +157,25 @@ class DevnetReader:
         return self._sources if own is None else {**self._sources, b"": own}
 
     def balance(self, who: Sender) -> Amount:
-        """Base units."""
+        """The balance of an account in base units; 1 CBY is 1,000,000,000 of them."""
         return self.account(who).balance
 
     def nonce(self, who: Sender) -> int:
-        """Transactions of a sender that were included."""
+        """How many transactions of a sender are in blocks: its next nonce."""
         return self.account(who).nonce
 
     def timers(self, actor: Sender | None = None) -> list[Timer]:
-        """Live timers in due order, of one actor or of all.
+        """The live timers of one actor, or of all, in the order in which they are due.
 
         Raises:
-            UnknownId: nothing was deployed there.
+            UnknownId: no actor was deployed at the address.
         """
         if actor is not None:
             return list(calendar.timers_of(self._snapshot, self._actor_at(actor)))
         return list(calendar.timers_between(self._snapshot, 0, U64_MAX))
 
     def timer(self, timer_id: bytes) -> Timer | None:
-        """A live timer; None when it ended.
+        """A live timer, or None if it has ended.
 
         Raises:
             UnknownId: no timer ever had this id.
@@ -189,7 +193,7 @@ class DevnetReader:
         raise unknown_timer("timer_id", timer_id)
 
     def decisions(self, timer_id: bytes) -> list[tuple[int, TimerDecision]]:
-        """Every decision about a timer with its height: its whole life.
+        """All decisions about a timer, each with its height, from the first on.
 
         Raises:
             UnknownId: no timer ever had this id.
@@ -207,7 +211,7 @@ class DevnetReader:
         return found
 
     def explain(self, timer_id: bytes) -> TimerStory:
-        """Why a timer did what it did, and what awaits it.
+        """Why a timer did what it did, and what awaits it; print it to read it.
 
         Raises:
             UnknownId: no timer ever had this id.
@@ -217,13 +221,16 @@ class DevnetReader:
         return timer_story(self.state, self.results, timer_id)
 
     def explain_block(self, height: int) -> BlockStory:
-        """What the block at a height decided about timers, in the order of looking."""
+        """What a block decided about timers, in the order in which it looked at them.
+
+        Print the answer to read it as sentences.
+        """
         return block_story(height, self.result_at(height))
 
     def standing(self, timer_id: bytes) -> LanePosition | None:
-        """Where a live timer stands under `auction`: effective priority, rank.
+        """The effective priority and rank of a live timer under the rules `auction`.
 
-        None under other rules, and when it ended.
+        It is None under other rules, and for a timer that has ended.
 
         Raises:
             UnknownId: no timer ever had this id.
@@ -234,15 +241,19 @@ class DevnetReader:
     def quote(
         self, actor: Sender, fee_payer: Sender | None = None, **terms: int
     ) -> QuoteStory:
-        """What a timer would cost; printing it tells it.
+        """What a timer would cost; print the answer to read it as sentences.
 
-        `terms` are those of `schedule_timer`, and `blocks`: of how many of the last
-        ones it is told what a turn would have cost there under `auction`.
+        Args:
+            actor: the actor that would schedule it.
+            fee_payer: who would pay for its fires; the actor if not given.
+            terms: `height`, `gas_limit`, `expires_at`, `payload_bytes`,
+                `max_fee_per_cycle`, `max_priority_fee_per_cycle`; and `blocks`, how
+                many of the last blocks to look back over.
 
         Raises:
-            InvalidArgument: there is no such term.
-            UnknownId: nothing was deployed at the actor's address.
-            InvalidQuote: the schedule call would be refused.
+            InvalidArgument: there is no such term, or its value is out of range.
+            UnknownId: no actor was deployed at the address.
+            InvalidQuote: scheduling such a timer would be refused.
         """
         known = check_terms(terms)
         payer = None if fee_payer is None else address_of(fee_payer, "fee_payer")
@@ -261,7 +272,7 @@ class DevnetReader:
         return quote_story(self.state, self.result_at, wanted)
 
     def events(self, topic: str | None = None) -> list[Event]:
-        """Events of all blocks in order, or those of one topic."""
+        """The events of all blocks, in order, or only those of one topic."""
         self.require_open()
         if topic is not None:
             check_text("topic", topic)
@@ -273,7 +284,7 @@ class DevnetReader:
         ]
 
     def receipts(self, kind: ReceiptKind | None = None) -> list[Receipt]:
-        """Receipts of all blocks in order, or those of one kind."""
+        """The receipts of all blocks, in order, or only those of one kind."""
         self.require_open()
         check_kind(kind)
         return [
@@ -284,10 +295,10 @@ class DevnetReader:
         ]
 
     def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
-        """What an actor's `self.storage` holds, decoded; a copy.
+        """A copy of what an actor's `self.storage` holds, with decoded values.
 
         Raises:
-            UnknownId: nothing was deployed there.
+            UnknownId: no actor was deployed at the address.
         """
         start = keys.storage(self._actor_at(actor), STORAGE_PREFIX)
         return {
@@ -296,10 +307,12 @@ class DevnetReader:
         }
 
     def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
-        """A raw entry of an actor's state; a str names one of `self.storage`.
+        """The raw bytes of an entry of an actor's state, or None if it is absent.
+
+        A str as key names an entry of `self.storage`; bytes are a raw key.
 
         Raises:
-            UnknownId: nothing was deployed there; a key that is not there is None.
+            UnknownId: no actor was deployed at the address.
         """
         if isinstance(key, str):
             name = storage_key(check_text("key", key))
@@ -308,7 +321,7 @@ class DevnetReader:
         return self._snapshot.get(keys.storage(self._actor_at(actor), name))
 
     def supply(self) -> Supply:
-        """The supply equation, recounted from every account and message."""
+        """All money by where it is, counted from every account and message (D10)."""
         self.require_open()
         return count_supply(self.state, records_max=None)
 
@@ -319,11 +332,20 @@ class DevnetReader:
         payload: bytes = b"",
         sender: Sender | None = None,
     ) -> bytes:
-        """A handler's answer on a read view; nothing is mined (D15).
+        """Call a handler on a read view, and return the bytes that it returns (D15).
+
+        No block is made, nothing is charged or kept. A handler that tries to change
+        something fails.
+
+        Args:
+            actor: the actor, or its address.
+            handler: name of the handler.
+            payload: bytes that the handler gets.
+            sender: who seems to call; 20 zero bytes if not given.
 
         Raises:
-            ReadFailed: the handler failed.
-            UnknownId: nothing was deployed there.
+            ReadFailed: the handler failed; shows the actor's traceback.
+            UnknownId: no actor was deployed at the address.
         """
         check_text("handler", handler)
         check_bytes("payload", payload)
@@ -340,10 +362,10 @@ class DevnetReader:
     def export_bundle(self, file: str | PathLike[str]) -> Path:
         """Write the chain into a new file, for `import_bundle` or `bundle check`.
 
-        Equal chains give equal bytes. What is queued is in no block, and not in it.
+        Equal chains give equal bytes. Transactions that are queued are not in the file.
 
         Raises:
-            BundleRefused: there is a file already, or it cannot be written.
+            BundleRefused: the file exists, or cannot be written.
         """
         from node.testing import bundles  # noqa: PLC0415 - few want one
 
@@ -366,6 +388,6 @@ class DevnetReader:
         return self._worker
 
     def blocks(self) -> Iterator[Header]:
-        """Headers from genesis on."""
+        """The headers of all blocks from genesis on."""
         self.require_open()
         return (result.header for result in self.results)

@@ -54,7 +54,10 @@ def undo_since(results: list[BlockResult], mark: ResultsMark) -> WriteSet:
 
 
 class ChainSnapshot:
-    """A height to return to, as often as wanted; leaving a `with` returns, too."""
+    """A state of the chain to return to, as often as wanted.
+
+    Leaving it as a context manager returns, too.
+    """
 
     __slots__ = ("_return", "head")
 
@@ -69,14 +72,14 @@ class ChainSnapshot:
 
     @property
     def height(self) -> int:
-        """Of that block."""
+        """Height of the block to which the chain returns."""
         return self.head.height
 
     def revert(self) -> None:
-        """Go back: height, clock, pool, timers, fees and results are as they were.
+        """Return: height, clock, pool, timers, fees and results are as they were.
 
         Raises:
-            SnapshotGone: the chain went back further meanwhile.
+            SnapshotGone: the chain has returned to an earlier height meanwhile.
             DevnetClosed: the chain was closed.
         """
         self._return()

@@ -22,16 +22,19 @@ class Block(Struct, frozen=True):
     """Straight-line source that is paid in full when it is entered (sandbox.md §4)."""
 
     function: str
-    """Function it stands in, `Class.method` for methods; "" for the module's body."""
+    """Function in which it stands, `Class.method` for a method; "" for the module's
+    body."""
     line: int
-    """Of its first statement."""
+    """Line of its first statement."""
     opening: int
-    """Line that opens it: of a function, of a loop, of a handler."""
+    """Line that opens it: of the function, loop or handler."""
     cycles: int
+    """Cycles that entering it costs."""
     bytes: int
-    """Of the allocation account."""
+    """Bytes that entering it charges to the allocation account."""
     lines: tuple[tuple[int, int], ...]
-    """Line → cycles; what no statement costs belongs to the line that opens it."""
+    """(Line, cycles); what belongs to no statement is at the line that opens the block.
+    """
 
 
 class BlockCosts(Struct):

@@ -46,14 +46,15 @@ NO_LINE = 0
 
 
 class Place(NamedTuple):
-    """One level of what was running."""
+    """One level of a call stack."""
 
     actor: bytes
     """Address of the actor whose source it is; b"" of a host call."""
     name: str
-    """Of the function, "" for the module's body; of the host call."""
+    """Name of the function; "" for the module's body; for a host call its name."""
     line: int
-    """Of the source; `NO_LINE` of a host call, and of what no line costs."""
+    """Line of the source from 1; `NO_LINE` for a host call and for what belongs to no
+    line."""
 
 
 Stack = tuple[Place, ...]
@@ -61,13 +62,13 @@ Stack = tuple[Place, ...]
 
 
 class Cost(NamedTuple):
-    """What something used."""
+    """Cycles and cells that something used."""
 
     cycles: int
     cells: int
 
     def plus(self, cycles: int, cells: int) -> "Cost":
-        """So much more."""
+        """The sum with more cycles and cells."""
         return Cost(self.cycles + cycles, self.cells + cells)
 
 
@@ -75,15 +76,15 @@ NOTHING = Cost(0, 0)
 
 
 class ProfiledCode:
-    """A source whose executions are counted by line."""
+    """An actor compiled so that its executions can be counted by line."""
 
     __slots__ = ("blocks", "code", "codes", "seen")
 
     def __init__(self, source: bytes) -> None:
-        """Compile.
+        """Compile a source.
 
         Raises:
-            CompileError: as `compile_actor`.
+            CompileError: the source is not in the language.
         """
         block_costs = BlockCosts()
         self.code = compile_actor(source, block_costs)
@@ -98,7 +99,7 @@ class ProfiledCode:
 
 
 class Recorder:
-    """What an execution costs by stack, with those of all actors that it calls."""
+    """Counts what executions cost by call stack, with all actors that they call."""
 
     __slots__ = ("_lines", "costs")
 
@@ -133,7 +134,7 @@ class Recorder:
 
 
 def by_line(costs: Mapping[Stack, Cost], actor: bytes) -> dict[int, Cost]:
-    """What the lines of an actor cost, with the host calls that they made."""
+    """Cycles and cells of each line of an actor, with the host calls that it made."""
     found: dict[int, Cost] = {}
     for stack, cost in costs.items():
         place = next((place for place in reversed(stack) if place.actor), None)

@@ -24,10 +24,12 @@ DEPLOYMENT = "the deployment"
 
 
 class Handler(Struct, frozen=True):
-    """A function or method that messages can reach."""
+    """A function or method that messages can call."""
 
     name: str
+    """Name of the handler."""
     line: int
+    """Line of its `def`, from 1."""
     who: str
     """Who may call it, in words."""
     rules: tuple[str, ...]
@@ -38,35 +40,38 @@ class Handler(Struct, frozen=True):
 
 
 class Room(Struct, frozen=True):
-    """A limit of the language and what a source uses of it."""
+    """One limit of the language, and how much of it a source uses."""
 
     what: str
+    """What is limited, in words."""
     used: int
     limit: int
 
 
 class Report(Struct, frozen=True):
-    """An accepted source."""
+    """What an accepted source is."""
 
     actor_class: str | None
+    """Name of the actor's class, or None."""
     handlers: tuple[Handler, ...]
     imports: tuple[str, ...]
     """Modules, by the names the language has for them."""
     body: tuple[Block, ...]
     """Of the module and its classes: paid by every message."""
     compiling: int
-    """Cycles that a deployment pays for its nodes (D6)."""
+    """Cycles that a deployment pays for the nodes of the syntax (D6)."""
     room: tuple[Room, ...]
+    """The limits of a source, with what is used of each."""
     hint: str
-    """What the author will not have meant, or nothing."""
+    """A probable mistake of the author, in words; may be empty."""
 
 
 def report_on(source: bytes) -> Report:
-    """Compile a source and say what it is.
+    """Compile a source and report what it is.
 
     Raises:
-        CompileError: it is not in the language; carries all that the first step
-            which refuses has found.
+        CompileError: the source is not in the language; carries what the first step
+            that refuses has found.
     """
     block_costs = BlockCosts()
     code = compile_actor(source, block_costs)

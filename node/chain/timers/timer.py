@@ -28,28 +28,37 @@ class Timer(Struct, frozen=True):
     __repr__ = show_struct
 
     height: Height
-    """The first height at which it is due."""
+    """The first height at which the timer is due."""
     sequence: int
-    """Global order of acceptance (D22)."""
+    """Number in the order of all timers that were ever accepted (D22)."""
     timer_id: TimerId
+    """Its id, 32 bytes (CIP-5 §3.3)."""
     actor: Address
-    """Owner, and identity under which the handler runs."""
+    """Address of the actor that owns the timer and whose handler it calls."""
     payload: bytes
+    """Bytes that the handler gets."""
     handler: str
-    """Routed by the payload (CIP-5 §4.2), or "" for the default one."""
+    """Handler that the payload names (CIP-5 §4.2), or "" for the default one."""
     fee_payer: Address
+    """Address that pays for the fire."""
     gas_limit: int
-    """Cycles per fire as stated, or the cap at scheduling when defaulted."""
+    """Most cycles of a fire: as stated, or the cap when it was scheduled."""
     is_gas_limit_defaulted: bool
+    """Whether no limit was stated."""
     expires_at: Height
+    """The last height at which it may fire."""
     scheduled_at: Height
+    """Height of the execution that scheduled it."""
     max_fee_per_cycle: Amount | None = None
+    """Highest fee for one cycle, in base units, if stated (CIP-1 §6)."""
     max_priority_fee_per_cycle: Amount | None = None
+    """Highest priority fee for one cycle, in base units, if stated."""
     gba: Address | None = None
+    """Address of its Gas Bidding Agent, if it has one."""
     is_over_cap_noted: bool = False
-    """Whether it was once found over the auction's cap (D17, D36)."""
+    """Whether its limit was once found above the auction's cap (D17, D36)."""
     last_bid: tuple[Amount, Amount] | None = None
-    """Last valid answer of its Gas Bidding Agent: fee, priority (D8)."""
+    """Last valid answer of its agent: max fee and priority fee, in base units (D8)."""
 
     @property
     def place(self) -> bytes:

@@ -32,10 +32,10 @@ class LanePosition(Struct, frozen=True):
     """Where a live timer stands under `auction`, as things are."""
 
     height: Height
-    """At which it is looked at."""
+    """Height at which the timer is looked at."""
     standing: Standing
     rank: int | None
-    """From 1, among those that come to the lane then; None if it waits for another
-    reason, or if too many would have to be counted."""
+    """Rank from 1 among the timers that compete then. None if the timer waits for
+    another reason, or if too many would have to be counted."""
     contenders: int | None
-    """How many these are."""
+    """Number of timers that compete then, or None likewise."""
