@@ -16,6 +16,7 @@ from pvm.lazy_exports import resolve
 
 if TYPE_CHECKING:
     from node.query.blocks import (
+        BlockLookup,
         BlockView,
         Committed,
         Run,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         find_transaction,
         height_of,
         is_in_chain,
+        look_up_block,
         next_height,
         warnings_of,
     )
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ActorView",
     "BlockExplanation",
+    "BlockLookup",
     "BlockView",
     "ChainStatus",
     "Committed",
@@ -145,6 +148,7 @@ __all__ = [
     "is_in_chain",
     "is_of_lane",
     "live_timers_page",
+    "look_up_block",
     "next_fees",
     "next_height",
     "prove_account",
@@ -166,6 +170,7 @@ __all__ = [
 _HOMES = {
     "ActorView": ".chain",
     "BlockExplanation": ".explain.block",
+    "BlockLookup": ".blocks",
     "BlockView": ".blocks",
     "ChainStatus": ".chain",
     "Committed": ".blocks",
@@ -213,6 +218,7 @@ _HOMES = {
     "is_in_chain": ".blocks",
     "is_of_lane": ".explain.block",
     "live_timers_page": ".timers",
+    "look_up_block": ".blocks",
     "next_fees": ".chain",
     "next_height": ".blocks",
     "prove_account": ".proofs",

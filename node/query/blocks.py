@@ -1,6 +1,6 @@
 """Blocks and transactions: what happened, at every height."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import cast
 
@@ -255,26 +255,39 @@ def find_transaction(state: State, transaction_id: bytes) -> Committed | None:
     return next(iter(committed_in(block, receipts, events, (index,))))
 
 
+class BlockLookup(Struct, frozen=True):
+    """What takes a while to find out about a block with many events."""
+
+    block_hash: Hash32
+    event_places: Mapping[int | None, Sequence[int]]
+    """By receipt: where its events stand among those of the block."""
+
+
+def look_up_block(block: Block, events: Iterable[Event]) -> BlockLookup:
+    """Its hash, and which events belong to which receipt."""
+    places: dict[int | None, list[int]] = {}
+    for place, event in enumerate(events):
+        places.setdefault(event.receipt_index, []).append(place)
+    return BlockLookup(block.header.hash(), places)
+
+
 def committed_in(
     block: Block,
     receipts: tuple[Receipt, ...],
     events: tuple[Event, ...],
     indexes: Iterable[int],
-    block_hash: Hash32 | None = None,
+    lookup: BlockLookup | None = None,
 ) -> Iterator[Committed]:
     """Some of a block's transactions, by index, as committed.
 
-    Transactions run first (D2): receipt i is transaction i's. Who has the block's hash
-    already gives it.
+    Transactions run first (D2): receipt i is transaction i's. Who looked
+    the block up already gives what was found.
     """
-    block_hash = block_hash or block.header.hash()
-    places: dict[int | None, list[int]] = {}
-    for place, event in enumerate(events):
-        places.setdefault(event.receipt_index, []).append(place)
+    lookup = lookup or look_up_block(block, events)
     for index in indexes:
         receipt = receipts[index]
         assert receipt.id == block.transactions[index].id
-        own = tuple(places.get(index, ()))
+        own = tuple(lookup.event_places.get(index, ()))
         yield Committed(
             block.transactions[index],
             block.header.height,
@@ -282,7 +295,7 @@ def committed_in(
             receipt,
             tuple(events[place] for place in own),
             own,
-            block_hash,
+            lookup.block_hash,
         )
 
 

@@ -38,6 +38,9 @@ MODES: dict[MiningMode, "queries_pb2.MiningMode.ValueType"] = {
 }
 
 
+_EVENT_BYTES = 64
+"""Of an event, beside its data."""
+
 PART_ENTRIES = 32
 """Transactions, receipts or events that are encoded at a stretch: each may have 4 KiB,
 and a transaction a megabyte."""
@@ -218,6 +221,13 @@ def committed_to_proto(
                 committed.event_indexes, committed.events, strict=True
             )
         ],
+    )
+
+
+def weigh_committed(committed: Committed) -> int:
+    """About how many bytes `committed_to_proto` makes of it, told briefly."""
+    return len(committed.receipt.value) + sum(
+        len(event.data) + _EVENT_BYTES for event in committed.events
     )
 
 

@@ -102,8 +102,13 @@ class Transactions(TransactionServiceServicer):
         transaction, _ = await self._admit(raw)
         match await self._backend.wait_for(transaction.id):
             case Committed() as committed:
-                return pb.SubmitAndWaitResponse(
-                    committed=convert.committed_to_proto(committed, is_brief=True)
+                return await self._answers.one(
+                    context,
+                    convert.weigh_committed(committed),
+                    pb.SubmitAndWaitResponse,
+                    lambda: pb.SubmitAndWaitResponse(
+                        committed=convert.committed_to_proto(committed, is_brief=True)
+                    ),
                 )
             case DroppedTransaction() as dropped:
                 return pb.SubmitAndWaitResponse(

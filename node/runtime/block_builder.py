@@ -19,7 +19,9 @@ from node.chain.transaction import Body, DevInstruction, Transaction, impersonat
 from node.chain.transition import BlockResult, State, build_next, next_state
 from node.mempool import PoolLimits
 from node.primitives.types import Amount, Hash32
+from node.query import BlockLookup, look_up_block
 from node.runtime.clock import Clock
+from node.runtime.feed import weigh
 from node.runtime.memory_exhaustion import Exhausted, fail
 from node.runtime.settings import FeedLimits
 from node.runtime.stats import NodeStats, PhaseSeconds
@@ -105,19 +107,17 @@ class BuiltBlock(Struct, frozen=True):
 
     result: BlockResult
     state: State
-    block_hash: Hash32
+    lookup: BlockLookup
+    notice: BlockNotice
+    """What readers are told."""
+    weight_bytes: int
+    """Of the notice."""
     seconds: PhaseSeconds
 
-    def notice(self) -> BlockNotice:
-        """What readers are told."""
-        result = self.result
-        return BlockNotice(
-            result.block,
-            self.block_hash,
-            result.receipts,
-            result.events,
-            result.trace,
-        )
+    @property
+    def block_hash(self) -> Hash32:
+        """The hash of its header."""
+        return self.lookup.block_hash
 
 
 def make_blocks(
@@ -178,7 +178,16 @@ def _commit(
     snapshot = chain.commit(state.snapshot, state.head, result, sync=sync)
     following = next_state(state, result, snapshot)
     seconds = PhaseSeconds(built - began, clock.monotonic() - built)
-    return BuiltBlock(result, following, result.block.header.hash(), seconds)
+    # Of thousands of events all this takes a while: not on the event loop.
+    lookup = look_up_block(result.block, result.events)
+    notice = BlockNotice(
+        result.block,
+        lookup.block_hash,
+        result.receipts,
+        result.events,
+        result.trace,
+    )
+    return BuiltBlock(result, following, lookup, notice, weigh(notice), seconds)
 
 
 def dev_transaction(state: State, nonce: int, instruction: DevInstruction) -> bytes:

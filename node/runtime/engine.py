@@ -527,9 +527,8 @@ class Engine:
         dropped = self._pool.prune(made.result)
         self._in_block = frozenset()
         self._note_dropped(dropped)
-        self._feed.publish(made.notice())
-        self._outcomes.settle(made.result, made.block_hash)
-        self._outcomes.settle_displaced()
+        self._feed.publish(made.notice, made.weight_bytes)
+        await self._outcomes.settle(made.result, made.lookup)
         seconds = parts.clock.monotonic() - began
         await asyncio.sleep(0)  # those who waited answer first
         self._recent_states.note(made.state)  # of use once it is below the head

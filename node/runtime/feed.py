@@ -29,7 +29,7 @@ from node.runtime.types import (
     TooManyReads,
 )
 
-__all__ = ["Feed", "FeedLimits", "FeedSubscription"]
+__all__ = ["Feed", "FeedLimits", "FeedSubscription", "weigh"]
 
 
 _WOKEN_AT_ONCE = 4
@@ -184,12 +184,13 @@ class Feed:
         self._subscriptions[subscription] = None
         return subscription
 
-    def publish(self, notice: Notice) -> None:
-        """Tell every reader."""
+    def publish(self, notice: Notice, weight_bytes: int | None = None) -> None:
+        """Tell every reader; `weight_bytes` is what `weigh` says of the notice."""
         if not self._subscriptions:
             return
         readers = list(self._subscriptions)
-        weighed = _Weighed(notice, _weigh(notice))
+        weight = weigh(notice) if weight_bytes is None else weight_bytes
+        weighed = _Weighed(notice, weight)
         for subscription in readers:
             subscription.offer(weighed)
         self._to_wake.update(dict.fromkeys(readers))
@@ -219,7 +220,8 @@ class Feed:
         self._subscriptions.pop(subscription, None)
 
 
-def _weigh(notice: Notice) -> int:
+def weigh(notice: Notice) -> int:
+    """About what a notice takes in memory, in bytes."""
     if isinstance(notice, RewindNotice):
         return _PART_BYTES
     transactions, receipts = notice.block.transactions, notice.receipts

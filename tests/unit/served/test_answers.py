@@ -12,6 +12,7 @@ from google.rpc.status_pb2 import Status
 
 from node.chain.transaction import DeployActor, ExecuteActor
 from node.client import AsyncApi, EventFilter, NodeError, Wallet
+from node.query import blocks
 from node.rpc import convert
 from node.rpc.answers import SMALL_BYTES, delimited
 from node.rpc.errors import STATUS_KEY
@@ -20,6 +21,7 @@ from node.rpc.peers import close_connection
 from node.rpc.room import AnswerRoom, NoRoom
 from node.rpc.v1 import queries_pb2, streams_pb2, types_pb2
 from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
+from node.runtime import block_builder, feed
 
 ALICE = Wallet.dev(0)
 FULL = types_pb2.BLOCK_VIEW_FULL
@@ -80,6 +82,9 @@ def threads(monkeypatch):
 ASKED = {
     "GetBlock": lambda client, done, _: client.block(done.block.height, view=FULL),
     "GetTransaction": lambda client, done, _: client.transaction(done.receipt.id),
+    "SubmitAndWait": lambda client, done, _: client.execute(
+        ALICE, ExecuteActor(done.receipt.actor, "shout", done.events[0].data, 0)
+    ),
     "StreamBlocks": lambda client, _, genesis: first(
         client.stream_blocks(genesis, view=FULL), 2
     ),
@@ -107,6 +112,36 @@ def test_only_large_answers_are_made_beside_the_event_loop(
             assert threads == thread
 
     asyncio.run(scenario())
+
+
+def test_what_takes_long_of_a_block_is_found_on_the_worker(run_node, monkeypatch):
+    """To weigh 35,000 events, and sort them by receipt, held the loop for 56 ms."""
+    names = []
+
+    def noted(function):
+        def note(*args):
+            names.append(threading.current_thread().name)
+            return function(*args)
+
+        return note
+
+    for name in ("weigh", "look_up_block"):
+        function = noted(getattr(block_builder, name))
+        monkeypatch.setattr(block_builder, name, function)
+    monkeypatch.setattr(feed, "weigh", noted(feed.weigh))
+    look_up_block = noted(blocks.look_up_block)
+    monkeypatch.setattr(blocks, "look_up_block", look_up_block)
+
+    async def scenario():
+        async with run_node() as node, AsyncApi(node.url) as client:
+            following = asyncio.create_task(first(client.stream_blocks(), 1))
+            await node.until_readers(1)
+            await shouting(client)
+            await following
+
+    asyncio.run(scenario())
+    assert names
+    assert "MainThread" not in names
 
 
 def test_a_block_in_parts_is_the_block(run_node):
