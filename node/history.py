@@ -457,7 +457,12 @@ def decision_heights(snapshot: StoreSnapshot) -> Iterator[int]:
     """The height of each decision that is kept under its timer."""
     prefix = keys.timer_history(b"")[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
     for key, _ in snapshot.range(prefix, keys.prefix_stop(prefix)):
-        yield int.from_bytes(key[-keys.HEIGHT_BYTES - _INDEX_BYTES : -_INDEX_BYTES])
+        yield decision_height(key)
+
+
+def decision_height(key: bytes) -> int:
+    """The height in the key of a decision that is kept under its timer."""
+    return int.from_bytes(key[-keys.HEIGHT_BYTES - _INDEX_BYTES : -_INDEX_BYTES], "big")
 
 
 def _life(snapshot: StoreSnapshot, timer_id: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -11,10 +11,12 @@ leaves nothing half forgotten. How far it has come is one record (`retention.py`
 is raised with what goes; undo records say nothing of it.
 """
 
-from itertools import islice
+from collections.abc import Iterable
+from itertools import chain, islice
 
 from node import history
 from node.chain.block import Header
+from node.chain.timers.timer import TimerDecision
 from node.primitives.crypto import keccak256
 from node.primitives.types import Height
 from node.state import keys
@@ -63,16 +65,11 @@ def _contents(
 ) -> tuple[dict[bytes, bytes | None], bool]:
     """Deletions of a block's contents, and whether they are all."""
     height = header.height
-    doomed: dict[bytes, bytes | None] = {}
     decided = history.load_entries(snapshot, height)
-    for decision in decided:
-        if not decision.is_final:
-            continue
-        room = KEYS_MAX - len(doomed)
-        life = history.timer_life_keys(snapshot, decision.timer_id)
-        doomed |= dict.fromkeys(islice(life, room + 1))
-        if len(doomed) > KEYS_MAX:
-            return doomed, False  # the rest is found from the trace again
+    doomed, own = _lives(snapshot, height, decided)
+    if len(doomed) > KEYS_MAX:
+        return doomed, False  # the rest is found from the trace again
+    doomed |= own
     # What tells whose a put-off was goes last: traces below are gone by now.
     doomed |= dict.fromkeys(history.ended_timers(height, decided))
     for _, raw in history.load_raw_transactions(snapshot, height):
@@ -81,3 +78,23 @@ def _contents(
         if snapshot.get(key) is not None:
             doomed[key] = None
     return doomed, True
+
+
+def _lives(
+    snapshot: Snapshot, height: Height, decided: Iterable[TimerDecision]
+) -> tuple[dict[bytes, bytes | None], dict[bytes, bytes | None]]:
+    """Deletions of the histories of timers that ended in a block.
+
+    Of what happened below it, with an end; and of what happened in it, which goes with
+    all else of the block or not at all: `--verify` looks at what is kept.
+    """
+    doomed: dict[bytes, bytes | None] = {}
+    own: dict[bytes, bytes | None] = {}
+    ended = (decision.timer_id for decision in decided if decision.is_final)
+    lives = (history.timer_life_keys(snapshot, timer_id) for timer_id in ended)
+    for key in chain.from_iterable(lives):
+        is_own = history.decision_height(key) >= height
+        (own if is_own else doomed)[key] = None
+        if len(doomed) > KEYS_MAX:
+            break
+    return doomed, own

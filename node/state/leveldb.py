@@ -72,9 +72,11 @@ _ENTRY_BYTES = 30
 _COMPACTED_BYTES = 32 * _MEBIBYTE
 """Written between two compactions of what pruning emptied; dead records take as much
 disk at most, and each compaction rewrites about as many bytes."""
-_EMPTIED: Final = (keys.undo(0), keys.body(0), keys.timer_trace(0), keys.receipts(0))
+_BY_HEIGHT: Final = (keys.body(0), keys.timer_trace(0), keys.receipts(0), keys.undo(0))
+_EMPTIED: Final = frozenset(
+    {*(key[: -keys.HEIGHT_BYTES] for key in _BY_HEIGHT), keys.ENDED_PREFIX}
+)
 """Families by height whose lower end is deleted as the chain grows."""
-_FAMILIES_EMPTIED: Final = frozenset(key[: -keys.HEIGHT_BYTES] for key in _EMPTIED)
 _NO_KEYS: Final = b"\xff"
 """All keys begin with a letter: compacting here moves no table, and empties the log."""
 _TABLE_BYTES_MAX = 2 * _MEBIBYTE
@@ -153,6 +155,11 @@ class LevelSnapshot:
         self._view.close()
 
 
+def emptied_family(key: bytes) -> bytes | None:
+    """The family of a key, if its lower end is deleted as the chain grows."""
+    return next((one for one in (key[:1], key[:2]) if one in _EMPTIED), None)
+
+
 class _Database:
     """LevelDB as that to which commits go.
 
@@ -211,8 +218,8 @@ class _Database:
         return self._filled + size > _NEARLY_FULL_BYTES
 
     def _note_deleted(self, key: bytes) -> None:
-        family = key[: -keys.HEIGHT_BYTES]
-        if family in _FAMILIES_EMPTIED:
+        family = emptied_family(key)
+        if family is not None:
             self._emptied[family] = max(key, self._emptied.get(family, b""))
 
     def compact_emptied(self) -> None:

@@ -7,7 +7,7 @@ from node.archive import pruning
 from node.archive.replay import NotReplayable, Replay, into, require_replayable
 from node.archive.verification import verify
 from node.query import HistoryNotKept, NotFound, block_at, find_transaction, timer
-from node.state import keys
+from node.state import keys, leveldb
 from node.state.memory import MemoryStore
 from node.state.retention import load_oldest
 from node.state.store import WriteSet
@@ -18,6 +18,7 @@ KEEP = 10
 BLOCKS = 30
 GONE = {b"hb", b"hr", b"hd", b"hl", b"hp", b"ht"}
 """Families of which something is forgotten."""
+BY_ID = {b"hl", b"ht"}
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +111,19 @@ def test_a_timer_keeps_its_whole_history_until_the_block_it_ended_in_goes(twins)
     assert 0 < kept < len(ids)
 
 
+def test_the_disk_of_every_family_that_loses_its_lower_end_is_given_back(twins):
+    """Those by an id lose keys all over their range, where nothing is dense."""
+    whole, pruned = twins
+    missing = content(whole).keys() - content(pruned).keys()
+    by_height = {key for key in missing if key[:2] not in BY_ID}
+    assert {key[:2] for key in by_height} == GONE - BY_ID
+    families = {leveldb.emptied_family(key) for key in by_height}
+    assert families == GONE - BY_ID
+    assert leveldb.emptied_family(keys.undo(7)) == keys.UNDO_PREFIX
+    for key in (missing - by_height) | {keys.HEAD, keys.header(7)}:
+        assert leveldb.emptied_family(key) is None
+
+
 def test_a_named_snapshot_holds_what_came_after_it(worker):
     world = grown(worker, KEEP, 8)
     world.chain.create_snapshot("base", world.state.head, ())
@@ -169,6 +183,6 @@ def test_each_block_forgets_a_bounded_number_of_others(worker, monkeypatch):
     for _ in range(60):
         before = content(world)
         world.step()
+        verify(world.state)  # nothing half forgotten looks damaged
         gone = [k for k in before.keys() - content(world).keys() if k[:2] == b"hl"]
         assert len(gone) <= 3
-    verify(world.state)
