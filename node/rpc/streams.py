@@ -200,7 +200,19 @@ class _WantedBlocks(Struct, frozen=True):
         yield delimited(pb.StreamBlocksResponse.BLOCK_FIELD_NUMBER, parts)
 
 
-class _WantedEvents(Struct, frozen=True):
+class _WantedEntries(Struct, Generic[Response], frozen=True):
+    """Which entries of a block a caller wants, each in a message of its own."""
+
+    def show(self, view: BlockView) -> Iterator[Response]:
+        """A message for each that passes."""
+        raise NotImplementedError
+
+    def encode(self, view: BlockView) -> Iterator[bytes]:
+        """The same, encoded."""
+        return (response.SerializeToString() for response in self.show(view))
+
+
+class _WantedEvents(_WantedEntries[pb.StreamEventsResponse], frozen=True):
     """Which events a caller wants; empty sets admit all."""
 
     emitters: frozenset[bytes]
@@ -209,15 +221,12 @@ class _WantedEvents(Struct, frozen=True):
     seen: int = -1
     """Index of the last event that the caller saw of the block."""
 
+    @override
     def show(self, view: BlockView) -> Iterator[pb.StreamEventsResponse]:
         """A message for each event that passes."""
         for index, event in enumerate(view.events):
             if index > self.seen and self.admits(event):
                 yield _event_response(view, event, index)
-
-    def encode(self, view: BlockView) -> Iterator[bytes]:
-        """The same, encoded."""
-        return (response.SerializeToString() for response in self.show(view))
 
     def admits(self, event: Event) -> bool:
         """Whether an event passes all filters."""
@@ -228,7 +237,7 @@ class _WantedEvents(Struct, frozen=True):
         return not self.emitters or event.emitter in self.emitters
 
 
-class _WantedTimers(Struct, frozen=True):
+class _WantedTimers(_WantedEntries[pb.StreamTimersResponse], frozen=True):
     """Changes of which timers a caller wants; empty sets admit all."""
 
     actors: frozenset[bytes]
@@ -236,15 +245,12 @@ class _WantedTimers(Struct, frozen=True):
     seen: int = -1
     """Index of the last decision that the caller saw of the block."""
 
+    @override
     def show(self, view: BlockView) -> Iterator[pb.StreamTimersResponse]:
         """A message for each change that passes."""
         for index, decision in enumerate(view.trace):
             if index > self.seen and self.admits(decision):
                 yield _timer_response(view, decision, index)
-
-    def encode(self, view: BlockView) -> Iterator[bytes]:
-        """The same, encoded."""
-        return (response.SerializeToString() for response in self.show(view))
 
     def admits(self, decision: TimerDecision) -> bool:
         """Whether a decision passes all filters."""
