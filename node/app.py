@@ -15,6 +15,7 @@ import gc
 import logging
 import os
 import signal
+import socket
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
@@ -40,8 +41,9 @@ from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
 from node.http.metrics import Metrics
 from node.http.server import HttpPort, Probes
+from node.http.server import cannot_listen as cannot_listen_for_http
 from node.rpc.guard import CallWatch
-from node.rpc.server import RpcServer
+from node.rpc.server import RpcServer, cannot_listen
 from node.runtime.clock import Clock, SystemClock
 from node.runtime.confinement.tripwire import stand_watch
 from node.runtime.confinement.walls import (
@@ -142,6 +144,7 @@ def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
     log = _make_log(config, clock)
     try:
         config = replace(config, genesis=config.genesis.read())
+        _require_listenable(config)
         walls = _confine(config)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(config, walls, announce, clock, log))
@@ -158,6 +161,39 @@ def run(config: NodeConfig, announce: Callable[[Ready], None]) -> int:
     finally:
         log.close()
     return EXIT_DONE
+
+
+def _require_listenable(config: NodeConfig) -> None:
+    """Refuse an address that is taken before a folder is made for nothing.
+
+    Of a folder with a chain it is said by what listens there, after all that may be
+    wrong with the folder.
+
+    Raises:
+        CannotListen: The address is taken, or not ours.
+    """
+    with suppress(OSError):
+        if config.data_dir is None or any(config.data_dir.iterdir()):
+            return
+    if not _is_listenable(config.grpc_listen):
+        raise cannot_listen(str(config.grpc_listen))
+    http = config.http_listen
+    if http is not None and not _is_listenable(http):
+        raise cannot_listen_for_http(f"{http.host}:{http.port}")
+
+
+def _is_listenable(listen: Listen) -> bool:
+    """Whether nothing listens there yet; others refuse a name that is none."""
+    try:
+        found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)
+    except OSError:
+        return True
+    family, _, _, _, address = found[0]
+    try:
+        socket.create_server(address[:2], family=family).close()
+    except OSError:
+        return False
+    return True
 
 
 def _confine(config: NodeConfig) -> Walls:

@@ -115,6 +115,21 @@ class _Commands(Group):
         return command
 
     @override
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
+        """Read the arguments; `--help` and `--version` print, and end here."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except OSError as error:
+            _end_if_read_enough(error)
+            raise
+
+    @override
     def invoke(self, ctx: click.Context) -> object:
         """Say in a sentence what the system, or a text that is none, did not allow."""
         try:
@@ -124,9 +139,7 @@ class _Commands(Group):
         except KeyboardInterrupt:
             raise click.exceptions.Exit(_EXIT_INTERRUPTED) from None
         except OSError as error:
-            if error.errno == errno.EPIPE:  # whoever read the output has enough
-                sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - to the end
-                raise click.exceptions.Exit(0) from None
+            _end_if_read_enough(error)
             message = f"{error.filename or 'standard output'}: {error.strerror}"
             raise click.UsageError(message) from error
 
@@ -136,6 +149,13 @@ class _Commands(Group):
     ) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
+
+
+def _end_if_read_enough(error: OSError) -> None:
+    """End the command without a failure if whoever read the output has enough."""
+    if error.errno == errno.EPIPE:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - to the end
+        raise click.exceptions.Exit(0) from None
 
 
 def _name_variables(command: click.Command) -> None:

@@ -15,7 +15,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from node.cli.output import Output
-from node.client.channels import Endpoint, open_channel
+from node.client.channels import Endpoint, open_channel, tls_trouble
 from node.rpc.access import AccessError, read_authorities, read_token
 
 __all__ = [
@@ -88,6 +88,10 @@ class Connection:
                 "--no-dev, has a chain without development, or is of another version"
             )
             return EXIT_REFUSED
+        trouble = tls_trouble(details)
+        if reason is None and trouble is not None:
+            self.output.error(f"no node answers at {self.url} with TLS: {trouble}")
+            return EXIT_UNREACHABLE
         if reason is None and code is grpc.StatusCode.UNAVAILABLE:
             self.output.error(
                 f"no node answers at {self.url} ({details}): start one with "

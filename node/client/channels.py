@@ -15,7 +15,13 @@ from typing_extensions import override
 
 from node.rpc.access import METADATA_KEY, authorization
 
-__all__ = ["CHANNEL_OPTIONS", "Endpoint", "open_async_channel", "open_channel"]
+__all__ = [
+    "CHANNEL_OPTIONS",
+    "Endpoint",
+    "open_async_channel",
+    "open_channel",
+    "tls_trouble",
+]
 
 _Request = TypeVar("_Request")
 _Answer = TypeVar("_Answer")
@@ -64,6 +70,17 @@ CHANNEL_OPTIONS: Sequence[tuple[str, int | str]] = (
 
 _TLS_SCHEMES = ("https", "grpcs")
 
+_TLS_TROUBLES = {
+    "WRONG_VERSION_NUMBER": "what listens there does not speak TLS: leave out https:// "
+    "and authorities to trust",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is of no authority that is trusted "
+    "here, or has expired: name its authority (--tls-ca)",
+    "Hostname Verification Check failed": "its certificate is for another name than "
+    "the one in the URL",
+    "Tls handshake failed": "it speaks TLS in a way that is not known here",
+}
+"""What gRPC and OpenSSL say, in our words; the first that is found holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -87,6 +104,12 @@ class Endpoint:
         if self.tls_ca is None and scheme not in _TLS_SCHEMES:
             return None
         return grpc.ssl_channel_credentials(self.tls_ca)
+
+
+def tls_trouble(details: str) -> str | None:
+    """Why TLS with a node failed, by what gRPC says of a call; None if it did not."""
+    found = (said for theirs, said in _TLS_TROUBLES.items() if theirs in details)
+    return next(found, None)
 
 
 def open_channel(endpoint: Endpoint) -> grpc.Channel:

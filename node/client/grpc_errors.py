@@ -8,6 +8,7 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
+from node.client.channels import tls_trouble
 from node.client.exceptions import ChainClosed, NodeError, NodeUnreachable
 
 __all__ = ["maps_grpc_errors", "require_open"]
@@ -66,7 +67,7 @@ def _told(error: grpc.RpcError, url: str) -> NodeError | NodeUnreachable:
         if key == _STATUS_KEY and isinstance(value, bytes):
             return _from_status(Status.FromString(value), code.name)
     if code is grpc.StatusCode.UNAVAILABLE:
-        return NodeUnreachable(url, details)
+        return NodeUnreachable(url, tls_trouble(details) or details)
     return NodeError(code.name, details, {}, code.name)
 
 

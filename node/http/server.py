@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aiohttp import web
     from aiohttp.web_protocol import RequestHandler
 
-__all__ = ["HttpPort", "Probes"]
+__all__ = ["HttpPort", "Probes", "cannot_listen"]
 
 _BACKLOG = 64
 _CLOSE_SECONDS = 0.2
@@ -76,10 +76,7 @@ class HttpPort:
                 (host, port), family=family, backlog=_BACKLOG
             )
         except OSError as error:
-            raise CannotListen(
-                f"cannot listen on {host}:{port} for HTTP: stop what listens there, "
-                "or give another --http-listen, port 0, or `off`"
-            ) from error
+            raise cannot_listen(f"{host}:{port}") from error
         number: int = self._socket.getsockname()[1]
         return number
 
@@ -190,3 +187,11 @@ def _end(handler: "RequestHandler") -> None:
     if isinstance(handler.transport, asyncio.Transport):
         handler.transport.abort()
     handler.force_close()
+
+
+def cannot_listen(address: str) -> CannotListen:
+    """The refusal of an address that is taken, or not ours."""
+    return CannotListen(
+        f"cannot listen on {address} for HTTP: stop what listens there, or give "
+        "another --http-listen, port 0, or `off`"
+    )

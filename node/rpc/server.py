@@ -21,7 +21,7 @@ from node.rpc.limits import RpcLimits
 from node.rpc.services import late_health, late_reflection, late_services, load_all
 from node.runtime.types import Backend, CannotListen
 
-__all__ = ["RpcServer"]
+__all__ = ["RpcServer", "cannot_listen"]
 
 _LOOK_SECONDS = 0.1
 """Between two looks at whether the server still serves; a call waits no longer."""
@@ -88,7 +88,7 @@ class RpcServer:
         try:
             port = self._add_port(address)
         except RuntimeError as error:
-            raise _cannot_listen(address) from error
+            raise cannot_listen(address) from error
         await self._server.start()
         self._address = f"{address.rpartition(':')[0]}:{port}"
         return port
@@ -118,7 +118,7 @@ class RpcServer:
             except RuntimeError as error:
                 tries += 1
                 if tries == _TRIES_MAX:
-                    raise _cannot_listen(self._address) from error
+                    raise cannot_listen(self._address) from error
                 await asyncio.sleep(_LOOK_SECONDS)
         await self._server.start()
 
@@ -150,7 +150,8 @@ class RpcServer:
             await self._health.set(name, status)
 
 
-def _cannot_listen(address: str) -> CannotListen:
+def cannot_listen(address: str) -> CannotListen:
+    """The refusal of an address that is taken, or not ours."""
     return CannotListen(
         f"cannot listen on {address}: stop what listens there, or give another address "
         "or port 0"

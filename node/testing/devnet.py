@@ -9,6 +9,7 @@ Failures are exceptions that show the actor's line. What can be asked of it is i
 `reading`; going back, profiles, bundles and closing are in `lifecycle`.
 """
 
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -336,7 +337,7 @@ class Devnet(DevnetKeeper):
     def _sources_told(self, receipt: Receipt, instruction: Instruction) -> Sources:
         if isinstance(instruction, DeployActor):
             own = instruction.code.decode("utf-8", "replace")
-            return {**self._sources, b"": own}
+            return ChainMap({b"": own}, self._sources)
         return self._sources_of(receipt.actor)
 
     def deploy(

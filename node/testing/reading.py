@@ -5,6 +5,7 @@ either: asking costs what the answer costs.
 """
 
 from bisect import bisect_left
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
@@ -154,7 +155,7 @@ class DevnetReader:
         own = self._sources.get(actor)
         if own is None and load_account(self._snapshot, actor).is_actor:
             own = self._code_of(actor)
-        return self._sources if own is None else {**self._sources, b"": own}
+        return self._sources if own is None else ChainMap({b"": own}, self._sources)
 
     def balance(self, who: Sender) -> Amount:
         """The balance of an account in base units; 1 CBY is 1,000,000,000 of them."""

@@ -80,6 +80,7 @@ def test_operators_see_that_it_lives_and_what_it_does(tmp_path: Path) -> None:
         assert "process_resident_memory_bytes" in text
         again = refused(tmp_path, "--http-listen", address)
         assert "cannot listen" in again
+        assert not (tmp_path / "data").exists(), "nothing is left behind"
         node.process.terminate()
         banner, log = node.process.communicate(timeout=DEADLINE_SECONDS)
     assert node.process.returncode == 0

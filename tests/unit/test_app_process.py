@@ -335,6 +335,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_a_taken_port_is_refused(tmp_path: Path) -> None:
     with running(tmp_path, folder=":memory:") as node:
         assert "cannot listen" in refused(tmp_path, "--grpc-listen", node.ready["grpc"])
+    assert not (tmp_path / "data").exists(), "nothing is left behind"
 
 
 def test_flags_can_be_set_as_variables(tmp_path: Path, monkeypatch) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 import grpc
 import pytest
+import trustme
 from click.testing import CliRunner, Result
 
 from node.chain.genesis import dev_account
@@ -566,10 +567,12 @@ def test_ctrl_c_in_a_follow_ends_with_130(url: str, run, actor: str) -> None:
     assert (process.returncode, errors) == (130, "")
 
 
-def test_who_reads_no_more_has_not_made_it_fail(url: str) -> None:
+@pytest.mark.parametrize("words", [("accounts",), ("--help",), ("--version",)])
+def test_who_reads_no_more_has_not_made_it_fail(url: str, words) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    command = [sys.executable, "-m", "node", "accounts", "--url", url]
+    where = ("--url", url) if words == ("accounts",) else ()
+    command = [sys.executable, "-m", "node", *words, *where]
     done = subprocess.run(
         command, stdout=write_end, stderr=subprocess.PIPE, check=False, text=True
     )
@@ -584,6 +587,34 @@ def test_a_wrong_scheme_shows_no_line_of_the_library(url: str) -> None:
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("cowboy-devnet: ")
+    assert "does not speak TLS: leave out https://" in done.stderr
+    assert "SSL" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "is_trusted", "said"),
+    [
+        (["127.0.0.1"], False, "its certificate is of no authority that is trusted"),
+        (["elsewhere.example"], True, "its certificate is for another name"),
+    ],
+)
+def test_what_is_wrong_with_a_certificate_is_said_in_our_words(
+    run, tmp_path, names, is_trusted, said
+) -> None:
+    authority = trustme.CA()
+    certificate = authority.issue_cert(*names)
+    chain = b"".join(one.bytes() for one in certificate.cert_chain_pems)
+    pair = (certificate.private_key_pem.bytes(), chain)
+    server = grpc.server(ThreadPoolExecutor(1))
+    port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
+    server.start()
+    trusted = authority if is_trusted else trustme.CA()
+    trusted.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    words = ("--url", f"127.0.0.1:{port}", "--tls-ca", str(tmp_path / "ca.pem"))
+    result = run("status", *words, code=3)
+    server.stop(None).wait()
+    assert said in result.stderr
+    assert "SSL" not in result.stderr
 
 
 def test_1_when_the_node_does_not_serve_that(run) -> None:

@@ -461,3 +461,10 @@ def test_the_kernel_refuses_an_ordinary_user_the_same(place):
     through = as_user(place[0])
     if through is not None:
         require_refused(attack(place, "auto", through))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_calls_from_424_on_have_one_number_on_all_machines(machine):
+    _, numbers = MACHINES[machine]
+    later = {name: number for name, number in numbers.items() if number >= 424}
+    assert later == seccomp._ALL_MACHINES
