@@ -53,6 +53,7 @@ TINY = {
         "STREAMS": 20,
         "SOAK_SAMPLE_SECONDS": 0.2,
     },
+    "siege": {"SECONDS": 1.5, "IDLE_SECONDS": 0.1, "SAMPLE_SECONDS": 0.2},
     "filling": {"SETTLED_SECONDS": 0.05, "PER_ACTOR": 50},
     "atscale": {
         "TIMERS": 2_000,
