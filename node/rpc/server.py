@@ -109,7 +109,7 @@ class RpcServer:
 
     async def _replace(self) -> None:
         """End what is left of the old one, and listen where callers look for it."""
-        await self._server.stop(None)
+        await self._end(None)
         self._server, tries = self._make(), 0
         while True:
             try:
@@ -140,8 +140,18 @@ class RpcServer:
         """Say that nothing serves any more, let calls end, then close."""
         self.is_announced = False
         await self._health.enter_graceful_shutdown()
-        await self._server.stop(self._limits.stop_grace_ms / 1_000)
+        await self._end(self._limits.stop_grace_ms / 1_000)
         self._answers.close()
+
+    async def _end(self, grace_seconds: float | None) -> None:
+        """Stop gRPC's server, which may raise once more what made it end by itself.
+
+        Then it has begun to stop, and goes on when it is told again.
+        """
+        try:
+            await self._server.stop(grace_seconds)
+        except UnicodeDecodeError:
+            await self._server.stop(grace_seconds)
 
     async def _tell_health(
         self, status: "health_pb2.HealthCheckResponse.ServingStatus.ValueType"

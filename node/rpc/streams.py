@@ -195,24 +195,12 @@ class _WantedBlocks(Struct, frozen=True):
         yield pb.StreamBlocksResponse(block=convert.block_to_proto(view, self.detail))
 
     def encode(self, view: BlockView) -> Iterator[bytes]:
-        """The same, encoded, with pauses for other threads."""
+        """The same, encoded in parts, with pauses for other threads."""
         parts = convert.encode_block(view, self.detail)
         yield delimited(pb.StreamBlocksResponse.BLOCK_FIELD_NUMBER, parts)
 
 
-class _WantedEntries(Struct, Generic[Response], frozen=True):
-    """Which entries of a block a caller wants, each in a message of its own."""
-
-    def show(self, view: BlockView) -> Iterator[Response]:
-        """A message for each that passes."""
-        raise NotImplementedError
-
-    def encode(self, view: BlockView) -> Iterator[bytes]:
-        """The same, encoded."""
-        return (response.SerializeToString() for response in self.show(view))
-
-
-class _WantedEvents(_WantedEntries[pb.StreamEventsResponse], frozen=True):
+class _WantedEvents(Struct, frozen=True):
     """Which events a caller wants; empty sets admit all."""
 
     emitters: frozenset[bytes]
@@ -221,7 +209,6 @@ class _WantedEvents(_WantedEntries[pb.StreamEventsResponse], frozen=True):
     seen: int = -1
     """Index of the last event that the caller saw of the block."""
 
-    @override
     def show(self, view: BlockView) -> Iterator[pb.StreamEventsResponse]:
         """A message for each event that passes."""
         for index, event in enumerate(view.events):
@@ -237,7 +224,7 @@ class _WantedEvents(_WantedEntries[pb.StreamEventsResponse], frozen=True):
         return not self.emitters or event.emitter in self.emitters
 
 
-class _WantedTimers(_WantedEntries[pb.StreamTimersResponse], frozen=True):
+class _WantedTimers(Struct, frozen=True):
     """Changes of which timers a caller wants; empty sets admit all."""
 
     actors: frozenset[bytes]
@@ -245,7 +232,6 @@ class _WantedTimers(_WantedEntries[pb.StreamTimersResponse], frozen=True):
     seen: int = -1
     """Index of the last decision that the caller saw of the block."""
 
-    @override
     def show(self, view: BlockView) -> Iterator[pb.StreamTimersResponse]:
         """A message for each change that passes."""
         for index, decision in enumerate(view.trace):
@@ -291,9 +277,12 @@ class _Wanted(Hashable, Protocol[Told_co]):
         """As messages."""
         ...
 
-    def encode(self, view: BlockView) -> Iterator[bytes]:
-        """As bytes of messages."""
-        ...
+
+def _encode(wanted: _Wanted[Message], view: BlockView) -> Iterator[bytes]:
+    """As bytes of messages; a whole block in parts, with pauses for other threads."""
+    if isinstance(wanted, _WantedBlocks):
+        return wanted.encode(view)
+    return (response.SerializeToString() for response in wanted.show(view))
 
 
 class _Telling(Generic[Response]):
@@ -358,7 +347,7 @@ class _Telling(Generic[Response]):
             messages = self._large.get(key)
         if messages is None:
             view = step.load(snapshot)
-            messages = [] if view is None else list(wanted.encode(view))
+            messages = [] if view is None else list(_encode(wanted, view))
             if self._is_late(step):
                 with self._lock:
                     _keep(self._large, key, messages)

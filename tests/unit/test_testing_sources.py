@@ -15,6 +15,7 @@ class Whole(dict):
     """A table that nobody may walk over."""
 
     def __iter__(self):
+        """Refuse it."""
         raise AssertionError("the whole table was walked over")
 
     keys = items = values = copy = __iter__

@@ -1,4 +1,4 @@
-"""Outcomes: whoever waits for a transaction is told, and nobody waits for the others."""
+"""Outcomes: who waits for a transaction is told, and nobody else waits for that."""
 
 import asyncio
 from types import SimpleNamespace

@@ -1,6 +1,7 @@
 """The server: health, reflection, sizes, and what a chain without `dev` lacks."""
 
 import asyncio
+from contextlib import suppress
 
 import grpc
 import pytest
@@ -182,6 +183,61 @@ def test_a_call_that_ends_the_library_s_server_does_not_end_the_node_s(run_node)
             assert (await first).block.header.height == 1, "streams go on by themselves"
             keeping.cancel()
             assert all(isinstance(error, UnicodeDecodeError) for error in told)
+
+    asyncio.run(scenario())
+
+
+def test_hundreds_of_such_calls_at_once_do_not_end_the_node_s(run_node):
+    """Nor does it end while one of them ends the library's: its own stop raised."""
+
+    async def call(url, path):
+        host, port = url.split(":")
+        with suppress(OSError):  # it may listen again a little later
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(call_of(path))
+            await reader.read(1)
+            writer.close()
+
+    async def scenario():
+        async with asyncio.timeout(DEADLINE_SECONDS), run_node() as node:
+            told = []
+            keeping = asyncio.create_task(node.server.keep(told.append))
+            paths = (b"/\xff", b"/grpc.health.v1.Health/\xc3", b"/\xed\xa0\x80")
+            for times in range(6):
+                async with asyncio.TaskGroup() as calls:
+                    for path in paths * 10:
+                        calls.create_task(call(node.url, path))
+                while len(told) <= times:
+                    await call(node.url, paths[0])
+            async with grpc.aio.insecure_channel(node.url) as channel:
+                await channel.channel_ready()
+                assert await health_of(channel, "") == SERVING
+            assert not keeping.done()
+            keeping.cancel()
+            await call(node.url, paths[0])
+
+    asyncio.run(scenario())
+
+
+def test_a_server_that_says_twice_why_it_ended_is_stopped_all_the_same(run_node):
+    """The node ended with it, and with a defect's exit code."""
+
+    async def scenario():
+        async with run_node() as node, grpc.aio.insecure_channel(node.url) as channel:
+            library, graces = node.server._server, []
+
+            class Ending:
+                async def stop(self, grace):
+                    graces.append(grace)
+                    if len(graces) == 1:
+                        raise UnicodeDecodeError("utf-8", b"/\xff", 1, 2, "invalid")
+                    await library.stop(grace)
+
+            node.server._server = Ending()
+            await node.server._replace()
+            assert graces == [None, None]
+            await channel.channel_ready()
+            assert await health_of(channel, "") == SERVING
 
     asyncio.run(scenario())
 
