@@ -81,7 +81,7 @@ def _contents(
 
 
 def _lives(
-    snapshot: Snapshot, height: Height, decided: Iterable[TimerDecision]
+    snapshot: StoreSnapshot, height: Height, decided: Iterable[TimerDecision]
 ) -> tuple[dict[bytes, bytes | None], dict[bytes, bytes | None]]:
     """Deletions of the histories of timers that ended in a block.
 
