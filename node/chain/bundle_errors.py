@@ -43,7 +43,7 @@ ADVICE: Final[Mapping[BundleFault, str]] = {
     ),
     BundleFault.TOO_LARGE: "check it without a node: `bundle check`",
     BundleFault.NOT_EMPTY: (
-        "take a fresh one (of a node another `--data-dir`, or `client.api.reset()`)"
+        "take an empty one (of a node another `--data-dir`, or `client.api.reset()`)"
     ),
 }
 """What to do, by what is wrong."""

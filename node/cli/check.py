@@ -25,7 +25,7 @@ __all__ = ["check"]
 
 _Json: TypeAlias = "dict[str, object]"
 
-_HANDLER_COLUMNS = ("handler", "line", "who may call it", "each call", "and, entered")
+_HANDLER_COLUMNS = ("handler", "line", "who may call it", "each call", "further blocks")
 _BLOCKS_SHOWN_MAX = 6
 
 

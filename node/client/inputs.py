@@ -53,11 +53,14 @@ ID_BYTES_MAX = 64
 
 
 class DevAccount(Struct, frozen=True):
-    """A deterministic account with funds from genesis (D42). Not a secret."""
+    """A development account with funds from genesis; everybody knows its key (D42)."""
 
     index: int
+    """Number of the account, from 0."""
     address: Address
+    """Its address, 20 bytes."""
     private_key: bytes
+    """Its private key, 32 bytes."""
 
     @override
     def __repr__(self) -> str:
@@ -75,7 +78,7 @@ class Addressed(Protocol):
 
     @property
     def address(self) -> Address:
-        """Its 20 bytes."""
+        """The address, 20 bytes."""
         ...
 
 
@@ -84,30 +87,33 @@ Sender = Addressed | bytes
 
 
 class BlockContent(Protocol):
-    """What every chain tells of a block."""
+    """The content of a block, of a node or of a chain in this process."""
 
     @property
     def header(self) -> Header:
-        """Its header."""
+        """The header of the block."""
         ...
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:
-        """Of all that was executed, in order."""
+        """The receipts of all that was executed, in order."""
         ...
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """In order of execution."""
+        """The events, in order of execution."""
         ...
 
 
 class Mined(Struct, frozen=True):
-    """A block as a node tells it."""
+    """The content of a block, as a node tells it."""
 
     header: Header
+    """The header of the block."""
     receipts: tuple[Receipt, ...]
+    """The receipts of all that was executed, in order."""
     events: tuple[Event, ...]
+    """The events, in order of execution."""
 
     @override
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ _KEY_BYTES = 32
 
 
 class Wallet:
-    """Signs for one address; never shows its key but on request."""
+    """A private key and its address; signs transactions, and never prints the key."""
 
     __slots__ = ("_address", "_key")
 
@@ -34,14 +34,18 @@ class Wallet:
 
     @classmethod
     def dev(cls, index: int) -> Self:
-        """Account `index` of genesis `devnet`, funded there, known to everybody."""
+        """The wallet of development account `index`, from 0; everybody knows its key.
+
+        Raises:
+            ValueError: the index is negative.
+        """
         if index < 0:
             raise ValueError("development accounts are numbered from 0")
         return cls(dev_private_key(index))
 
     @classmethod
     def random(cls) -> Self:
-        """A new key from the operating system's source of randomness."""
+        """A wallet with a new key from the operating system's random numbers."""
         while True:
             try:
                 return cls(secrets.token_bytes(_KEY_BYTES))
@@ -65,20 +69,20 @@ class Wallet:
 
     @property
     def address(self) -> Address:
-        """Who signs."""
+        """The address that it signs for, 20 bytes."""
         return self._address
 
     @property
     def private_key(self) -> bytes:
-        """The 32 bytes that must stay secret."""
+        """The private key, 32 bytes; keep it secret."""
         return self._key
 
     def sign(self, body: Body) -> bytes:
-        """Body ‖ signature, ready to be submitted."""
+        """Sign a body: the bytes of body ‖ signature, ready to be submitted."""
         return self.sign_encoded(body.encode())
 
     def sign_encoded(self, body: bytes) -> bytes:
-        """The same for a body that is encoded already; look at it first."""
+        """Sign a body that is encoded already. Check what it says before."""
         return body + sign(signing_hash(body), self._key)
 
     @override

@@ -141,7 +141,7 @@ _OTHERS: dict[str, _Row] = {
     ),
     "HISTORY_NOT_KEPT": _Row(
         _Code.FAILED_PRECONDITION,
-        "ask from oldest_height on; leave at_height out to read at the head",
+        "ask for oldest_height or later; without at_height the head is read",
     ),
     "HEIGHT_NOT_REACHED": _Row(_Code.OUT_OF_RANGE, "ask again when it is reached"),
     "PROOF_TOO_LARGE": _Row(
@@ -196,7 +196,7 @@ _OTHERS: dict[str, _Row] = {
         _Code.RESOURCE_EXHAUSTED, "delete those that nobody needs"
     ),
     SnapshotFault.POOL_TOO_LARGE.value: _Row(
-        _Code.RESOURCE_EXHAUSTED, "make blocks that take them first"
+        _Code.RESOURCE_EXHAUSTED, "make blocks first, so that fewer transactions wait"
     ),
     "SNAPSHOT_NOT_FOUND": _Row(
         _Code.NOT_FOUND,

@@ -79,7 +79,7 @@ def report_on(source: bytes) -> Report:
     room = (
         Room("bytes of source", len(source), language.SOURCE_BYTES_MAX),
         Room("nodes of syntax", _count(tree, ast.AST), language.NODES_MAX),
-        Room("nodes, written out", code.nodes, language.NODES_MAX),
+        Room("nodes, generated", code.nodes, language.NODES_MAX),
         Room("functions", _count(tree, ast.FunctionDef), language.FUNCTIONS_MAX),
     )
     tree = resolve(tree, find_module)

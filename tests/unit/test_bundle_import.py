@@ -143,7 +143,7 @@ def test_a_chain_that_is_not_empty_refuses_it(lived, what):
             await engine.mine(2)
         before, head = content(store), engine.state.head
         with pytest.raises(
-            BundleRefused, match=r"is not empty.*: take a fresh one"
+            BundleRefused, match=r"is not empty.*: take an empty one"
         ) as told:
             await engine.import_bundle(opened(data))
         assert told.value.fault is BundleFault.NOT_EMPTY
