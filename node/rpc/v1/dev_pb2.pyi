@@ -26,7 +26,7 @@ class MineRequest(_message.Message):
 
     BLOCKS_FIELD_NUMBER: _builtins.int
     blocks: _builtins.int
-    """1 to 10,000; 0 stands for 1."""
+    """1 to 10,000; 0 means 1."""
     def __init__(
         self,
         *,
@@ -70,16 +70,16 @@ class AdvanceRequest(_message.Message):
     NEXT_TIMER_FIELD_NUMBER: _builtins.int
     UNTIL_IDLE_FIELD_NUMBER: _builtins.int
     blocks: _builtins.int
-    """So many heights, at least 1."""
+    """This many heights, at least 1."""
     height: _builtins.int
-    """Up to a height above the head."""
+    """Up to this height, above the head."""
     duration_ms: _builtins.int
-    """Until so much virtual time has passed, at least 1."""
+    """Until so many milliseconds of virtual time have passed, at least 1."""
     next_timer: _builtins.bool
-    """Through the height at which the next timer is looked at; true."""
+    """True: through the height at which the next timer is looked at."""
     @_builtins.property
     def until_idle(self) -> Global___UntilIdle:
-        """Until no transaction, message or timer waits that is due up to the bound."""
+        """Until no transaction or message waits, and no timer that is due up to the bound."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ Global___UntilIdle: _TypeAlias = UntilIdle  # noqa: Y015
 
 @_typing.final
 class AdvanceResponse(_message.Message):
-    """The first says where it goes; the last has `done`."""
+    """The first message says where Advance goes to; the last one has `done`."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -136,13 +136,13 @@ class AdvanceResponse(_message.Message):
     SUMMARY_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
     stop_height: _builtins.int
-    """Where it stops at the latest."""
+    """The height at which it stops at the latest."""
     done: _builtins.bool
     @_builtins.property
     def head(self) -> _types_pb2.Header: ...
     @_builtins.property
     def heights(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Heights at which anything happened, since the message before."""
+        """Heights at which something happened since the previous message."""
 
     @_builtins.property
     def summary(self) -> Global___AdvanceSummary:
@@ -179,13 +179,13 @@ class AdvanceSummary(_message.Message):
     fires: _builtins.int
     fires_failed: _builtins.int
     put_off: _builtins.int
-    """Decisions to let a due timer wait."""
+    """How often a due timer was put off to a later height."""
     expired: _builtins.int
     removed_insufficient_funds: _builtins.int
-    """Timers removed since their payer could not pay."""
+    """Timers that were removed because their payer could not pay."""
     fire_cycles: _builtins.int
     fire_fees: _builtins.str
-    """Base units, of all fires."""
+    """Base units that all fires paid."""
     def __init__(
         self,
         *,
@@ -213,7 +213,9 @@ class SetMiningRequest(_message.Message):
     PACE_MS_FIELD_NUMBER: _builtins.int
     mode: _queries_pb2.MiningMode.ValueType
     pace_ms: _builtins.int
-    """Wall time between blocks in mode interval, 1 to 3,600,000; absent: as it is."""
+    """Milliseconds of wall time between blocks in mode interval, 1 to 3,600,000. If
+    absent, it stays as it is.
+    """
     def __init__(
         self,
         *,
@@ -404,7 +406,7 @@ class CreateSnapshotRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """1 to 64 letters, digits, dots, dashes or underscores; not taken yet."""
+    """1 to 64 letters, digits, dots, dashes or underscores; a name that is not in use."""
     def __init__(
         self,
         *,
@@ -563,7 +565,7 @@ Global___HoldTimeRequest: _TypeAlias = HoldTimeRequest  # noqa: Y015
 
 @_typing.final
 class HoldTimeResponse(_message.Message):
-    """The one message: from here on time stands still."""
+    """The only message: time stands still from this head on."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class DevServiceStub:
-    """Absent (UNIMPLEMENTED) unless the genesis says `dev` and the node was not started
-    with --no-dev.
+    """Control of a development chain. It is absent (UNIMPLEMENTED) if the genesis does not
+    say `dev`, or the node was started with --no-dev.
     """
 
     def __init__(self, channel):
@@ -104,8 +104,8 @@ class DevServiceStub:
 
 
 class DevServiceServicer:
-    """Absent (UNIMPLEMENTED) unless the genesis says `dev` and the node was not started
-    with --no-dev.
+    """Control of a development chain. It is absent (UNIMPLEMENTED) if the genesis does not
+    say `dev`, or the node was started with --no-dev.
     """
 
     def Mine(self, request, context):
@@ -116,8 +116,8 @@ class DevServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Advance(self, request, context):
-        """Lets time pass to a target, at the cost of what happens on the way; a stream of
-        progress. Cancelling it stops after the header in hand.
+        """Lets time pass up to a target, and streams the progress. Empty heights cost almost
+        nothing. Cancelling the call stops it after the current header.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -130,23 +130,24 @@ class DevServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Fund(self, request, context):
-        """Mints to an account; in a block when it answers.
+        """Mints to an account. Answers when this is in a block.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetBalance(self, request, context):
-        """Mints, or takes, what is missing to a balance; in a block when it answers.
+        """Sets a balance, by minting or taking the difference. Answers when this is in a
+        block.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def HoldTime(self, request, context):
-        """Time stands still while any caller keeps one open: no block is made that only lets
-        time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
-        goes on. A caller that dies lets go.
+        """Stops time while any caller keeps this stream open: no block is made just to let
+        time pass, neither by the pace nor by --auto-timers. Submitted transactions, Mine
+        and Advance work as usual. If the caller dies, time goes on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -154,47 +155,48 @@ class DevServiceServicer:
 
     def ExportBundle(self, request, context):
         """The whole chain up to the head, as the bytes of one file in parts of up to 1 MiB:
-        equal chains give equal bytes. What waits in the pool is not in it.
+        equal chains give equal bytes. Transactions in the pool are not in it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ImportBundle(self, request_iterator, context):
-        """Fills an empty chain with the blocks of such a file, sent in parts of any size up to
-        1 MiB. Each is executed and must be what the file says; all of them are there when
-        it answers, or none. Empty is a chain in which only time passed: that is taken back,
-        and streams say `reverted`.
+        """Executes the blocks of such a file, sent in parts of any size up to 1 MiB, on an
+        empty chain. Each block must give what the file says; either all of them are there
+        afterwards, or none. A chain is empty if only time has passed in it; that time is
+        taken back, and streams say `reverted`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Reset(self, request, context):
-        """Back to genesis: state, history and pool. Streams say `reverted`.
+        """Returns to genesis: deletes state, history and pool. Streams say `reverted`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateSnapshot(self, request, context):
-        """Names the head and what waits in the pool, to return to them. Costs the same
-        whatever the size of the state; on disk when it answers.
+        """Gives the head and the transactions in the pool a name to return to. Costs the same
+        whatever the size of the state. Answers when it is on disk.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevertToSnapshot(self, request, context):
-        """Back to a snapshot: state, history, clock, fees and pool. It is kept, and those of
-        lower heights; those above are deleted. What is undone answers `reverted`.
+        """Returns to a snapshot: state, history, clock, fees and pool. This snapshot and
+        those of lower heights are kept; those above are deleted. Transactions that are
+        undone answer `reverted`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSnapshots(self, request, context):
-        """All of them, the oldest height first; at most 1,000.
+        """All snapshots, the lowest height first; at most 1,000.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -283,8 +285,8 @@ def add_DevServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class DevService:
-    """Absent (UNIMPLEMENTED) unless the genesis says `dev` and the node was not started
-    with --no-dev.
+    """Control of a development chain. It is absent (UNIMPLEMENTED) if the genesis does not
+    say `dev`, or the node was started with --no-dev.
     """
 
     @staticmethod

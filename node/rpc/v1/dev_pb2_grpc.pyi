@@ -27,8 +27,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class DevServiceStub:
-    """Absent (UNIMPLEMENTED) unless the genesis says `dev` and the node was not started
-    with --no-dev.
+    """Control of a development chain. It is absent (UNIMPLEMENTED) if the genesis does not
+    say `dev`, or the node was started with --no-dev.
     """
 
     @_typing.overload
@@ -38,93 +38,99 @@ class DevServiceStub:
     Mine: _grpc.UnaryUnaryMultiCallable[_dev_pb2.MineRequest, _dev_pb2.MineResponse]
     """Makes blocks now, in any mining mode."""
     Advance: _grpc.UnaryStreamMultiCallable[_dev_pb2.AdvanceRequest, _dev_pb2.AdvanceResponse]
-    """Lets time pass to a target, at the cost of what happens on the way; a stream of
-    progress. Cancelling it stops after the header in hand.
+    """Lets time pass up to a target, and streams the progress. Empty heights cost almost
+    nothing. Cancelling the call stops it after the current header.
     """
     SetMining: _grpc.UnaryUnaryMultiCallable[_dev_pb2.SetMiningRequest, _dev_pb2.SetMiningResponse]
     Fund: _grpc.UnaryUnaryMultiCallable[_dev_pb2.FundRequest, _dev_pb2.FundResponse]
-    """Mints to an account; in a block when it answers."""
+    """Mints to an account. Answers when this is in a block."""
     SetBalance: _grpc.UnaryUnaryMultiCallable[_dev_pb2.SetBalanceRequest, _dev_pb2.SetBalanceResponse]
-    """Mints, or takes, what is missing to a balance; in a block when it answers."""
+    """Sets a balance, by minting or taking the difference. Answers when this is in a
+    block.
+    """
     HoldTime: _grpc.UnaryStreamMultiCallable[_dev_pb2.HoldTimeRequest, _dev_pb2.HoldTimeResponse]
-    """Time stands still while any caller keeps one open: no block is made that only lets
-    time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
-    goes on. A caller that dies lets go.
+    """Stops time while any caller keeps this stream open: no block is made just to let
+    time pass, neither by the pace nor by --auto-timers. Submitted transactions, Mine
+    and Advance work as usual. If the caller dies, time goes on.
     """
     ExportBundle: _grpc.UnaryStreamMultiCallable[_dev_pb2.ExportBundleRequest, _dev_pb2.ExportBundleResponse]
     """The whole chain up to the head, as the bytes of one file in parts of up to 1 MiB:
-    equal chains give equal bytes. What waits in the pool is not in it.
+    equal chains give equal bytes. Transactions in the pool are not in it.
     """
     ImportBundle: _grpc.StreamUnaryMultiCallable[_dev_pb2.ImportBundleRequest, _dev_pb2.ImportBundleResponse]
-    """Fills an empty chain with the blocks of such a file, sent in parts of any size up to
-    1 MiB. Each is executed and must be what the file says; all of them are there when
-    it answers, or none. Empty is a chain in which only time passed: that is taken back,
-    and streams say `reverted`.
+    """Executes the blocks of such a file, sent in parts of any size up to 1 MiB, on an
+    empty chain. Each block must give what the file says; either all of them are there
+    afterwards, or none. A chain is empty if only time has passed in it; that time is
+    taken back, and streams say `reverted`.
     """
     Reset: _grpc.UnaryUnaryMultiCallable[_dev_pb2.ResetRequest, _dev_pb2.ResetResponse]
-    """Back to genesis: state, history and pool. Streams say `reverted`."""
+    """Returns to genesis: deletes state, history and pool. Streams say `reverted`."""
     CreateSnapshot: _grpc.UnaryUnaryMultiCallable[_dev_pb2.CreateSnapshotRequest, _dev_pb2.CreateSnapshotResponse]
-    """Names the head and what waits in the pool, to return to them. Costs the same
-    whatever the size of the state; on disk when it answers.
+    """Gives the head and the transactions in the pool a name to return to. Costs the same
+    whatever the size of the state. Answers when it is on disk.
     """
     RevertToSnapshot: _grpc.UnaryUnaryMultiCallable[_dev_pb2.RevertToSnapshotRequest, _dev_pb2.RevertToSnapshotResponse]
-    """Back to a snapshot: state, history, clock, fees and pool. It is kept, and those of
-    lower heights; those above are deleted. What is undone answers `reverted`.
+    """Returns to a snapshot: state, history, clock, fees and pool. This snapshot and
+    those of lower heights are kept; those above are deleted. Transactions that are
+    undone answer `reverted`.
     """
     ListSnapshots: _grpc.UnaryUnaryMultiCallable[_dev_pb2.ListSnapshotsRequest, _dev_pb2.ListSnapshotsResponse]
-    """All of them, the oldest height first; at most 1,000."""
+    """All snapshots, the lowest height first; at most 1,000."""
     DeleteSnapshot: _grpc.UnaryUnaryMultiCallable[_dev_pb2.DeleteSnapshotRequest, _dev_pb2.DeleteSnapshotResponse]
 
 @_typing.type_check_only
 class DevServiceAsyncStub(DevServiceStub):
-    """Absent (UNIMPLEMENTED) unless the genesis says `dev` and the node was not started
-    with --no-dev.
+    """Control of a development chain. It is absent (UNIMPLEMENTED) if the genesis does not
+    say `dev`, or the node was started with --no-dev.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Mine: _aio.UnaryUnaryMultiCallable[_dev_pb2.MineRequest, _dev_pb2.MineResponse]  # type: ignore[assignment]
     """Makes blocks now, in any mining mode."""
     Advance: _aio.UnaryStreamMultiCallable[_dev_pb2.AdvanceRequest, _dev_pb2.AdvanceResponse]  # type: ignore[assignment]
-    """Lets time pass to a target, at the cost of what happens on the way; a stream of
-    progress. Cancelling it stops after the header in hand.
+    """Lets time pass up to a target, and streams the progress. Empty heights cost almost
+    nothing. Cancelling the call stops it after the current header.
     """
     SetMining: _aio.UnaryUnaryMultiCallable[_dev_pb2.SetMiningRequest, _dev_pb2.SetMiningResponse]  # type: ignore[assignment]
     Fund: _aio.UnaryUnaryMultiCallable[_dev_pb2.FundRequest, _dev_pb2.FundResponse]  # type: ignore[assignment]
-    """Mints to an account; in a block when it answers."""
+    """Mints to an account. Answers when this is in a block."""
     SetBalance: _aio.UnaryUnaryMultiCallable[_dev_pb2.SetBalanceRequest, _dev_pb2.SetBalanceResponse]  # type: ignore[assignment]
-    """Mints, or takes, what is missing to a balance; in a block when it answers."""
+    """Sets a balance, by minting or taking the difference. Answers when this is in a
+    block.
+    """
     HoldTime: _aio.UnaryStreamMultiCallable[_dev_pb2.HoldTimeRequest, _dev_pb2.HoldTimeResponse]  # type: ignore[assignment]
-    """Time stands still while any caller keeps one open: no block is made that only lets
-    time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
-    goes on. A caller that dies lets go.
+    """Stops time while any caller keeps this stream open: no block is made just to let
+    time pass, neither by the pace nor by --auto-timers. Submitted transactions, Mine
+    and Advance work as usual. If the caller dies, time goes on.
     """
     ExportBundle: _aio.UnaryStreamMultiCallable[_dev_pb2.ExportBundleRequest, _dev_pb2.ExportBundleResponse]  # type: ignore[assignment]
     """The whole chain up to the head, as the bytes of one file in parts of up to 1 MiB:
-    equal chains give equal bytes. What waits in the pool is not in it.
+    equal chains give equal bytes. Transactions in the pool are not in it.
     """
     ImportBundle: _aio.StreamUnaryMultiCallable[_dev_pb2.ImportBundleRequest, _dev_pb2.ImportBundleResponse]  # type: ignore[assignment]
-    """Fills an empty chain with the blocks of such a file, sent in parts of any size up to
-    1 MiB. Each is executed and must be what the file says; all of them are there when
-    it answers, or none. Empty is a chain in which only time passed: that is taken back,
-    and streams say `reverted`.
+    """Executes the blocks of such a file, sent in parts of any size up to 1 MiB, on an
+    empty chain. Each block must give what the file says; either all of them are there
+    afterwards, or none. A chain is empty if only time has passed in it; that time is
+    taken back, and streams say `reverted`.
     """
     Reset: _aio.UnaryUnaryMultiCallable[_dev_pb2.ResetRequest, _dev_pb2.ResetResponse]  # type: ignore[assignment]
-    """Back to genesis: state, history and pool. Streams say `reverted`."""
+    """Returns to genesis: deletes state, history and pool. Streams say `reverted`."""
     CreateSnapshot: _aio.UnaryUnaryMultiCallable[_dev_pb2.CreateSnapshotRequest, _dev_pb2.CreateSnapshotResponse]  # type: ignore[assignment]
-    """Names the head and what waits in the pool, to return to them. Costs the same
-    whatever the size of the state; on disk when it answers.
+    """Gives the head and the transactions in the pool a name to return to. Costs the same
+    whatever the size of the state. Answers when it is on disk.
     """
     RevertToSnapshot: _aio.UnaryUnaryMultiCallable[_dev_pb2.RevertToSnapshotRequest, _dev_pb2.RevertToSnapshotResponse]  # type: ignore[assignment]
-    """Back to a snapshot: state, history, clock, fees and pool. It is kept, and those of
-    lower heights; those above are deleted. What is undone answers `reverted`.
+    """Returns to a snapshot: state, history, clock, fees and pool. This snapshot and
+    those of lower heights are kept; those above are deleted. Transactions that are
+    undone answer `reverted`.
     """
     ListSnapshots: _aio.UnaryUnaryMultiCallable[_dev_pb2.ListSnapshotsRequest, _dev_pb2.ListSnapshotsResponse]  # type: ignore[assignment]
-    """All of them, the oldest height first; at most 1,000."""
+    """All snapshots, the lowest height first; at most 1,000."""
     DeleteSnapshot: _aio.UnaryUnaryMultiCallable[_dev_pb2.DeleteSnapshotRequest, _dev_pb2.DeleteSnapshotResponse]  # type: ignore[assignment]
 
 class DevServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Absent (UNIMPLEMENTED) unless the genesis says `dev` and the node was not started
-    with --no-dev.
+    """Control of a development chain. It is absent (UNIMPLEMENTED) if the genesis does not
+    say `dev`, or the node was started with --no-dev.
     """
 
     @_abc_1.abstractmethod
@@ -141,8 +147,8 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dev_pb2.AdvanceRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_dev_pb2.AdvanceResponse], _abc.AsyncIterator[_dev_pb2.AdvanceResponse]]:
-        """Lets time pass to a target, at the cost of what happens on the way; a stream of
-        progress. Cancelling it stops after the header in hand.
+        """Lets time pass up to a target, and streams the progress. Empty heights cost almost
+        nothing. Cancelling the call stops it after the current header.
         """
 
     @_abc_1.abstractmethod
@@ -158,7 +164,7 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dev_pb2.FundRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.FundResponse, _abc.Awaitable[_dev_pb2.FundResponse]]:
-        """Mints to an account; in a block when it answers."""
+        """Mints to an account. Answers when this is in a block."""
 
     @_abc_1.abstractmethod
     def SetBalance(
@@ -166,7 +172,9 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dev_pb2.SetBalanceRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.SetBalanceResponse, _abc.Awaitable[_dev_pb2.SetBalanceResponse]]:
-        """Mints, or takes, what is missing to a balance; in a block when it answers."""
+        """Sets a balance, by minting or taking the difference. Answers when this is in a
+        block.
+        """
 
     @_abc_1.abstractmethod
     def HoldTime(
@@ -174,9 +182,9 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dev_pb2.HoldTimeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_dev_pb2.HoldTimeResponse], _abc.AsyncIterator[_dev_pb2.HoldTimeResponse]]:
-        """Time stands still while any caller keeps one open: no block is made that only lets
-        time pass, neither by the pace nor by --auto-timers. What is submitted or ordered
-        goes on. A caller that dies lets go.
+        """Stops time while any caller keeps this stream open: no block is made just to let
+        time pass, neither by the pace nor by --auto-timers. Submitted transactions, Mine
+        and Advance work as usual. If the caller dies, time goes on.
         """
 
     @_abc_1.abstractmethod
@@ -186,7 +194,7 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_dev_pb2.ExportBundleResponse], _abc.AsyncIterator[_dev_pb2.ExportBundleResponse]]:
         """The whole chain up to the head, as the bytes of one file in parts of up to 1 MiB:
-        equal chains give equal bytes. What waits in the pool is not in it.
+        equal chains give equal bytes. Transactions in the pool are not in it.
         """
 
     @_abc_1.abstractmethod
@@ -195,10 +203,10 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_dev_pb2.ImportBundleRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.ImportBundleResponse, _abc.Awaitable[_dev_pb2.ImportBundleResponse]]:
-        """Fills an empty chain with the blocks of such a file, sent in parts of any size up to
-        1 MiB. Each is executed and must be what the file says; all of them are there when
-        it answers, or none. Empty is a chain in which only time passed: that is taken back,
-        and streams say `reverted`.
+        """Executes the blocks of such a file, sent in parts of any size up to 1 MiB, on an
+        empty chain. Each block must give what the file says; either all of them are there
+        afterwards, or none. A chain is empty if only time has passed in it; that time is
+        taken back, and streams say `reverted`.
         """
 
     @_abc_1.abstractmethod
@@ -207,7 +215,7 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dev_pb2.ResetRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.ResetResponse, _abc.Awaitable[_dev_pb2.ResetResponse]]:
-        """Back to genesis: state, history and pool. Streams say `reverted`."""
+        """Returns to genesis: deletes state, history and pool. Streams say `reverted`."""
 
     @_abc_1.abstractmethod
     def CreateSnapshot(
@@ -215,8 +223,8 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dev_pb2.CreateSnapshotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.CreateSnapshotResponse, _abc.Awaitable[_dev_pb2.CreateSnapshotResponse]]:
-        """Names the head and what waits in the pool, to return to them. Costs the same
-        whatever the size of the state; on disk when it answers.
+        """Gives the head and the transactions in the pool a name to return to. Costs the same
+        whatever the size of the state. Answers when it is on disk.
         """
 
     @_abc_1.abstractmethod
@@ -225,8 +233,9 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dev_pb2.RevertToSnapshotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.RevertToSnapshotResponse, _abc.Awaitable[_dev_pb2.RevertToSnapshotResponse]]:
-        """Back to a snapshot: state, history, clock, fees and pool. It is kept, and those of
-        lower heights; those above are deleted. What is undone answers `reverted`.
+        """Returns to a snapshot: state, history, clock, fees and pool. This snapshot and
+        those of lower heights are kept; those above are deleted. Transactions that are
+        undone answer `reverted`.
         """
 
     @_abc_1.abstractmethod
@@ -235,7 +244,7 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dev_pb2.ListSnapshotsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_dev_pb2.ListSnapshotsResponse, _abc.Awaitable[_dev_pb2.ListSnapshotsResponse]]:
-        """All of them, the oldest height first; at most 1,000."""
+        """All snapshots, the lowest height first; at most 1,000."""
 
     @_abc_1.abstractmethod
     def DeleteSnapshot(

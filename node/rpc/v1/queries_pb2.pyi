@@ -28,21 +28,21 @@ class _MiningModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MiningMode
     DESCRIPTOR: _descriptor.EnumDescriptor
     MINING_MODE_UNSPECIFIED: _MiningMode.ValueType  # 0
     MINING_MODE_INTERVAL: _MiningMode.ValueType  # 1
-    """Wall time makes a block, every pace."""
+    """A block is made each time the pace has passed on the wall clock."""
     MINING_MODE_INSTANT: _MiningMode.ValueType  # 2
-    """An admitted transaction makes a block, then blocks until no message is pending."""
+    """A block is made for each transaction, then more until no message is pending."""
     MINING_MODE_MANUAL: _MiningMode.ValueType  # 3
-    """Only Mine makes blocks."""
+    """Blocks are made by Mine and Advance only."""
 
 class MiningMode(_MiningMode, metaclass=_MiningModeEnumTypeWrapper): ...
 
 MINING_MODE_UNSPECIFIED: MiningMode.ValueType  # 0
 MINING_MODE_INTERVAL: MiningMode.ValueType  # 1
-"""Wall time makes a block, every pace."""
+"""A block is made each time the pace has passed on the wall clock."""
 MINING_MODE_INSTANT: MiningMode.ValueType  # 2
-"""An admitted transaction makes a block, then blocks until no message is pending."""
+"""A block is made for each transaction, then more until no message is pending."""
 MINING_MODE_MANUAL: MiningMode.ValueType  # 3
-"""Only Mine makes blocks."""
+"""Blocks are made by Mine and Advance only."""
 Global___MiningMode: _TypeAlias = MiningMode  # noqa: Y015
 
 @_typing.final
@@ -51,7 +51,7 @@ class GetStatusRequest(_message.Message):
 
     INCLUDE_SUPPLY_FIELD_NUMBER: _builtins.int
     include_supply: _builtins.bool
-    """Also count the supply: reads every account."""
+    """Also count the supply, which reads every account."""
     def __init__(
         self,
         *,
@@ -82,9 +82,9 @@ class Supply(_message.Message):
     balances: _builtins.str
     """Sum over all accounts."""
     burned: _builtins.str
-    """All burned parts together."""
+    """Sum of the burned parts below."""
     held: _builtins.str
-    """Prepaid by messages that wait."""
+    """Prepaid for messages that wait."""
     burned_cycle: _builtins.str
     burned_cell: _builtins.str
     burned_lane: _builtins.str
@@ -141,20 +141,20 @@ class GetStatusResponse(_message.Message):
     pace_ms: _builtins.int
     pool_transactions: _builtins.int
     pool_queued: _builtins.int
-    """Of these, those that wait for a lower nonce."""
+    """How many of these wait for a transaction with a lower nonce."""
     rules: _builtins.str
     """Timer rules in force in the next block."""
     next_basefee_cycle: _builtins.str
-    """Of the next block."""
+    """Basefees of the next block."""
     next_basefee_cell: _builtins.str
     next_basefee_lane: _builtins.str
     oldest_state_height: _builtins.int
-    """From these heights on every state, and every block, can be asked for."""
+    """The oldest heights from which on every state, and every block, can be queried."""
     oldest_block_height: _builtins.int
     auto_timers: _builtins.bool
     """Whether the node advances to the next timer by itself when nothing is pending."""
     time_holds: _builtins.int
-    """Callers of HoldTime: while there are any, time stands still."""
+    """Number of open HoldTime calls; if there are any, time stands still."""
     @_builtins.property
     def head(self) -> _types_pb2.Header: ...
     @_builtins.property
@@ -279,39 +279,39 @@ class GetParamsResponse(_message.Message):
     lane_deferred_cycles: _builtins.int
     block_cells: _builtins.int
     transaction_cells_max: _builtins.int
-    """Of these, those that transactions may take."""
+    """How many of these transactions may use."""
     message_cycles_max: _builtins.int
-    """The largest budget of one deferred message."""
+    """Most cycles of one deferred message."""
     ring_size: _builtins.int
     epoch_length: _builtins.int
     epochs: _builtins.int
     auction_tie_break: _builtins.str
     transaction_body_bytes_max: _builtins.int
     configs_hold_from: _builtins.int
-    """The first height of which both configurations are known to hold: the next block."""
+    """The first height for which both configurations are known to hold: the next block."""
     rules: _builtins.str
-    """Of the next block, as all below: timer rules, and the parts of what a unit costs."""
+    """This and all below are those of the next block: timer rules, and prices by parts."""
     basefee_cycle: _builtins.str
     basefee_cell: _builtins.str
     basefee_lane: _builtins.str
-    """Of the timer lane under `auction`, on top of basefee_cycle and burned apart; else 0."""
+    """Of the timer lane under `auction`, in addition to basefee_cycle; else 0."""
     p50_priority: _builtins.str
-    """Median priority of the fires of the block before: what the default agent offers."""
+    """Median priority of the fires of the previous block: what the default agent offers."""
     @_builtins.property
     def system_deployers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     @_builtins.property
     def timer_config(self) -> _types_pb2.TimerConfig:
-        """As governance left them."""
+        """With all changes by governance."""
 
     @_builtins.property
     def basefee_config(self) -> _types_pb2.BasefeeConfig: ...
     @_builtins.property
     def activations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Activation]:
-        """All that are known, past and to come."""
+        """All activations that are known, past and future."""
 
     @_builtins.property
     def tier_priorities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What economy, standard, fast and urgent stand for, a cycle."""
+        """Base units for a cycle of the tiers economy, standard, fast and urgent."""
 
     def __init__(
         self,
@@ -453,10 +453,10 @@ class GetActorResponse(_message.Message):
     mailbox_length: _builtins.int
     """Messages that wait for it."""
     scheduling_counter: _builtins.int
-    """Timers it ever had accepted."""
+    """Number of timers that it has ever scheduled."""
     @_builtins.property
     def handlers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Public names that messages can reach, in the order of the source."""
+        """Handlers: public names that messages can call, in the order of the source."""
 
     def __init__(
         self,
@@ -489,9 +489,9 @@ class GetStorageRequest(_message.Message):
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
     raw: _builtins.bytes
-    """Of pvm_host.get_state."""
+    """A key as pvm_host.get_state takes it."""
     name: _builtins.str
-    """Of self.storage."""
+    """A name in self.storage."""
     at_height: _builtins.int
     def __init__(
         self,
@@ -526,7 +526,7 @@ class StorageEntry(_message.Message):
     key: _builtins.bytes
     value: _builtins.bytes
     name: _builtins.str
-    """Of an entry of self.storage, its name; the value is canonical CBOR."""
+    """For an entry of self.storage its name; the value is then canonical CBOR."""
     def __init__(
         self,
         *,
@@ -575,9 +575,9 @@ class ListStorageRequest(_message.Message):
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
     prefix: _builtins.bytes
-    """Of the raw key."""
+    """Prefix of the raw key."""
     page_size: _builtins.int
-    """1 to 1,000; 0 stands for 100. A page is also full at 1 MiB."""
+    """1 to 1,000; 0 means 100. A page is also full at 1 MiB."""
     page_token: _builtins.str
     at_height: _builtins.int
     def __init__(
@@ -636,7 +636,7 @@ class CallReadOnlyRequest(_message.Message):
     handler: _builtins.str
     payload: _builtins.bytes
     sender: _builtins.bytes
-    """Whom get_sender() names; empty for the zero address."""
+    """The address that get_sender() returns; if empty, the zero address."""
     at_height: _builtins.int
     def __init__(
         self,
@@ -669,7 +669,7 @@ class CallReadOnlyResponse(_message.Message):
     HEAD_FIELD_NUMBER: _builtins.int
     status: _types_pb2.ExecutionStatus.ValueType
     value: _builtins.bytes
-    """What the handler returned."""
+    """Bytes that the handler returned."""
     cycles_used: _builtins.int
     cells_used: _builtins.int
     @_builtins.property
@@ -706,11 +706,11 @@ class GetBlockRequest(_message.Message):
     height: _builtins.int
     hash: _builtins.bytes
     latest: _builtins.bool
-    """So is a request that names no block."""
+    """The latest block, which is also the default."""
     view: _types_pb2.BlockView.ValueType
     profile: _builtins.bool
-    """Tell where the cycles and cells of its executions went, too; of a development chain,
-    up to 2,000,000 cycles, and of a block whose parent's state is kept (`at_height`).
+    """Also count cycles and cells by line. Only on a development chain, for blocks of up
+    to 2,000,000 cycles whose parent's state is kept (see `at_height`).
     """
     def __init__(
         self,
@@ -741,7 +741,7 @@ class GetBlockResponse(_message.Message):
     def block(self) -> _types_pb2.Block: ...
     @_builtins.property
     def profile(self) -> _types_pb2.ExecutionProfile:
-        """Where it was asked for."""
+        """If it was asked for."""
 
     def __init__(
         self,
@@ -767,13 +767,13 @@ class ListBlocksRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     from_height: _builtins.int
-    """The first of the list; absent: the head when descending, else genesis."""
+    """The first height of the list. If absent, the head when descending, else genesis."""
     descending: _builtins.bool
     """Ascending unless true."""
     view: _types_pb2.BlockView.ValueType
     """BLOCK_VIEW_FULL is refused here."""
     page_size: _builtins.int
-    """1 to 100; 0 stands for 20."""
+    """1 to 100; 0 means 20."""
     page_token: _builtins.str
     def __init__(
         self,
@@ -853,7 +853,7 @@ class GetTransactionResponse(_message.Message):
     def committed(self) -> _types_pb2.CommittedTransaction: ...
     @_builtins.property
     def dropped(self) -> _types_pb2.DroppedTransaction:
-        """Remembered for a while."""
+        """Dropped transactions are remembered for a while."""
 
     def __init__(
         self,
@@ -882,9 +882,9 @@ class StorageKey(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
     raw: _builtins.bytes
-    """Of pvm_host.get_state."""
+    """A key as pvm_host.get_state takes it."""
     name: _builtins.str
-    """Of self.storage."""
+    """A name in self.storage."""
     def __init__(
         self,
         *,
@@ -904,7 +904,7 @@ Global___StorageKey: _TypeAlias = StorageKey  # noqa: Y015
 
 @_typing.final
 class DueRange(_message.Message):
-    """Both inclusive; up to 2^64 - 1."""
+    """A range of heights, both ends included, up to 2^64 - 1."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -934,7 +934,7 @@ class ReceiptPlace(_message.Message):
     INDEX_FIELD_NUMBER: _builtins.int
     height: _builtins.int
     index: _builtins.int
-    """Within the block, over all kinds."""
+    """Position in the block, over all kinds of receipts, from 0."""
     def __init__(
         self,
         *,
@@ -963,11 +963,11 @@ class GetProofRequest(_message.Message):
     account: _builtins.bytes
     """Address: the account's record, or that there is none."""
     timer_id: _builtins.bytes
-    """Id of a pending timer: its record. The state knows no ids of others."""
+    """Id of a pending timer: its record. The state does not know the ids of others."""
     transaction_id: _builtins.bytes
     """The receipt of a committed transaction."""
     at_height: _builtins.int
-    """Of a subject in the state."""
+    """Only for a subject in the state."""
     @_builtins.property
     def storage(self) -> Global___StorageKey:
         """An actor's entry, or that there is none."""
@@ -1013,11 +1013,11 @@ class ProvenRecord(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     VALUE_FIELD_NUMBER: _builtins.int
     key: _builtins.bytes
-    """In its tree: 32 bytes of the state's, 16 (height, sequence) of the calendar, 8
-    (index) of receipts.
+    """Key in its tree: 32 bytes in the state tree, 16 (height, sequence) in the calendar,
+    8 (index) among receipts.
     """
     value: _builtins.bytes
-    """What the leaf under the key is the blake2b-256 of."""
+    """The record; its blake2b-256 is the leaf under the key."""
     def __init__(
         self,
         *,
@@ -1043,7 +1043,9 @@ class GetProofResponse(_message.Message):
     PROOF_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
     header: _builtins.bytes
-    """blake2b-256 of these bytes is the hash of the block; they hold both roots."""
+    """Canonical CBOR of the header, which holds both roots; its blake2b-256 is the hash
+    of the block.
+    """
     globals_hash: _builtins.bytes
     """state_root = blake2b-256("state" | globals_hash | state_tree_root | calendar_root);
     empty for a receipt.
@@ -1054,7 +1056,9 @@ class GetProofResponse(_message.Message):
     """At most 8 KiB."""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProvenRecord]:
-        """All that are in the range that was asked for, ascending by key; none: absence."""
+        """All records in the range that was asked for, ascending by key. If there is none,
+        absence is proven.
+        """
 
     def __init__(
         self,

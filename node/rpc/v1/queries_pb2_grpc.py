@@ -28,8 +28,9 @@ if _version_not_supported:
 class QueryServiceStub:
     """The state at the head, and all blocks.
 
-    `at_height` asks for the state after a block: the head's is kept, others answer
-    HISTORY_NOT_KEPT with the oldest height that is. Absent, it is the head.
+    `at_height` asks for the state after this block; if absent, for the head's. The last
+    64 heights and those of named snapshots are answered; for others HISTORY_NOT_KEPT
+    names the oldest one that is.
     """
 
     def __init__(self, channel):
@@ -98,8 +99,9 @@ class QueryServiceStub:
 class QueryServiceServicer:
     """The state at the head, and all blocks.
 
-    `at_height` asks for the state after a block: the head's is kept, others answer
-    HISTORY_NOT_KEPT with the oldest height that is. Absent, it is the head.
+    `at_height` asks for the state after this block; if absent, for the head's. The last
+    64 heights and those of named snapshots are answered; for others HISTORY_NOT_KEPT
+    names the oldest one that is.
     """
 
     def GetStatus(self, request, context):
@@ -115,7 +117,7 @@ class QueryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetAccount(self, request, context):
-        """Of an address that nothing ever touched, an empty account.
+        """An account. For an address that was never used it is empty.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -165,7 +167,7 @@ class QueryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetProof(self, request, context):
-        """What a root of a header says of one key, or of a range of due heights.
+        """Proof of what a header commits to: one key, or a range of due heights.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -240,8 +242,9 @@ def add_QueryServiceServicer_to_server(servicer, server):
 class QueryService:
     """The state at the head, and all blocks.
 
-    `at_height` asks for the state after a block: the head's is kept, others answer
-    HISTORY_NOT_KEPT with the oldest height that is. Absent, it is the head.
+    `at_height` asks for the state after this block; if absent, for the head's. The last
+    64 heights and those of named snapshots are answered; for others HISTORY_NOT_KEPT
+    names the oldest one that is.
     """
 
     @staticmethod

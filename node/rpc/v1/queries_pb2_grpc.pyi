@@ -29,8 +29,9 @@ GRPC_VERSION: str
 class QueryServiceStub:
     """The state at the head, and all blocks.
 
-    `at_height` asks for the state after a block: the head's is kept, others answer
-    HISTORY_NOT_KEPT with the oldest height that is. Absent, it is the head.
+    `at_height` asks for the state after this block; if absent, for the head's. The last
+    64 heights and those of named snapshots are answered; for others HISTORY_NOT_KEPT
+    names the oldest one that is.
     """
 
     @_typing.overload
@@ -40,7 +41,7 @@ class QueryServiceStub:
     GetStatus: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetStatusRequest, _queries_pb2.GetStatusResponse]
     GetParams: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetParamsRequest, _queries_pb2.GetParamsResponse]
     GetAccount: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetAccountRequest, _queries_pb2.GetAccountResponse]
-    """Of an address that nothing ever touched, an empty account."""
+    """An account. For an address that was never used it is empty."""
     GetActor: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetActorRequest, _queries_pb2.GetActorResponse]
     GetStorage: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetStorageRequest, _queries_pb2.GetStorageResponse]
     ListStorage: _grpc.UnaryUnaryMultiCallable[_queries_pb2.ListStorageRequest, _queries_pb2.ListStorageResponse]
@@ -50,21 +51,22 @@ class QueryServiceStub:
     ListBlocks: _grpc.UnaryUnaryMultiCallable[_queries_pb2.ListBlocksRequest, _queries_pb2.ListBlocksResponse]
     GetTransaction: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetTransactionRequest, _queries_pb2.GetTransactionResponse]
     GetProof: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]
-    """What a root of a header says of one key, or of a range of due heights."""
+    """Proof of what a header commits to: one key, or a range of due heights."""
 
 @_typing.type_check_only
 class QueryServiceAsyncStub(QueryServiceStub):
     """The state at the head, and all blocks.
 
-    `at_height` asks for the state after a block: the head's is kept, others answer
-    HISTORY_NOT_KEPT with the oldest height that is. Absent, it is the head.
+    `at_height` asks for the state after this block; if absent, for the head's. The last
+    64 heights and those of named snapshots are answered; for others HISTORY_NOT_KEPT
+    names the oldest one that is.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetStatus: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetStatusRequest, _queries_pb2.GetStatusResponse]  # type: ignore[assignment]
     GetParams: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetParamsRequest, _queries_pb2.GetParamsResponse]  # type: ignore[assignment]
     GetAccount: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetAccountRequest, _queries_pb2.GetAccountResponse]  # type: ignore[assignment]
-    """Of an address that nothing ever touched, an empty account."""
+    """An account. For an address that was never used it is empty."""
     GetActor: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetActorRequest, _queries_pb2.GetActorResponse]  # type: ignore[assignment]
     GetStorage: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetStorageRequest, _queries_pb2.GetStorageResponse]  # type: ignore[assignment]
     ListStorage: _aio.UnaryUnaryMultiCallable[_queries_pb2.ListStorageRequest, _queries_pb2.ListStorageResponse]  # type: ignore[assignment]
@@ -74,13 +76,14 @@ class QueryServiceAsyncStub(QueryServiceStub):
     ListBlocks: _aio.UnaryUnaryMultiCallable[_queries_pb2.ListBlocksRequest, _queries_pb2.ListBlocksResponse]  # type: ignore[assignment]
     GetTransaction: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetTransactionRequest, _queries_pb2.GetTransactionResponse]  # type: ignore[assignment]
     GetProof: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]  # type: ignore[assignment]
-    """What a root of a header says of one key, or of a range of due heights."""
+    """Proof of what a header commits to: one key, or a range of due heights."""
 
 class QueryServiceServicer(metaclass=_abc_1.ABCMeta):
     """The state at the head, and all blocks.
 
-    `at_height` asks for the state after a block: the head's is kept, others answer
-    HISTORY_NOT_KEPT with the oldest height that is. Absent, it is the head.
+    `at_height` asks for the state after this block; if absent, for the head's. The last
+    64 heights and those of named snapshots are answered; for others HISTORY_NOT_KEPT
+    names the oldest one that is.
     """
 
     @_abc_1.abstractmethod
@@ -103,7 +106,7 @@ class QueryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _queries_pb2.GetAccountRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_queries_pb2.GetAccountResponse, _abc.Awaitable[_queries_pb2.GetAccountResponse]]:
-        """Of an address that nothing ever touched, an empty account."""
+        """An account. For an address that was never used it is empty."""
 
     @_abc_1.abstractmethod
     def GetActor(
@@ -161,6 +164,6 @@ class QueryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _queries_pb2.GetProofRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_queries_pb2.GetProofResponse, _abc.Awaitable[_queries_pb2.GetProofResponse]]:
-        """What a root of a header says of one key, or of a range of due heights."""
+        """Proof of what a header commits to: one key, or a range of due heights."""
 
 def add_QueryServiceServicer_to_server(servicer: QueryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -30,7 +30,7 @@ class StreamBlocksRequest(_message.Message):
     view: _types_pb2.BlockView.ValueType
     @_builtins.property
     def resume_after(self) -> _types_pb2.BlockRef:
-        """The last block seen; absent: from the next block on."""
+        """The last block that was seen. If absent, the stream begins with the next block."""
 
     @_builtins.property
     def earlier(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.BlockRef]:
@@ -79,14 +79,14 @@ Global___StreamBlocksResponse: _TypeAlias = StreamBlocksResponse  # noqa: Y015
 
 @_typing.final
 class EventCursor(_message.Message):
-    """A place within the events of the chain."""
+    """A place among the events of the chain."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     BLOCK_FIELD_NUMBER: _builtins.int
     EVENT_INDEX_FIELD_NUMBER: _builtins.int
     event_index: _builtins.int
-    """Index of the last event seen of that block; absent: the whole block was seen."""
+    """Index of the last event seen of this block. If absent, all of it was seen."""
     @_builtins.property
     def block(self) -> _types_pb2.BlockRef: ...
     def __init__(
@@ -118,7 +118,7 @@ class StreamEventsRequest(_message.Message):
     """Events of the system, whatever `emitters` says."""
     @_builtins.property
     def resume_after(self) -> Global___EventCursor:
-        """The last event seen; absent: from the next block on."""
+        """The last event that was seen. If absent, the stream begins with the next block."""
 
     @_builtins.property
     def emitters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
@@ -181,14 +181,14 @@ Global___StreamEventsResponse: _TypeAlias = StreamEventsResponse  # noqa: Y015
 
 @_typing.final
 class TimerCursor(_message.Message):
-    """A place within the decisions about timers."""
+    """A place among the decisions about timers."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     BLOCK_FIELD_NUMBER: _builtins.int
     DECISION_INDEX_FIELD_NUMBER: _builtins.int
     decision_index: _builtins.int
-    """Index of the last decision seen of that block; absent: the whole block was seen."""
+    """Index of the last decision seen of this block. If absent, all of it was seen."""
     @_builtins.property
     def block(self) -> _types_pb2.BlockRef: ...
     def __init__(
@@ -217,7 +217,7 @@ class StreamTimersRequest(_message.Message):
     EARLIER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def resume_after(self) -> Global___TimerCursor:
-        """The last change seen; absent: from the next block on."""
+        """The last change that was seen. If absent, the stream begins with the next block."""
 
     @_builtins.property
     def actors(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
@@ -247,7 +247,7 @@ Global___StreamTimersRequest: _TypeAlias = StreamTimersRequest  # noqa: Y015
 
 @_typing.final
 class TimerChange(_message.Message):
-    """A decision, and the timer that it was taken about."""
+    """A decision, and the timer that it is about."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

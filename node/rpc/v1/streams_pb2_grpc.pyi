@@ -31,10 +31,10 @@ class StreamServiceStub:
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on: of the `earlier` blocks that
-    the caller names the first that is in the chain, else genesis. A reader that does not
-    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
-    after.
+    says `reverted` with the block after which it continues: the first of the `earlier`
+    blocks named by the caller that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash after
+    which to resume.
     """
 
     @_typing.overload
@@ -52,10 +52,10 @@ class StreamServiceAsyncStub(StreamServiceStub):
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on: of the `earlier` blocks that
-    the caller names the first that is in the chain, else genesis. A reader that does not
-    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
-    after.
+    says `reverted` with the block after which it continues: the first of the `earlier`
+    blocks named by the caller that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash after
+    which to resume.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -69,10 +69,10 @@ class StreamServiceServicer(metaclass=_abc_1.ABCMeta):
 
     A stream resumes after a block that the caller names by height and hash. When that
     block is not in the chain, or the chain is rewound while the stream runs, the stream
-    says `reverted` with the block after which it goes on: of the `earlier` blocks that
-    the caller names the first that is in the chain, else genesis. A reader that does not
-    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash to resume
-    after.
+    says `reverted` with the block after which it continues: the first of the `earlier`
+    blocks named by the caller that is in the chain, else genesis. A reader that does not
+    keep up gets RESOURCE_EXHAUSTED (READER_TOO_SLOW) with the height and hash after
+    which to resume.
     """
 
     @_abc_1.abstractmethod

@@ -55,7 +55,7 @@ class _TimerTierEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TimerTier.V
     TIMER_TIER_OVERFLOW: _TimerTier.ValueType  # 3
 
 class TimerTier(_TimerTier, metaclass=_TimerTierEnumTypeWrapper):
-    """Where a live timer is found; shows in no outcome."""
+    """Where a live timer is found. No result depends on it."""
 
 TIMER_TIER_UNSPECIFIED: TimerTier.ValueType  # 0
 TIMER_TIER_RING: TimerTier.ValueType  # 1
@@ -82,18 +82,18 @@ class TimerRecord(_message.Message):
     TIER_FIELD_NUMBER: _builtins.int
     BUCKET_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
-    """Global order of acceptance: who is due at one height fires in this order."""
+    """Number in the order of acceptance. Timers that are due at one height fire in it."""
     payload: _builtins.bytes
     handler: _builtins.str
-    """Routed by the payload; empty for the default handler."""
+    """Handler that the payload names; empty for the default handler."""
     gas_limit: _builtins.int
-    """Cycles a fire may take."""
+    """Most cycles of a fire."""
     is_gas_limit_defaulted: _builtins.bool
     expires_at: _builtins.int
-    """Equal still fires."""
+    """The last height at which it may fire."""
     scheduled_at: _builtins.int
     max_fee_per_cycle: _builtins.str
-    """Empty when not stated."""
+    """Empty if not stated."""
     max_priority_fee_per_cycle: _builtins.str
     gba: _builtins.bytes
     tier: Global___TimerTier.ValueType
@@ -160,20 +160,20 @@ class TimerDecision(_message.Message):
     RIVAL_FIELD_NUMBER: _builtins.int
     height: _builtins.int
     decision: _builtins.str
-    """scheduled, extended, put_off, fired, expired, cancelled,
+    """scheduled, extended, put_off, slept, woke, fired, expired, cancelled,
     removed_insufficient_funds.
     """
     reason: _builtins.str
-    """Of a put-off: lane, cells, writes or gc, under `auction` also cap or lane_basefee;
-    of a sleep and its end: cap, lane_basefee or expired; of a cancel: by whom.
+    """For put_off: lane, cells, writes or gc, under `auction` also cap or lane_basefee.
+    For slept and woke: cap, lane_basefee or expired. For cancelled: by whom.
     """
     receipt_index: _builtins.int
-    """In the block: of the fire, or of the execution that decided."""
+    """Index of the receipt of the fire, or of the execution that decided."""
     origin: _builtins.bytes
-    """Of what an execution decided: its causing transaction."""
+    """If an execution decided: id of the transaction that caused it."""
     rival: _builtins.bytes
-    """Of a put-off from a full lane under `auction`: the timer whose fire took the last
-    place that would have done. Its effective priority is marginal_priority.
+    """For put_off from a full lane under `auction`: the timer whose fire took the last
+    place that was large enough. Its effective priority is marginal_priority.
     """
     @_builtins.property
     def numbers(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
@@ -218,7 +218,7 @@ class Timer(_message.Message):
     status: Global___TimerStatus.ValueType
     @_builtins.property
     def record(self) -> Global___TimerRecord:
-        """Of a pending timer."""
+        """Only for a pending timer."""
 
     @_builtins.property
     def end(self) -> Global___TimerDecision:
@@ -226,7 +226,7 @@ class Timer(_message.Message):
 
     @_builtins.property
     def standing(self) -> Global___TimerStanding:
-        """Of a pending timer under `auction`."""
+        """Only for a pending timer under `auction`."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ Global___Timer: _TypeAlias = Timer  # noqa: Y015
 
 @_typing.final
 class TimerStanding(_message.Message):
-    """What decides a timer's place in the lane under `auction`, at the prices of the next
+    """What decides a timer's rank in the lane under `auction`, at the prices of the next
     block and among the timers that are known now.
     """
 
@@ -270,21 +270,21 @@ class TimerStanding(_message.Message):
     """The height at which it is looked at."""
     basefee_lane: _builtins.str
     max_fee: _builtins.str
-    """What it offers a cycle: as stated, by default, or its own agent's last answer."""
+    """What it offers for a cycle: stated, by default, or its agent's last answer."""
     max_priority: _builtins.str
     priority: _builtins.str
-    """What of the priority its maximum fee leaves above the lane basefee."""
+    """The part of the priority that its maximum fee leaves above the lane's basefee."""
     weight_ppm: _builtins.int
-    """W of its actor in parts per million."""
+    """Weight of its actor, in parts per million."""
     effective_priority: _builtins.str
     """priority x weight_ppm."""
     rank: _builtins.int
-    """From 1, among those that come to the lane then; absent if it waits for another
-    reason, or if more than 20,000 would have to be counted.
+    """From 1, among the timers that compete then. Absent if it waits for another reason,
+    or if more than 20,000 would have to be counted.
     """
     contenders: _builtins.int
     waits_for: _builtins.str
-    """Why it gets no turn whatever others offer: cap, lane_basefee, or empty."""
+    """Why it cannot fire whatever others offer: cap, lane_basefee, or empty."""
     def __init__(
         self,
         *,
@@ -348,7 +348,7 @@ class GetTimerResponse(_message.Message):
     def timer(self) -> Global___Timer: ...
     @_builtins.property
     def receipt(self) -> _types_pb2.Receipt:
-        """Of the fire, or of the execution that cancelled it."""
+        """Receipt of the fire, or of the execution that cancelled it."""
 
     def __init__(
         self,
@@ -377,16 +377,16 @@ class ListTimersRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
-    """Filters; empty ones admit all."""
+    """Filters. An empty one admits all."""
     fee_payer: _builtins.bytes
     from_height: _builtins.int
-    """Of a pending timer its due height, of others the height at which they ended."""
+    """For a pending timer its due height, for others the height at which they ended."""
     to_height: _builtins.int
     status: Global___TimerStatus.ValueType
-    """Unspecified: pending."""
+    """If unspecified, pending."""
     page_size: _builtins.int
-    """1 to 1,000; 0 stands for 100. A page is also full when 1,000 records were
-    examined, and at 1 MiB: one that is short has a token if there may be more.
+    """1 to 1,000; 0 means 100. A page is also full when 1,000 records were examined, and
+    at 1 MiB. A short page has a token if there may be more.
     """
     page_token: _builtins.str
     at_height: _builtins.int
@@ -455,8 +455,8 @@ class ExplainTimerRequest(_message.Message):
     PUT_OFFS_TO_FIELD_NUMBER: _builtins.int
     timer_id: _builtins.bytes
     put_offs_to: _builtins.int
-    """The highest height at which put-offs are sought; absent: all there are. To go on,
-    give put_offs_before - 1.
+    """The greatest height at which put-offs are searched; if absent, the head. To
+    continue a search, give put_offs_before - 1.
     """
     def __init__(
         self,
@@ -487,20 +487,20 @@ class ExplainTimerResponse(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
     position: _builtins.int
-    """Live timers of the same due height before it; absent when it ended, or when more
-    than 1,000 stand before it.
+    """Number of live timers of the same due height before it. Absent if it has ended, or
+    if there are more than 1,000.
     """
     put_offs_before: _builtins.int
-    """Put-offs below this height were not sought: they are looked for from the latest on
-    back, through 1,000 heights or 8 MiB of traces. Absent when all are there.
+    """Put-offs below this height were not searched: the search goes from the latest back,
+    through 1,000 heights or 8 MiB of traces. Absent if all were found.
     """
     is_cut: _builtins.bool
-    """It has more than 1,000 decisions beside put-offs: the first and the latest are told."""
+    """It has more than 1,000 decisions besides put-offs; the first and latest are here."""
     text: _builtins.str
     """The same in sentences."""
     @_builtins.property
     def timer(self) -> Global___Timer:
-        """As GetTimer answers it: its record, tier and bucket while it waits."""
+        """As in the answer of GetTimer."""
 
     @_builtins.property
     def history(self) -> _containers.RepeatedCompositeFieldContainer[Global___TimerStep]:
@@ -508,11 +508,11 @@ class ExplainTimerResponse(_message.Message):
 
     @_builtins.property
     def forecast(self) -> Global___TimerForecast:
-        """Of a pending timer."""
+        """Only for a pending timer."""
 
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef:
-        """Of the head at which it was explained."""
+        """The head at which it was explained."""
 
     def __init__(
         self,
@@ -551,7 +551,7 @@ class TimerStep(_message.Message):
     def decision(self) -> Global___TimerDecision: ...
     @_builtins.property
     def receipt(self) -> _types_pb2.Receipt:
-        """Of the fire, or of the execution that scheduled or cancelled it."""
+        """Receipt of the fire, or of the execution that scheduled or cancelled it."""
 
     def __init__(
         self,
@@ -592,27 +592,27 @@ class TimerForecast(_message.Message):
     cycles_limit: _builtins.int
     cells_limit: _builtins.int
     max_cost: _builtins.str
-    """What will be set aside for the fire; what it does not use is returned."""
+    """Base units that will be set aside for the fire; what it does not use is returned."""
     available: _builtins.str
-    """What its payer has now."""
+    """The balance of its payer now."""
     is_payable: _builtins.bool
-    """Whether that covers max_cost beside what is set aside for those before it."""
+    """Whether that covers max_cost in addition to the timers before it."""
     is_expiring: _builtins.bool
     """Whether it will have expired by then."""
     timers_before: _builtins.int
-    """Timers that come to the lane first, at most 1,000 of them."""
+    """Number of timers that come to the lane before it, at most 1,000."""
     cycles_before: _builtins.int
-    """What these take of the lane at the most: under `fifo` the limits of those that fit,
-    one after the other; under `auction`, where real use fills the lane, all limits.
+    """Most cycles of the lane that these take: under `fifo` the limits of those that fit,
+    one after the other; under `auction`, where actual use fills the lane, all limits.
     """
     payer_cost_before: _builtins.str
-    """What those of them with the same payer set aside."""
+    """Base units that those of them with the same payer set aside."""
     is_more_before: _builtins.bool
-    """Whether more than 1,000 stand before it."""
+    """Whether there are more than 1,000 before it."""
     lane_cycles: _builtins.int
     """Cycles of the timer lane of a block."""
     is_room: _builtins.bool
-    """Whether its limit fits the lane behind those before it, whatever they use."""
+    """Whether its limit fits the lane after those before it, whatever they use."""
     @_builtins.property
     def price(self) -> _types_pb2.Price: ...
     def __init__(
@@ -678,21 +678,21 @@ class ExplainBlockResponse(_message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     CONTEST_FIELD_NUMBER: _builtins.int
     due_count: _builtins.int
-    """In the whole block."""
+    """Counts of the whole block."""
     change_count: _builtins.int
     text: _builtins.str
-    """Of this page, in sentences."""
+    """This page in sentences."""
     next_page_token: _builtins.str
     """Empty on the last page."""
     @_builtins.property
     def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___BlockTimer]:
-        """Of due timers in the order in which they were looked at, then of those that
-        executions scheduled, extended or cancelled.
+        """Due timers in the order in which they were looked at, then those that executions
+        scheduled, extended or cancelled.
         """
 
     @_builtins.property
     def contest(self) -> Global___LaneContest:
-        """How the lane was filled, if timers competed for it: under `auction`."""
+        """How the lane was filled; only under `auction`."""
 
     def __init__(
         self,
@@ -729,11 +729,11 @@ class LaneContest(_message.Message):
     """Timers that might have fired."""
     fires: _builtins.int
     put_off: _builtins.int
-    """Of the contenders, for want of room in the lane."""
+    """Contenders for which the lane had no room."""
     highest_priority: _builtins.str
-    """Effective priority of the first fire; empty without one."""
+    """Effective priority of the first fire; empty if there was none."""
     marginal_priority: _builtins.str
-    """Of the last one, if the lane was full: the price of the last place."""
+    """Effective priority of the last fire if the lane was full: the price of a place."""
     cycles_used: _builtins.int
     lane_cycles: _builtins.int
     def __init__(
@@ -771,7 +771,7 @@ class BlockTimer(_message.Message):
     fee_payer: _builtins.bytes
     due_height: _builtins.int
     is_due: _builtins.bool
-    """Whether the block looked at it, since it was due."""
+    """Whether the block looked at it because it was due."""
     @_builtins.property
     def decision(self) -> Global___TimerDecision: ...
     def __init__(
@@ -806,20 +806,20 @@ class QuoteTimerRequest(_message.Message):
     MAX_PRIORITY_FEE_PER_CYCLE_FIELD_NUMBER: _builtins.int
     BLOCKS_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
-    """Who would schedule it; deployed already."""
+    """The actor that would schedule it; it must be deployed."""
     fee_payer: _builtins.bytes
-    """Empty: the actor."""
+    """If empty, the actor."""
     height: _builtins.int
     """When it would be due."""
     gas_limit: _builtins.int
-    """Absent: the default."""
+    """If absent, the default."""
     expires_at: _builtins.int
     payload_bytes: _builtins.int
     max_fee_per_cycle: _builtins.str
-    """What it would state under `auction`; empty: the default agent's."""
+    """What it would state under `auction`; if empty, what the default agent offers."""
     max_priority_fee_per_cycle: _builtins.str
     blocks: _builtins.int
-    """How many of the last blocks are told of, at most 100; absent: 10."""
+    """How many of the last blocks to look back over, at most 100; if absent, 10."""
     def __init__(
         self,
         *,
@@ -872,15 +872,15 @@ class PastPlace(_message.Message):
     height: _builtins.int
     basefee_lane: _builtins.str
     priority: _builtins.str
-    """The least priority a cycle that would have had a turn there, by the present weight
-    of the actor; 0 where there was room.
+    """The least priority for a cycle that would have won a place there, with the present
+    weight of the actor; 0 if there was room.
     """
     max_fee: _builtins.str
-    """basefee_lane + priority: the least maximum fee a cycle."""
+    """basefee_lane + priority: the least maximum fee for a cycle."""
     fires: _builtins.int
     cycles_used: _builtins.int
     is_won: _builtins.bool
-    """Whether the offer of this quote would have won it."""
+    """Whether the offer of this quote would have won a place."""
     def __init__(
         self,
         *,
@@ -924,41 +924,43 @@ class QuoteTimerResponse(_message.Message):
     WEIGHT_PPM_FIELD_NUMBER: _builtins.int
     PAST_FIELD_NUMBER: _builtins.int
     schedule_cycles: _builtins.int
-    """Of the schedule call alone; the execution around it costs its own."""
+    """Cost of the call of schedule_timer alone, without the execution around it."""
     schedule_cells: _builtins.int
     schedule_cost: _builtins.str
     cycles_limit: _builtins.int
-    """What one fire may use and cost; what it does not use is returned."""
+    """Most that one fire may use and cost; what it does not use is returned."""
     cells_limit: _builtins.int
     max_cost: _builtins.str
     expires_at: _builtins.int
     balance: _builtins.str
-    """Of the payer."""
+    """Balance of the payer."""
     pending_timers: _builtins.int
-    """Live timers of the actor that it pays, and what is set aside for them when they
-    fire: one reserve of the full cost for each.
+    """Number of the actor's live timers that this payer pays, and what is set aside for
+    them when they fire: the full cost of each.
     """
     pending_cost: _builtins.str
     fires_covered: _builtins.int
-    """Fires at their full cost that the balance covers; the same beside the reserves."""
+    """Number of fires at full cost that the balance covers, and that it covers in
+    addition to pending_cost.
+    """
     fires_free: _builtins.int
     fires_a_block: _builtins.int
-    """Such fires fill the timer lane of a block."""
+    """Number of such fires that fill the timer lane of a block."""
     text: _builtins.str
     """The same in sentences."""
     weight_ppm: _builtins.int
-    """W of the actor in parts per million, under `auction`, else 0."""
+    """Weight of the actor in parts per million under `auction`, else 0."""
     @_builtins.property
     def price(self) -> _types_pb2.Price: ...
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_types_pb2.Warning.ValueType]: ...
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef:
-        """Of the head at which it was quoted."""
+        """The head at which it was quoted."""
 
     @_builtins.property
     def past(self) -> _containers.RepeatedCompositeFieldContainer[Global___PastPlace]:
-        """Of the last blocks under `auction`, the latest first."""
+        """The last blocks under `auction`, the latest first."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class TimerServiceStub:
-    """Timers, live ones and how others ended.
+    """Timers: live ones, and how others ended.
     """
 
     def __init__(self, channel):
@@ -63,11 +63,11 @@ class TimerServiceStub:
 
 
 class TimerServiceServicer:
-    """Timers, live ones and how others ended.
+    """Timers: live ones, and how others ended.
     """
 
     def GetTimer(self, request, context):
-        """Pending, or how it ended and where.
+        """A timer: pending, or how and where it ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -80,15 +80,14 @@ class TimerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExplainTimer(self, request, context):
-        """Why a timer did what it did, from what was recorded when it was decided, and what
-        awaits it.
+        """Why a timer did what it did, as recorded when it was decided, and what awaits it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExplainBlock(self, request, context):
-        """The same seen from a block: every due timer in the order in which it was looked at.
+        """The same for a block: every due timer, in the order in which it was looked at.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -138,7 +137,7 @@ def add_TimerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TimerService:
-    """Timers, live ones and how others ended.
+    """Timers: live ones, and how others ended.
     """
 
     @staticmethod

@@ -27,43 +27,39 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class TimerServiceStub:
-    """Timers, live ones and how others ended."""
+    """Timers: live ones, and how others ended."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> TimerServiceAsyncStub: ...
     GetTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.GetTimerRequest, _timers_pb2.GetTimerResponse]
-    """Pending, or how it ended and where."""
+    """A timer: pending, or how and where it ended."""
     ListTimers: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ListTimersRequest, _timers_pb2.ListTimersResponse]
     ExplainTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ExplainTimerRequest, _timers_pb2.ExplainTimerResponse]
-    """Why a timer did what it did, from what was recorded when it was decided, and what
-    awaits it.
-    """
+    """Why a timer did what it did, as recorded when it was decided, and what awaits it."""
     ExplainBlock: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ExplainBlockRequest, _timers_pb2.ExplainBlockResponse]
-    """The same seen from a block: every due timer in the order in which it was looked at."""
+    """The same for a block: every due timer, in the order in which it was looked at."""
     QuoteTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.QuoteTimerRequest, _timers_pb2.QuoteTimerResponse]
     """What a timer would cost, at the prices of the next block."""
 
 @_typing.type_check_only
 class TimerServiceAsyncStub(TimerServiceStub):
-    """Timers, live ones and how others ended."""
+    """Timers: live ones, and how others ended."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.GetTimerRequest, _timers_pb2.GetTimerResponse]  # type: ignore[assignment]
-    """Pending, or how it ended and where."""
+    """A timer: pending, or how and where it ended."""
     ListTimers: _aio.UnaryUnaryMultiCallable[_timers_pb2.ListTimersRequest, _timers_pb2.ListTimersResponse]  # type: ignore[assignment]
     ExplainTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.ExplainTimerRequest, _timers_pb2.ExplainTimerResponse]  # type: ignore[assignment]
-    """Why a timer did what it did, from what was recorded when it was decided, and what
-    awaits it.
-    """
+    """Why a timer did what it did, as recorded when it was decided, and what awaits it."""
     ExplainBlock: _aio.UnaryUnaryMultiCallable[_timers_pb2.ExplainBlockRequest, _timers_pb2.ExplainBlockResponse]  # type: ignore[assignment]
-    """The same seen from a block: every due timer in the order in which it was looked at."""
+    """The same for a block: every due timer, in the order in which it was looked at."""
     QuoteTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.QuoteTimerRequest, _timers_pb2.QuoteTimerResponse]  # type: ignore[assignment]
     """What a timer would cost, at the prices of the next block."""
 
 class TimerServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Timers, live ones and how others ended."""
+    """Timers: live ones, and how others ended."""
 
     @_abc_1.abstractmethod
     def GetTimer(
@@ -71,7 +67,7 @@ class TimerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _timers_pb2.GetTimerRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_timers_pb2.GetTimerResponse, _abc.Awaitable[_timers_pb2.GetTimerResponse]]:
-        """Pending, or how it ended and where."""
+        """A timer: pending, or how and where it ended."""
 
     @_abc_1.abstractmethod
     def ListTimers(
@@ -86,9 +82,7 @@ class TimerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _timers_pb2.ExplainTimerRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_timers_pb2.ExplainTimerResponse, _abc.Awaitable[_timers_pb2.ExplainTimerResponse]]:
-        """Why a timer did what it did, from what was recorded when it was decided, and what
-        awaits it.
-        """
+        """Why a timer did what it did, as recorded when it was decided, and what awaits it."""
 
     @_abc_1.abstractmethod
     def ExplainBlock(
@@ -96,7 +90,7 @@ class TimerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _timers_pb2.ExplainBlockRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_timers_pb2.ExplainBlockResponse, _abc.Awaitable[_timers_pb2.ExplainBlockResponse]]:
-        """The same seen from a block: every due timer in the order in which it was looked at."""
+        """The same for a block: every due timer, in the order in which it was looked at."""
 
     @_abc_1.abstractmethod
     def QuoteTimer(

@@ -50,11 +50,11 @@ class PrepareResponse(_message.Message):
     FIELDS_FIELD_NUMBER: _builtins.int
     MAX_COST_FIELD_NUMBER: _builtins.int
     body: _builtins.bytes
-    """To be sent with a signature of 65 bytes behind it: r || s || v, v 0 or 1, low s."""
+    """To be sent with a signature of 65 bytes appended: r || s || v, v 0 or 1, low s."""
     signing_hash: _builtins.bytes
     """keccak256(body): what is signed."""
     max_cost: _builtins.str
-    """What the sender must have: limits x max fees + amount."""
+    """Base units that the sender must have: limits x max fees + amount."""
     @_builtins.property
     def fields(self) -> _types_pb2.Body: ...
     def __init__(
@@ -82,7 +82,7 @@ class SubmitRequest(_message.Message):
     transaction: _builtins.bytes
     """body || signature; with `as_sender`, the body alone."""
     as_sender: _builtins.bytes
-    """Impersonation, on a development chain: no signature, nonce checked as usual."""
+    """Sender without a signature, only on a development chain. The nonce is checked."""
     def __init__(
         self,
         *,
@@ -189,16 +189,16 @@ class SimulateRequest(_message.Message):
     """body || signature."""
     at_height: _builtins.int
     blocks: _builtins.int
-    """Look at so many of the blocks that would follow, too; then there need be no
-    subject. With one, it is in the first of them.
+    """Also run this many of the blocks that would follow. The subject, which is optional
+    then, goes into the first of them.
     """
     profile: _builtins.bool
-    """Tell where the subject's cycles and cells went, too; of a development chain, and up
+    """Also count the subject's cycles and cells by line. Only on a development chain, up
     to 2,000,000 cycles.
     """
     @_builtins.property
     def draft(self) -> _types_pb2.Draft:
-        """Unsigned, as its sender."""
+        """Executed as its sender, without a signature."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class SimulateResponse(_message.Message):
     PROFILE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef:
-        """Of the head on which it was executed."""
+        """The head on which it was executed."""
 
     @_builtins.property
     def receipt(self) -> _types_pb2.Receipt: ...
@@ -246,15 +246,15 @@ class SimulateResponse(_message.Message):
 
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Event]:
-        """Of the transaction alone."""
+        """Events of the transaction."""
 
     @_builtins.property
     def outlook(self) -> Global___Outlook:
-        """Where blocks were asked for."""
+        """If blocks were asked for."""
 
     @_builtins.property
     def profile(self) -> _types_pb2.ExecutionProfile:
-        """Where a profile was asked for, and there is a receipt."""
+        """If a profile was asked for, and there is a receipt."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ Global___SimulateResponse: _TypeAlias = SimulateResponse  # noqa: Y015
 
 @_typing.final
 class Outlook(_message.Message):
-    """What the next blocks would bring if nobody sent anything more; nothing is kept."""
+    """What the next blocks would bring if nobody sent anything more. Nothing is kept."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -292,10 +292,10 @@ class Outlook(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     first_height: _builtins.int
     last_height: _builtins.int
-    """How far it came."""
+    """The last height that was computed."""
     is_complete: _builtins.bool
-    """Whether it came as far as was asked: 5,000 headers (a run of empty blocks is one),
-    100,000,000 cycles or 200,000 keys written end it.
+    """Whether all blocks were computed. The run ends early after 5,000 headers (a run of
+    empty blocks is one), 100,000,000 cycles or 200,000 written keys.
     """
     text: _builtins.str
     """The same in sentences."""
@@ -303,15 +303,15 @@ class Outlook(_message.Message):
     def summary(self) -> _dev_pb2.AdvanceSummary: ...
     @_builtins.property
     def fires(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Receipt]:
-        """The first 1,000, in order."""
+        """The first 1,000 fires, in order."""
 
     @_builtins.property
     def removals(self) -> _containers.RepeatedCompositeFieldContainer[_timers_pb2.BlockTimer]:
-        """Timers that would expire, or be removed for want of funds: the first 1,000."""
+        """The first 1,000 timers that would expire, or be removed because of missing funds."""
 
     @_builtins.property
     def payers(self) -> _containers.RepeatedCompositeFieldContainer[Global___PayerOutlook]:
-        """Who pays for fires, in order of the first: at most 1,000."""
+        """Payers of fires, in the order of their first one; at most 1,000."""
 
     def __init__(
         self,
@@ -345,11 +345,11 @@ class PayerOutlook(_message.Message):
     payer: _builtins.bytes
     fires: _builtins.int
     fees: _builtins.str
-    """Base units, of these."""
+    """Base units that these fires cost."""
     balance: _builtins.str
-    """What it has at the end."""
+    """Its balance at the end."""
     dry_height: _builtins.int
-    """The first height at which a timer is removed since it cannot pay; absent if none."""
+    """The first height at which a timer is removed because it cannot pay, if any."""
     def __init__(
         self,
         *,
@@ -403,13 +403,13 @@ class EstimateLimitsResponse(_message.Message):
     MARGIN_PERMILLE_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
     cycles_limit: _builtins.int
-    """These suffice at the head, a margin included."""
+    """Limits that suffice at the head, with a margin."""
     cells_limit: _builtins.int
     margin_permille: _builtins.int
-    """Added to what the execution used, in thousandths of it."""
+    """The margin, in thousandths of what the execution used."""
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef:
-        """Of the head on which it was executed."""
+        """The head on which it was executed."""
 
     def __init__(
         self,

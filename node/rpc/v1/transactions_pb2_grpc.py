@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class TransactionServiceStub:
-    """From a wish to a committed receipt.
+    """Transactions: how they are prepared, sent and tried.
     """
 
     def __init__(self, channel):
@@ -63,41 +63,42 @@ class TransactionServiceStub:
 
 
 class TransactionServiceServicer:
-    """From a wish to a committed receipt.
+    """Transactions: how they are prepared, sent and tried.
     """
 
     def Prepare(self, request, context):
-        """Fields in, body and signing hash out: for SDKs without a CBOR codec.
+        """Completes a draft, and answers the body and the hash to sign. So clients need no
+        CBOR codec.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Submit(self, request, context):
-        """Answers as soon as the transaction is admitted to the pool. The same bytes again
-        change nothing and answer the same: safe to repeat when an answer was lost.
+        """Answers as soon as the transaction is in the pool. Sending the same bytes again
+        changes nothing and gets the same answer: it is safe to repeat.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SubmitAndWait(self, request, context):
-        """Answers when the transaction is in a block, or dropped; ends with the deadline.
-        The same bytes again wait for the same outcome, or tell it.
+        """Answers when the transaction is in a block or dropped; honours the deadline.
+        Sending the same bytes again waits for the same outcome.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Simulate(self, request, context):
-        """The receipt that a transaction would get alone in the next block; keeps nothing.
+        """The receipt that a transaction would get alone in the next block. Nothing is kept.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EstimateLimits(self, request, context):
-        """Limits that suffice, found by execution.
+        """Limits that suffice for a draft, found by executing it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -140,7 +141,7 @@ def add_TransactionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TransactionService:
-    """From a wish to a committed receipt.
+    """Transactions: how they are prepared, sent and tried.
     """
 
     @staticmethod

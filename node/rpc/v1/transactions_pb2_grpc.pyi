@@ -27,49 +27,53 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class TransactionServiceStub:
-    """From a wish to a committed receipt."""
+    """Transactions: how they are prepared, sent and tried."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> TransactionServiceAsyncStub: ...
     Prepare: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.PrepareRequest, _transactions_pb2.PrepareResponse]
-    """Fields in, body and signing hash out: for SDKs without a CBOR codec."""
+    """Completes a draft, and answers the body and the hash to sign. So clients need no
+    CBOR codec.
+    """
     Submit: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.SubmitRequest, _transactions_pb2.SubmitResponse]
-    """Answers as soon as the transaction is admitted to the pool. The same bytes again
-    change nothing and answer the same: safe to repeat when an answer was lost.
+    """Answers as soon as the transaction is in the pool. Sending the same bytes again
+    changes nothing and gets the same answer: it is safe to repeat.
     """
     SubmitAndWait: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.SubmitAndWaitRequest, _transactions_pb2.SubmitAndWaitResponse]
-    """Answers when the transaction is in a block, or dropped; ends with the deadline.
-    The same bytes again wait for the same outcome, or tell it.
+    """Answers when the transaction is in a block or dropped; honours the deadline.
+    Sending the same bytes again waits for the same outcome.
     """
     Simulate: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.SimulateRequest, _transactions_pb2.SimulateResponse]
-    """The receipt that a transaction would get alone in the next block; keeps nothing."""
+    """The receipt that a transaction would get alone in the next block. Nothing is kept."""
     EstimateLimits: _grpc.UnaryUnaryMultiCallable[_transactions_pb2.EstimateLimitsRequest, _transactions_pb2.EstimateLimitsResponse]
-    """Limits that suffice, found by execution."""
+    """Limits that suffice for a draft, found by executing it."""
 
 @_typing.type_check_only
 class TransactionServiceAsyncStub(TransactionServiceStub):
-    """From a wish to a committed receipt."""
+    """Transactions: how they are prepared, sent and tried."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Prepare: _aio.UnaryUnaryMultiCallable[_transactions_pb2.PrepareRequest, _transactions_pb2.PrepareResponse]  # type: ignore[assignment]
-    """Fields in, body and signing hash out: for SDKs without a CBOR codec."""
+    """Completes a draft, and answers the body and the hash to sign. So clients need no
+    CBOR codec.
+    """
     Submit: _aio.UnaryUnaryMultiCallable[_transactions_pb2.SubmitRequest, _transactions_pb2.SubmitResponse]  # type: ignore[assignment]
-    """Answers as soon as the transaction is admitted to the pool. The same bytes again
-    change nothing and answer the same: safe to repeat when an answer was lost.
+    """Answers as soon as the transaction is in the pool. Sending the same bytes again
+    changes nothing and gets the same answer: it is safe to repeat.
     """
     SubmitAndWait: _aio.UnaryUnaryMultiCallable[_transactions_pb2.SubmitAndWaitRequest, _transactions_pb2.SubmitAndWaitResponse]  # type: ignore[assignment]
-    """Answers when the transaction is in a block, or dropped; ends with the deadline.
-    The same bytes again wait for the same outcome, or tell it.
+    """Answers when the transaction is in a block or dropped; honours the deadline.
+    Sending the same bytes again waits for the same outcome.
     """
     Simulate: _aio.UnaryUnaryMultiCallable[_transactions_pb2.SimulateRequest, _transactions_pb2.SimulateResponse]  # type: ignore[assignment]
-    """The receipt that a transaction would get alone in the next block; keeps nothing."""
+    """The receipt that a transaction would get alone in the next block. Nothing is kept."""
     EstimateLimits: _aio.UnaryUnaryMultiCallable[_transactions_pb2.EstimateLimitsRequest, _transactions_pb2.EstimateLimitsResponse]  # type: ignore[assignment]
-    """Limits that suffice, found by execution."""
+    """Limits that suffice for a draft, found by executing it."""
 
 class TransactionServiceServicer(metaclass=_abc_1.ABCMeta):
-    """From a wish to a committed receipt."""
+    """Transactions: how they are prepared, sent and tried."""
 
     @_abc_1.abstractmethod
     def Prepare(
@@ -77,7 +81,9 @@ class TransactionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transactions_pb2.PrepareRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transactions_pb2.PrepareResponse, _abc.Awaitable[_transactions_pb2.PrepareResponse]]:
-        """Fields in, body and signing hash out: for SDKs without a CBOR codec."""
+        """Completes a draft, and answers the body and the hash to sign. So clients need no
+        CBOR codec.
+        """
 
     @_abc_1.abstractmethod
     def Submit(
@@ -85,8 +91,8 @@ class TransactionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transactions_pb2.SubmitRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transactions_pb2.SubmitResponse, _abc.Awaitable[_transactions_pb2.SubmitResponse]]:
-        """Answers as soon as the transaction is admitted to the pool. The same bytes again
-        change nothing and answer the same: safe to repeat when an answer was lost.
+        """Answers as soon as the transaction is in the pool. Sending the same bytes again
+        changes nothing and gets the same answer: it is safe to repeat.
         """
 
     @_abc_1.abstractmethod
@@ -95,8 +101,8 @@ class TransactionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transactions_pb2.SubmitAndWaitRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transactions_pb2.SubmitAndWaitResponse, _abc.Awaitable[_transactions_pb2.SubmitAndWaitResponse]]:
-        """Answers when the transaction is in a block, or dropped; ends with the deadline.
-        The same bytes again wait for the same outcome, or tell it.
+        """Answers when the transaction is in a block or dropped; honours the deadline.
+        Sending the same bytes again waits for the same outcome.
         """
 
     @_abc_1.abstractmethod
@@ -105,7 +111,7 @@ class TransactionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transactions_pb2.SimulateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transactions_pb2.SimulateResponse, _abc.Awaitable[_transactions_pb2.SimulateResponse]]:
-        """The receipt that a transaction would get alone in the next block; keeps nothing."""
+        """The receipt that a transaction would get alone in the next block. Nothing is kept."""
 
     @_abc_1.abstractmethod
     def EstimateLimits(
@@ -113,6 +119,6 @@ class TransactionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transactions_pb2.EstimateLimitsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transactions_pb2.EstimateLimitsResponse, _abc.Awaitable[_transactions_pb2.EstimateLimitsResponse]]:
-        """Limits that suffice, found by execution."""
+        """Limits that suffice for a draft, found by executing it."""
 
 def add_TransactionServiceServicer_to_server(servicer: TransactionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
