@@ -1,16 +1,42 @@
-"""What every rewriting shares: the scope being written, and values used twice."""
+"""What the functions that rewrite a module share: tables, scope, place, counters.
+
+A function of the tables takes the context and a node of its kind. It changes that node
+or makes another, and has the nodes below it written by the context, which looks them up
+in the tables again: so no module of this package knows all others.
+"""
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
 
 from msgspec import Struct
 
-from pvm import language
+from pvm.compiler.block_costs import BlockCosts
 from pvm.compiler.facts import Facts
 from pvm.compiler.pricing import Pricing
 from pvm.compiler.syntax import tree
+from pvm.compiler.syntax.locations import flatten
 from pvm.compiler.syntax.tree import Here, is_atom
-from pvm.compiler.syntax.visitor import Handled
+
+Expressions = Mapping[type[ast.AST], Callable[..., ast.expr]]  # type: ignore[explicit-any] # of the kind
+"""Kind of an expression → what writes it where it is read."""
+
+Statements = Mapping[type[ast.AST], Callable[..., list[ast.stmt]]]  # type: ignore[explicit-any]
+"""Kind of a statement → what writes it after its block has paid for it."""
+
+INLINE_MAX = 2_000
+"""Guards of one module that stand in its code, some ten times what 360 ordinary lines
+have: what comes after is left to helpers, which do the same for the same price
+(sandbox-internals.md, rule 6) and are a fifth of the nodes to compile."""
+
+
+TEMPORARIES_MAX = 64
+"""Of one statement: each keeps its last value as long as the function's frame lives,
+and a generator's may be kept."""
+
+
+_NOWHERE: Final[AbstractContextManager[None]] = nullcontext()
 
 
 class Scope(Struct):
@@ -30,8 +56,6 @@ class Scope(Struct):
     """First parameter of the function."""
     counters: frozenset[str] = frozenset()
     """Its variables that are ints of less than 256 bits whatever it does."""
-    cells: frozenset[str] = frozenset()
-    """Which of `_cycles`, `_depth`, `_memory` the code assigns."""
 
     def enter_loop(self) -> tuple[bool, bool]:
         """Write rounds of a loop; returns what was, of `is_hot` and `in_loop`."""
@@ -40,49 +64,95 @@ class Scope(Struct):
         return before
 
 
-INLINE_MAX = 2_000
-"""Guards of one module that stand in its code, some ten times what 360 ordinary lines
-have: what comes after is left to helpers, which do the same for the same price
-(sandbox-internals.md, rule 6) and are a fifth of the nodes to compile."""
+class InstrumentContext:
+    """One module being rewritten."""
 
+    __slots__ = (
+        "_expressions",
+        "_statements",
+        "_unique",
+        "block_costs",
+        "caught",
+        "facts",
+        "guards",
+        "here",
+        "is_library",
+        "pricing",
+        "scope",
+        "used",
+    )
 
-TEMPORARIES_MAX = 64
-"""Of one statement: each keeps its last value as long as the function's frame lives,
-and a generator's may be kept."""
-
-
-class Writer:
-    """Rewrites the expressions of one module; subclasses know the kinds of node."""
-
-    def __init__(self, facts: Facts, own: Handled) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        expressions: Expressions,
+        statements: Statements,
+        block_costs: BlockCosts | None,
+        *,
+        is_library: bool,
+    ) -> None:
         self.facts = facts
         self.pricing = Pricing(facts)
+        self.block_costs = block_costs
+        """Where blocks are written down, if a tool asks."""
+        self.is_library = is_library
         self.scope = Scope()
         self.here = Here(1, 0)
         """Of the statement that is being written."""
-        self.is_library = False
         self.guards = 0
         """Of the whole module."""
-        self._writes: Mapping[type[ast.AST], tree.Rewriting] = own  # type: ignore[assignment]
+        self.used: set[str] = set()
+        """Cells that the function being written assigns."""
+        self.caught: list[str] = []
+        """Variables of the handlers around, innermost last; "" without one."""
+        self._expressions = expressions
+        self._statements = statements
+        self._unique = 0
 
-    def rewrite(self, node: ast.expr) -> ast.expr:
+    def write(self, node: ast.expr) -> ast.expr:
         """The instrumented form of an expression that is read."""
-        return self._writes[node.__class__](self, node)
+        return self._expressions[node.__class__](self, node)
 
-    def rewrite_optional(self, node: ast.expr | None) -> ast.expr | None:
-        """As `rewrite`; None stays None."""
-        return None if node is None else self.rewrite(node)
+    def write_optional(self, node: ast.expr | None) -> ast.expr | None:
+        """As `write`; None stays None."""
+        return None if node is None else self.write(node)
 
-    def rewrite_all(self, nodes: Iterable[ast.expr]) -> list[ast.expr]:
-        """As `rewrite`, in order."""
-        return [self.rewrite(node) for node in nodes]
+    def write_all(self, nodes: Iterable[ast.expr]) -> list[ast.expr]:
+        """As `write`, in order."""
+        return [self.write(node) for node in nodes]
 
-    def rewrite_without_walrus(self, node: ast.expr) -> ast.expr:
-        """As `rewrite`, where a walrus may not stand."""
+    def write_without_walrus(self, node: ast.expr) -> ast.expr:
+        """As `write`, where a walrus may not stand."""
         before, self.scope.allows_walrus = self.scope.allows_walrus, False
-        result = self.rewrite(node)
+        result = self.write(node)
         self.scope.allows_walrus = before
         return result
+
+    def write_statements(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
+        """Statements that their block has paid for."""
+        found: list[ast.stmt] = []
+        for statement in body:
+            found += self.write_statement(statement)
+        return found
+
+    def write_statement(self, node: ast.stmt) -> list[ast.stmt]:
+        """One statement; what comes of it has its position."""
+        self.scope.temporaries = 0
+        write = self._statements[node.__class__]
+        if node.end_lineno != node.lineno:
+            flatten(node)
+        before, self.here = self.here, Here(node.lineno, node.col_offset)
+        if self.block_costs is None:
+            written = write(self, node)
+        else:
+            with self.block_costs.at(node):
+                written = write(self, node)
+        self.here = before
+        return written
+
+    def place(self, node: ast.stmt) -> AbstractContextManager[None]:
+        """Blocks that are written inside stand in `node`."""
+        return _NOWHERE if self.block_costs is None else self.block_costs.at(node)
 
     def inlines(self, value: ast.expr | None = None) -> bool:
         """Whether one more guard is written where its operands stand.
@@ -106,50 +176,7 @@ class Writer:
         self.scope.temporaries += 1
         return f"{self.scope.prefix}{self.scope.temporaries}"
 
-    def named(self, value: ast.expr) -> tuple[ast.expr, str]:
-        """An expression that leaves its value in a variable, and that variable."""
-        if isinstance(value, ast.Name):
-            return value, value.id
-        name = self.temporary()
-        return self.here.bind(name, value), name
-
-    def twice(self, node: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """An expression for the first use of a value and one for the next."""
-        return self.held(self.rewrite(node))
-
-    def held(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """As `twice`, of what is rewritten already."""
-        if is_atom(value):
-            return value, value
-        name = self.temporary()
-        return self.here.bind(name, value), self.here.load(name)
-
-    def operands(
-        self, left: ast.expr, right: ast.expr
-    ) -> tuple[ast.expr, ast.expr, ast.expr, ast.expr]:
-        """Both operands for a first use, and atoms for the next."""
-        first, second = self.rewrite(left), self.rewrite(right)
-        if is_atom(second) and is_atom(first):
-            return first, second, first, second
-        if not isinstance(first, ast.Constant):
-            first = self.here.bind(self.temporary(), first)
-        if not is_atom(second):
-            second = self.here.bind(self.temporary(), second)
-        return first, second, self._bound(first), self._bound(second)
-
-    def _bound(self, node: ast.expr) -> ast.expr:
-        """What reads again what `node`, an atom or a walrus, has left."""
-        return (
-            self.here.load(node.target.id) if isinstance(node, ast.NamedExpr) else node
-        )
-
-    def class_name(self, node: ast.expr) -> ast.Name | None:
-        """A name bound to the native class or to a class of the module."""
-        if not isinstance(node, ast.Name):
-            return None
-        if node.id in self.facts.classes:
-            return self.here.load(node.id)
-        known = language.CLASSES | language.CLASSES_NEVER | language.EXCEPTIONS
-        if node.id in known and self.facts.is_universal(node.id):
-            return self.here.load(f"_{node.id}")
-        return None
+    def fresh(self, prefix: str) -> str:
+        """A name that lives longer than a statement."""
+        self._unique += 1
+        return f"{prefix}{self._unique}"

@@ -1,4 +1,4 @@
-"""Guards of operators: plain where syntax has paid, a helper otherwise.
+"""Operators: plain where syntax has paid, a helper otherwise.
 
 Where a walrus may not stand the helper is called at once; the result and the price
 are the same (sandbox-internals.md, rule 6).
@@ -10,9 +10,10 @@ from typing import cast
 
 from pvm import costs
 from pvm.compiler.facts import is_step
-from pvm.compiler.instrument.context import Writer
+from pvm.compiler.instrument.context import InstrumentContext
+from pvm.compiler.instrument.operands import write_operands
 from pvm.compiler.syntax import tree
-from pvm.compiler.syntax.tree import is_atom
+from pvm.compiler.syntax.tree import Here, is_atom
 from pvm.errors import CompileError, Refusal
 
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
@@ -39,253 +40,272 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
 }
 
 
-class Operations(Writer):
-    """Arithmetic, comparisons and what decides between expressions."""
+def write_unary(context: InstrumentContext, node: ast.UnaryOp) -> ast.expr:
+    """`not`, and signs whose result may be a longer int than the operand."""
+    here = context.here
+    operand = node.operand = context.write(node.operand)
+    plain: ast.expr = node
+    if node.op.__class__ is ast.Invert:
+        # `~True` warns on 3.12, and whoever runs a node may make that an error.
+        plain = here.binary(here.constant(-1), ast.Sub(), operand)
+    if node.op.__class__ is ast.Not or operand.__class__ is ast.Constant:
+        return plain
+    return _guard_int(context, plain)
 
-    def _write_unaryop(self, node: ast.UnaryOp) -> ast.expr:
-        operand = node.operand = self.rewrite(node.operand)
-        plain: ast.expr = node
-        if node.op.__class__ is ast.Invert:
-            # `~True` warns on 3.12, and whoever runs a node may make that an error.
-            plain = self.here.binary(self.here.constant(-1), ast.Sub(), operand)
-        if node.op.__class__ is ast.Not or operand.__class__ is ast.Constant:
-            return plain
-        return self._made(plain)
 
-    def _made(self, plain: ast.expr, *, is_int: bool = False) -> ast.expr:
-        """An operation between rewritten operands that gives an int as a rule.
+def write_boolean(context: InstrumentContext, node: ast.BoolOp) -> ast.expr:
+    """`and`, `or`: Python's own, between guarded operands."""
+    node.values = context.write_all(node.values)
+    return node
 
-        With `is_int` it gives one or fails.
-        """
-        if not self.inlines():
-            return self.here.call("_added", plain)
-        result = self.temporary()
-        bound = self.here.bind(result, plain)
-        test: ast.expr = self.here.is_short_int(bound)
-        if not is_int:
-            test = self.here.conjunction(
-                self.here.has_class(bound, "_int"),
-                self.here.is_short_int(self.here.load(result)),
-            )
-        return self.here.either(
-            test,
-            self.here.load(result),
-            self.here.call("_added", self.here.load(result)),
-        )
 
-    def _write_boolop(self, node: ast.BoolOp) -> ast.expr:
-        node.values = self.rewrite_all(node.values)
+def write_conditional(context: InstrumentContext, node: ast.IfExp) -> ast.expr:
+    """`a if test else b`: Python's own, between guarded operands."""
+    node.test = context.write(node.test)
+    node.body, node.orelse = context.write(node.body), context.write(node.orelse)
+    return node
+
+
+def write_walrus(context: InstrumentContext, node: ast.NamedExpr) -> ast.expr:
+    """`(name := value)`."""
+    node.value = context.write(node.value)
+    return node
+
+
+def write_binary(context: InstrumentContext, node: ast.BinOp) -> ast.expr:
+    """An operation: as it is where the result is surely short, else guarded."""
+    kind = node.op.__class__
+    if _is_small(node) or is_step(node, context.scope.counters):
         return node
-
-    def _write_ifexp(self, node: ast.IfExp) -> ast.expr:
-        node.test = self.rewrite(node.test)
-        node.body, node.orelse = self.rewrite(node.body), self.rewrite(node.orelse)
-        return node
-
-    def _write_namedexpr(self, node: ast.NamedExpr) -> ast.expr:
-        node.value = self.rewrite(node.value)
-        return node
-
-    def _write_binop(self, node: ast.BinOp) -> ast.expr:
-        kind = node.op.__class__
-        if _is_small(node) or is_step(node, self.scope.counters):
-            return node
-        if _is_step(node) and (kind is ast.Add or self.facts.can_negate):
-            return self._made(self._step(node), is_int=self.facts.can_negate)
-        inline = _INLINE.get(kind)
-        if inline is None or not self.inlines():
-            name = "_" + _ARITHMETIC[kind]
-            return self.here.call(
-                name, self.rewrite(node.left), self.rewrite(node.right)
-            )
-        return inline(self, node)
-
-    def _step(self, node: ast.BinOp) -> ast.BinOp:
-        """`x - literal` adds: a view of a dict would subtract, unpaid."""
-        if node.op.__class__ is ast.Add:
-            left, right = self.rewrite(node.left), self.rewrite(node.right)
-            return self.here.binary(left, node.op, right)
-        step = self.here.constant(-cast("int", tree.literal_int(node.right)))
-        return self.here.binary(self.rewrite(node.left), tree.ADD, step)
-
-    def inline_add(self, node: ast.BinOp) -> ast.expr:
-        """`a + b`, of ints and short texts in place."""
-        is_text_left = isinstance(node.left, ast.Constant) and isinstance(
-            node.left.value, str
+    if _is_step(node) and (kind is ast.Add or context.facts.can_negate):
+        return _guard_int(
+            context, _write_step(context, node), is_int=context.facts.can_negate
         )
-        node.left, node.right = self.rewrite(node.left), self.rewrite(node.right)
-        name = self.temporary()
-        bound = self.here.bind(name, node)
-        if is_text_left:
-            test: ast.expr = self.here.has_short_length(bound)
-        else:
-            is_int = self.here.has_class(bound, "_int")
-            is_text = self.here.conjunction(
-                self.here.has_class(self.here.load(name), "_str"),
-                self.here.has_short_length(self.here.load(name)),
-            )
-            short = self.here.conjunction(
-                is_int, self.here.is_short_int(self.here.load(name))
-            )
-            test = self.here.disjunction(short, is_text)
-        return self.here.either(
-            test, self.here.load(name), self.here.call("_added", self.here.load(name))
+    inline = _INLINE.get(kind)
+    if inline is None or not context.inlines():
+        name = "_" + _ARITHMETIC[kind]
+        return context.here.call(
+            name, context.write(node.left), context.write(node.right)
         )
+    return inline(context, node)
 
-    def inline_sub(self, node: ast.BinOp) -> ast.expr:
-        """`a - b`, of ints in place."""
-        left, right, left_again, right_again = self.operands(node.left, node.right)
-        name = self.temporary()
-        difference = self.here.bind(
-            name, self.here.binary(left_again, node.op, right_again)
+
+def _guard_int(
+    context: InstrumentContext, plain: ast.expr, *, is_int: bool = False
+) -> ast.expr:
+    """An operation between rewritten operands that gives an int as a rule.
+
+    With `is_int` it gives one or fails.
+    """
+    here = context.here
+    if not context.inlines():
+        return here.call("_added", plain)
+    result = context.temporary()
+    bound = here.bind(result, plain)
+    test: ast.expr = here.is_short_int(bound)
+    if not is_int:
+        test = here.conjunction(
+            here.has_class(bound, "_int"),
+            here.is_short_int(here.load(result)),
         )
-        test = self.here.conjunction(
-            self._are_ints(left, right), self.here.is_short_int(difference)
+    return here.either(
+        test,
+        here.load(result),
+        here.call("_added", here.load(result)),
+    )
+
+
+def _write_step(context: InstrumentContext, node: ast.BinOp) -> ast.BinOp:
+    """`x - literal` adds: a view of a dict would subtract, unpaid."""
+    here = context.here
+    if node.op.__class__ is ast.Add:
+        left, right = context.write(node.left), context.write(node.right)
+        return here.binary(left, node.op, right)
+    step = here.constant(-cast("int", tree.literal_int(node.right)))
+    return here.binary(context.write(node.left), tree.ADD, step)
+
+
+def _add_inline(context: InstrumentContext, node: ast.BinOp) -> ast.expr:
+    """`a + b`, of ints and short texts in place."""
+    here = context.here
+    is_text_left = isinstance(node.left, ast.Constant) and isinstance(
+        node.left.value, str
+    )
+    node.left, node.right = context.write(node.left), context.write(node.right)
+    name = context.temporary()
+    bound = here.bind(name, node)
+    if is_text_left:
+        test: ast.expr = here.has_short_length(bound)
+    else:
+        is_int = here.has_class(bound, "_int")
+        is_text = here.conjunction(
+            here.has_class(here.load(name), "_str"),
+            here.has_short_length(here.load(name)),
         )
-        helper = self.here.call("_sub", left_again, right_again)
-        return self.here.either(test, self.here.load(name), helper)
-
-    def inline_mul(self, node: ast.BinOp) -> ast.expr:
-        """`a * b` of names and literals, of ints in place."""
-        sides = (node.left, node.right)
-        if not all(isinstance(side, ast.Name) or _is_int(side) for side in sides):
-            return self.here.call(
-                "_mul", self.rewrite(node.left), self.rewrite(node.right)
-            )
-        left, right = self.rewrite(node.left), self.rewrite(node.right)
-        name = self.temporary()
-        product = self.here.bind(name, self.here.binary(left, node.op, right))
-        tests = [
-            self.here.has_class(side, "_int")
-            for side in (left, right)
-            if not isinstance(side, ast.Constant)
-        ]
-        test = self.here.conjunction(*tests, self.here.is_short_int(product))
-        return self.here.either(
-            test, self.here.load(name), self.here.call("_mul", left, right)
-        )
-
-    def inline_division(self, node: ast.BinOp) -> ast.expr:
-        """`a // b` and `a % b`, of short ints in place.
-
-        Of a short and a long one the rest may be long: it is what is missing to the
-        long one where their signs differ.
-        """
-        name = "_" + _ARITHMETIC[type(node.op)]
-        left, right, left_again, right_again = self.operands(node.left, node.right)
-        if not is_atom(right):
-            return self.here.call(
-                name, left, right
-            )  # bound operands would be read too early
-        tests = [self.here.has_class(left, "_int"), self.here.is_short_int(left_again)]
-        if not _is_short_int(right):
-            tests += [self.here.has_class(right, "_int"), self.here.is_short_int(right)]
-        test = self.here.conjunction(*tests)
-        plain = self.here.binary(left_again, node.op, right)
-        helper = self.here.call(name, left_again, right_again)
-        return self.here.either(test, plain, helper)
-
-    def _write_compare(self, node: ast.Compare) -> ast.expr:
-        if len(node.ops) == 1:
-            return self._compare_two(node.left, node.ops[0], node.comparators[0])
-        parts: list[ast.expr] = []
-        left = node.left
-        for operator, comparator in zip(node.ops, node.comparators, strict=True):
-            right = following = comparator
-            if not is_atom(right) and right is not node.comparators[-1]:
-                if not self.scope.allows_walrus:
-                    raise _refused_chain(node)
-                name = self.temporary()
-                right, following = self.here.bind(name, right), self.here.load(name)
-            parts.append(self._compare_two(left, operator, right))
-            left = following
-        return self.here.conjunction(*parts)
-
-    def _compare_two(
-        self, left: ast.expr, operator: ast.cmpop, right: ast.expr
-    ) -> ast.expr:
-        if isinstance(operator, ast.Is | ast.IsNot):
-            return self.here.compare(self.rewrite(left), operator, self.rewrite(right))
-        if isinstance(operator, ast.In | ast.NotIn):
-            return self._membership(left, operator, right)
-        if tree.is_short_scalar(left) or tree.is_short_scalar(right):
-            return self.here.compare(self.rewrite(left), operator, self.rewrite(right))
-        name = _COMPARISONS[type(operator)]
-        if not self.inlines():
-            return self.here.call(name, self.rewrite(left), self.rewrite(right))
-        first, second, first_again, second_again = self.operands(left, right)
-        test = self._are_ints(first, second)
-        plain = self.here.compare(first_again, operator, second_again)
-        helper = self.here.call(name, first_again, second_again)
-        return self.here.either(test, plain, helper)
-
-    def _membership(
-        self, left: ast.expr, operator: ast.cmpop, right: ast.expr
-    ) -> ast.expr:
-        if _is_literal_display(right):
-            return self.here.compare(self.rewrite(left), operator, right)
-        found = self._found(left, right)
-        if isinstance(operator, ast.NotIn):
-            return self.here.negation(found)
-        return found
-
-    def _found(self, left: ast.expr, right: ast.expr) -> ast.expr:
-        """`left in right`: native in a dict, but for a tuple."""
-        if not self.inlines():
-            return self.here.call("_in", self.rewrite(left), self.rewrite(right))
-        first, second, first_again, second_again = self.operands(left, right)
-        no_tuple = self.is_no_tuple(first)
-        if not (is_atom(first) and is_atom(second)):
-            return self.here.call("_in", first, second)
-        test = self.here.conjunction(no_tuple, self.here.has_class(second, "_dict"))
-        plain = self.here.compare(first_again, tree.IN, second_again)
-        return self.here.either(test, plain, self.here.call("_in", first, second))
-
-    def is_no_tuple(self, node: ast.expr) -> ast.Compare:
-        """A test that a value is no tuple."""
-        kind = self.here.attribute(node, "__class__")
-        return self.here.compare(kind, tree.IS_NOT, self.here.load("_tuple"))
-
-    def _are_ints(self, left: ast.expr, right: ast.expr) -> ast.expr:
-        """A test that evaluates both operands, in order, and is true of two ints.
-
-        Between atoms the left one decides: nothing of an actor's runs for an int there.
-        """
-        if is_atom(left) and is_atom(right):
-            return self.here.has_class(left, "_int")
-        one, other = (self.here.attribute(side, "__class__") for side in (left, right))
-        operators: list[ast.cmpop] = [tree.IS, tree.IS]
-        both: list[ast.expr] = [other, self.here.load("_int")]
-        return self.here.put(ast.Compare(one, operators, both))
-
-    def inline_bits(self, node: ast.BinOp) -> ast.expr:
-        """`| ^ &`, of ints in place."""
-        name = "_" + _ARITHMETIC[type(node.op)]
-        left, right, left_again, right_again = self.operands(node.left, node.right)
-        if not (is_atom(left) and is_atom(right)):
-            return self.here.call(name, left, right)
-        result = self.temporary()
-        plain = self.here.bind(
-            result, self.here.binary(left_again, node.op, right_again)
-        )
-        test = self.here.conjunction(
-            self.here.has_class(left, "_int"), self.here.is_short_int(plain)
-        )
-        return self.here.either(
-            test, self.here.load(result), self.here.call(name, left, right)
-        )
+        short = here.conjunction(is_int, here.is_short_int(here.load(name)))
+        test = here.disjunction(short, is_text)
+    return here.either(test, here.load(name), here.call("_added", here.load(name)))
 
 
-_INLINE: Mapping[type[ast.operator], Callable[[Operations, ast.BinOp], ast.expr]] = {
-    ast.Add: Operations.inline_add,
-    ast.Sub: Operations.inline_sub,
-    ast.Mult: Operations.inline_mul,
-    ast.FloorDiv: Operations.inline_division,
-    ast.Mod: Operations.inline_division,
-    ast.BitOr: Operations.inline_bits,
-    ast.BitXor: Operations.inline_bits,
-    ast.BitAnd: Operations.inline_bits,
+def _subtract_inline(context: InstrumentContext, node: ast.BinOp) -> ast.expr:
+    """`a - b`, of ints in place."""
+    here = context.here
+    left, right, left_again, right_again = write_operands(
+        context, node.left, node.right
+    )
+    name = context.temporary()
+    difference = here.bind(name, here.binary(left_again, node.op, right_again))
+    test = here.conjunction(_are_ints(here, left, right), here.is_short_int(difference))
+    helper = here.call("_sub", left_again, right_again)
+    return here.either(test, here.load(name), helper)
+
+
+def _multiply_inline(context: InstrumentContext, node: ast.BinOp) -> ast.expr:
+    """`a * b` of names and literals, of ints in place."""
+    here = context.here
+    sides = (node.left, node.right)
+    if not all(isinstance(side, ast.Name) or _is_int(side) for side in sides):
+        return here.call("_mul", context.write(node.left), context.write(node.right))
+    left, right = context.write(node.left), context.write(node.right)
+    name = context.temporary()
+    product = here.bind(name, here.binary(left, node.op, right))
+    tests = [
+        here.has_class(side, "_int")
+        for side in (left, right)
+        if not isinstance(side, ast.Constant)
+    ]
+    test = here.conjunction(*tests, here.is_short_int(product))
+    return here.either(test, here.load(name), here.call("_mul", left, right))
+
+
+def _divide_inline(context: InstrumentContext, node: ast.BinOp) -> ast.expr:
+    """`a // b` and `a % b`, of short ints in place.
+
+    Of a short and a long one the rest may be long: it is what is missing to the
+    long one where their signs differ.
+    """
+    here = context.here
+    name = "_" + _ARITHMETIC[type(node.op)]
+    left, right, left_again, right_again = write_operands(
+        context, node.left, node.right
+    )
+    if not is_atom(right):
+        return here.call(name, left, right)  # bound operands would be read too early
+    tests = [here.has_class(left, "_int"), here.is_short_int(left_again)]
+    if not _is_short_int(right):
+        tests += [here.has_class(right, "_int"), here.is_short_int(right)]
+    test = here.conjunction(*tests)
+    plain = here.binary(left_again, node.op, right)
+    helper = here.call(name, left_again, right_again)
+    return here.either(test, plain, helper)
+
+
+def _combine_bits_inline(context: InstrumentContext, node: ast.BinOp) -> ast.expr:
+    """`| ^ &`, of ints in place."""
+    here = context.here
+    name = "_" + _ARITHMETIC[type(node.op)]
+    left, right, left_again, right_again = write_operands(
+        context, node.left, node.right
+    )
+    if not (is_atom(left) and is_atom(right)):
+        return here.call(name, left, right)
+    result = context.temporary()
+    plain = here.bind(result, here.binary(left_again, node.op, right_again))
+    test = here.conjunction(here.has_class(left, "_int"), here.is_short_int(plain))
+    return here.either(test, here.load(result), here.call(name, left, right))
+
+
+_INLINE: Mapping[
+    type[ast.operator], Callable[[InstrumentContext, ast.BinOp], ast.expr]
+] = {
+    ast.Add: _add_inline,
+    ast.Sub: _subtract_inline,
+    ast.Mult: _multiply_inline,
+    ast.FloorDiv: _divide_inline,
+    ast.Mod: _divide_inline,
+    ast.BitOr: _combine_bits_inline,
+    ast.BitXor: _combine_bits_inline,
+    ast.BitAnd: _combine_bits_inline,
 }
+"""Operators that have a form in place; the others call their helper."""
+
+
+def write_comparison(context: InstrumentContext, node: ast.Compare) -> ast.expr:
+    """A comparison, or a chain: what stands between two operators is bound."""
+    if len(node.ops) == 1:
+        return _compare_two(context, node.left, node.ops[0], node.comparators[0])
+    here = context.here
+    parts: list[ast.expr] = []
+    left = node.left
+    for operator, comparator in zip(node.ops, node.comparators, strict=True):
+        right = following = comparator
+        if not is_atom(right) and right is not node.comparators[-1]:
+            if not context.scope.allows_walrus:
+                raise _refused_chain(node)
+            name = context.temporary()
+            right, following = here.bind(name, right), here.load(name)
+        parts.append(_compare_two(context, left, operator, right))
+        left = following
+    return here.conjunction(*parts)
+
+
+def _compare_two(
+    context: InstrumentContext, left: ast.expr, operator: ast.cmpop, right: ast.expr
+) -> ast.expr:
+    here = context.here
+    if isinstance(operator, ast.Is | ast.IsNot):
+        return here.compare(context.write(left), operator, context.write(right))
+    if isinstance(operator, ast.In | ast.NotIn):
+        return _write_membership(context, left, operator, right)
+    if tree.is_short_scalar(left) or tree.is_short_scalar(right):
+        return here.compare(context.write(left), operator, context.write(right))
+    name = _COMPARISONS[type(operator)]
+    if not context.inlines():
+        return here.call(name, context.write(left), context.write(right))
+    first, second, first_again, second_again = write_operands(context, left, right)
+    test = _are_ints(here, first, second)
+    plain = here.compare(first_again, operator, second_again)
+    helper = here.call(name, first_again, second_again)
+    return here.either(test, plain, helper)
+
+
+def _write_membership(
+    context: InstrumentContext, left: ast.expr, operator: ast.cmpop, right: ast.expr
+) -> ast.expr:
+    here = context.here
+    if _is_literal_display(right):
+        return here.compare(context.write(left), operator, right)
+    found = _write_in(context, left, right)
+    if isinstance(operator, ast.NotIn):
+        return here.negation(found)
+    return found
+
+
+def _write_in(context: InstrumentContext, left: ast.expr, right: ast.expr) -> ast.expr:
+    """`left in right`: native in a dict, but for a tuple."""
+    here = context.here
+    if not context.inlines():
+        return here.call("_in", context.write(left), context.write(right))
+    first, second, first_again, second_again = write_operands(context, left, right)
+    no_tuple = here.has_other_class(first, "_tuple")
+    if not (is_atom(first) and is_atom(second)):
+        return here.call("_in", first, second)
+    test = here.conjunction(no_tuple, here.has_class(second, "_dict"))
+    plain = here.compare(first_again, tree.IN, second_again)
+    return here.either(test, plain, here.call("_in", first, second))
+
+
+def _are_ints(here: Here, left: ast.expr, right: ast.expr) -> ast.expr:
+    """A test that evaluates both operands, in order, and is true of two ints.
+
+    Between atoms the left one decides: nothing of an actor's runs for an int there.
+    """
+    if is_atom(left) and is_atom(right):
+        return here.has_class(left, "_int")
+    one, other = (here.attribute(side, "__class__") for side in (left, right))
+    operators: list[ast.cmpop] = [tree.IS, tree.IS]
+    both: list[ast.expr] = [other, here.load("_int")]
+    return here.put(ast.Compare(one, operators, both))
 
 
 def _refused_chain(node: ast.Compare) -> CompileError:

@@ -4,13 +4,10 @@ Inserted names begin with one underscore, which no actor's name can after the ga
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pvm import costs
-
-Rewriting = Callable[..., ast.expr]  # type: ignore[explicit-any] # by kind of node
-StatementRewriting = Callable[..., list[ast.stmt]]  # type: ignore[explicit-any]
 
 TEMPORARY = "_t"
 """Prefix of values bound inside one expression."""
@@ -106,6 +103,11 @@ class Here:
         """`value.__class__ is name`."""
         return self.compare(self.attribute(value, "__class__"), IS, self.load(name))
 
+    def has_other_class(self, value: ast.expr, name: str) -> ast.Compare:
+        """`value.__class__ is not name`."""
+        kind = self.attribute(value, "__class__")
+        return self.compare(kind, IS_NOT, self.load(name))
+
     def is_short_int(self, value: ast.expr, bits: int = 256) -> ast.Compare:
         """`value.bit_length() < 257`: what syntax alone has paid for."""
         length = self.put(ast.Call(self.attribute(value, "bit_length"), [], []))
@@ -140,6 +142,10 @@ class Here:
     def do(self, value: ast.expr) -> ast.Expr:
         """A statement that is an expression."""
         return self.put(ast.Expr(value))
+
+    def nothing(self) -> ast.Pass:
+        """`pass`, for a block without statements."""
+        return self.put(ast.Pass())
 
     def parameters(self, names: Sequence[str] = ()) -> ast.arguments:
         """Plain positional parameters."""
