@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from pvm import language
 from pvm.compiler.lowering import decorators
+from pvm.compiler.policy.context import PolicyWalk, Position
 from pvm.compiler.policy.values import (
     check_constant,
     check_f_string_field,
     instead_of,
     is_super,
 )
-from pvm.compiler.policy.walker import PolicyWalk, Position
 from pvm.compiler.syntax.visitor import children, walk
 
 

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from pvm import language
 from pvm.compiler.facts import Facts, copied_nodes, is_generator
 from pvm.compiler.lowering import dataclasses, decorators, enums
+from pvm.compiler.policy.context import Position
 from pvm.compiler.policy.decorators import check_decorators
 from pvm.compiler.policy.expressions import PolicyOfExpressions
 from pvm.compiler.policy.values import (
     check_import,
 )
-from pvm.compiler.policy.walker import Position
 from pvm.compiler.syntax.imports import Find
 from pvm.compiler.syntax.visitor import Handled, Survey, children, handled, survey
 from pvm.errors import CompileError
