@@ -21,7 +21,7 @@ from pvm.compiler.lowering.comprehensions import rename_variables
 from pvm.compiler.lowering.decorators import Marks, write_out
 from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import check_shape, check_written, decode, read, refuse
-from pvm.compiler.policy.statements import check_policy
+from pvm.compiler.policy.module import check_policy
 from pvm.compiler.syntax.imports import Find, resolve
 from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors

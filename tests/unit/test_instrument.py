@@ -8,12 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from pvm import compile_actor
+from pvm import compile_actor, language
 from pvm.compiler.facts import gather
+from pvm.compiler.instrument import module
 from pvm.compiler.instrument.module import instrument
 from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import parse
 from pvm.testing import call_once
+
+WRITTEN_BEFORE = {
+    ast.AnnAssign, ast.Set, ast.SetComp, ast.GeneratorExp, ast.YieldFrom,
+}  # fmt: skip
+"""By `desugar`, in plain statements."""
+
+WRITTEN_BY_THE_KIND_AROUND = {ast.FormattedValue, ast.Slice, ast.Starred, ast.Yield}
+
+
+def test_every_kind_of_the_language_has_a_function_that_writes_it():
+    """What the policy admits and nobody writes would fail as a bug at deployment."""
+    kinds = language.NODES - WRITTEN_BEFORE - WRITTEN_BY_THE_KIND_AROUND
+    statements = {kind for kind in kinds if issubclass(kind, ast.stmt)}
+    expressions = {kind for kind in kinds if issubclass(kind, ast.expr)}
+    assert set(module._STATEMENTS) == statements
+    assert set(module._EXPRESSIONS) == expressions
 
 
 def instrumented(source):

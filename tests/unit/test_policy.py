@@ -10,7 +10,8 @@ import pytest
 from pvm import CompileError, language
 from pvm.compiler.facts import gather
 from pvm.compiler.parser import parse
-from pvm.compiler.policy.statements import check_policy
+from pvm.compiler.policy import module
+from pvm.compiler.policy.module import check_policy
 from pvm.compiler.syntax.imports import ModuleNames
 
 MODULES = {
@@ -34,6 +35,12 @@ def test_every_kind_of_node_that_is_not_listed_is_refused():
         kind = getattr(ast, name)
         if isinstance(kind, type) and issubclass(kind, ast.stmt | ast.expr):
             assert (kind in language.NODES) == (name not in NOT_ADMITTED), name
+
+
+def test_only_kinds_of_the_language_are_checked():
+    """A check of a kind that is not listed would say that it is admitted."""
+    assert set(module._CHECKS) == language.NODES
+    assert set(module._OWN_CHECKS) <= language.NODES
 
 
 NOT_ADMITTED = {

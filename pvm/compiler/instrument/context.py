@@ -67,21 +67,6 @@ class Scope(Struct):
 class InstrumentContext:
     """One module being rewritten."""
 
-    __slots__ = (
-        "_expressions",
-        "_statements",
-        "_unique",
-        "block_costs",
-        "caught",
-        "facts",
-        "guards",
-        "here",
-        "is_library",
-        "pricing",
-        "scope",
-        "used",
-    )
-
     def __init__(
         self,
         facts: Facts,

@@ -1,18 +1,23 @@
-"""The walk of the policy: deny by default, collect refusals, know the place."""
+"""What the checks of the policy share: facts, a table of checks, what was refused.
+
+A check takes the context, a node of its kind and where that stands. It has what is
+below checked by the context, which looks the kinds up in the table again; a kind that
+is not in the table is refused.
+"""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
 from pvm import language
-from pvm.compiler.facts import Facts, FunctionNode, variables
-from pvm.compiler.lowering import decorators
+from pvm.compiler.facts import Facts, FunctionNode
+from pvm.compiler.lowering import dataclasses, decorators
 from pvm.compiler.policy.values import (
     check_identifier,
 )
 from pvm.compiler.syntax.imports import Find, ModuleNames
-from pvm.compiler.syntax.visitor import Handled, children, parameters, walk
+from pvm.compiler.syntax.visitor import children
 from pvm.errors import Refusal
 
 
@@ -37,16 +42,19 @@ class Position(Struct, frozen=True):
     scopes: int = 0
 
 
-class PolicyWalk:
-    """One walk; holds what was refused and what the module defines.
+Checks = Mapping[type[ast.AST], Callable[..., None]]  # type: ignore[explicit-any] # of the kind
+"""Kind of a node → what checks it and what is below."""
 
-    A node whose kind has no `_check_…` method of its own is admitted with its children.
-    """
 
-    def __init__(self, facts: Facts, find: Find, own: Handled) -> None:
+class PolicyContext:
+    """One module being checked: what it defines, and what was refused in it."""
+
+    def __init__(self, facts: Facts, find: Find, checks: Checks) -> None:
         self.facts = facts
         self.find = find
-        self.checks = own
+        self.records = dataclasses.records_of(facts)
+        """Its dataclasses."""
+        self._checks = checks
         self.admitted: set[str] = set()
         """Identifiers that were looked at and are none to refuse."""
         self.plain: set[str] = set()
@@ -104,12 +112,12 @@ class PolicyWalk:
         kind = node.__class__
         if kind is ast.Name and node.id in self.plain:  # type: ignore[attr-defined]
             return  # as for most
-        check = self.checks.get(kind)
+        check = self._checks.get(kind)
         if check is None:
             self._refuse_kind(node, node)
             return
         if position.class_body and isinstance(node, ast.stmt):
-            self.check_in_class(node)
+            self._check_in_class(node)
         check(self, node, position)
 
     def check_children(self, node: ast.AST, position: Position) -> None:
@@ -118,7 +126,7 @@ class PolicyWalk:
             for child in children(node):
                 self.check(child, position)
             return
-        checks, plain = self.checks, self.plain
+        checks, plain = self._checks, self.plain
         for child in children(node):
             kind = child.__class__
             check = checks.get(kind)
@@ -149,21 +157,6 @@ class PolicyWalk:
         for reason, instead in found:
             self.refuse(node, reason, instead)
 
-    def check_class_name(self, node: ast.expr, position: Position) -> bool:
-        """Accept a name that stands for a class here; else check it as a value."""
-        if isinstance(node, ast.Tuple):
-            for element in node.elts:
-                self.check_class_name(element, position)
-            return True
-        if self.is_module_error(node):
-            return True
-        if isinstance(node, ast.Name) and node.id not in self.facts.bound:
-            known = language.EXCEPTIONS | language.CLASSES | language.CLASSES_NEVER
-            if node.id in known:
-                return True
-        self.check(node, position)
-        return False
-
     def is_module_error(self, node: ast.expr) -> bool:
         """Whether `node` names an exception of a native module."""
         match node:
@@ -175,71 +168,7 @@ class PolicyWalk:
             case _:
                 return False
 
-    def is_class_of(self, node: ast.expr) -> bool:
-        """`type(x)` or `x.__class__`."""
-        match node:
-            case ast.Call(func=ast.Name(id="type"), args=[_], keywords=[]):
-                return self.facts.is_universal("type")
-            case ast.Attribute(attr="__class__"):
-                return True
-            case _:
-                return False
-
-    def check_scopes(self, node: ast.AST, position: Position) -> None:
-        """Functions and comprehensions inside one another."""
-        if position.scopes > language.SCOPES_NESTED_MAX:
-            self.refuse(
-                node,
-                "functions and comprehensions are nested more than "
-                f"{language.SCOPES_NESTED_MAX} deep",
-                "a function of the module",
-            )
-
-    def check_variables(self, node: FunctionNode, position: Position) -> None:
-        """How many variables a function has, and of those around it uses.
-
-        A module that binds no more names in all need not be looked at.
-        """
-        names = len(self.facts.bound)
-        is_many = names > language.VARIABLES_MAX
-        if is_many and len(self._variables(node)) > language.VARIABLES_MAX:
-            self.refuse(node, f"more than {language.VARIABLES_MAX} variables", "a dict")
-        if names <= language.ENCLOSING_MAX or not position.functions:
-            return
-        used = {part.id for part in walk(node) if isinstance(part, ast.Name)}
-        around = frozenset[str]().union(*map(self._variables, position.functions))
-        if len((used & around) - self._variables(node)) > language.ENCLOSING_MAX:
-            self.refuse(
-                node,
-                f"more than {language.ENCLOSING_MAX} variables of the functions around",
-                "a parameter that holds them",
-            )
-
-    def _variables(self, node: FunctionNode) -> frozenset[str]:
-        found = self.variables.get(node)
-        if found is None:
-            found = self.variables[node] = variables(node)
-        return found
-
-    def check_no_star(self, target: ast.expr) -> None:
-        """A target that may not spread."""
-        if any(isinstance(part, ast.Starred) for part in walk(target)):
-            self.refuse(
-                target, "a starred target in another or in `for`", "unpack apart"
-            )
-
-    def check_parameters(self, node: ast.arguments, position: Position) -> None:
-        """Names and defaults of parameters; annotations are dropped."""
-        every = parameters(node)
-        if len(every) > language.PARAMETERS_MAX:
-            self.refuse(every[0], f"more than {language.PARAMETERS_MAX} parameters")
-        for parameter in every:
-            self.check_identifier(parameter, parameter.arg)
-        for default in [*node.defaults, *node.kw_defaults]:
-            if default is not None:
-                self.check(default, position)
-
-    def check_in_class(self, node: ast.stmt) -> None:
+    def _check_in_class(self, node: ast.stmt) -> None:
         """Methods, constants, annotations and a docstring (sandbox.md §1)."""
         match node:
             case ast.FunctionDef() | ast.Pass() | ast.Expr(value=ast.Constant()):
