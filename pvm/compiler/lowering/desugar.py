@@ -28,7 +28,7 @@ from typing import TypeVar, cast
 from pvm import language
 from pvm.compiler.facts import ENUM, Facts
 from pvm.compiler.lowering import dataclasses, enums
-from pvm.compiler.syntax.visitor import Survey, blocks_of, handled, parameters, survey
+from pvm.compiler.syntax.visitor import Survey, blocks_of, parameters, survey
 from pvm.node_charges import Nodes
 
 SET = "hidden_set"
@@ -61,7 +61,7 @@ def desugar(tree: ast.Module, facts: Facts, nodes: Nodes | None = None) -> Surve
         the nodes of the tree as it is then.
     """
     nodes = nodes or Nodes()
-    _Desugarer(facts, nodes).body(tree.body)
+    _write_block(_DesugarContext(facts, nodes), tree.body)
     found = survey(tree)
     nodes.pay(2 * sum(len(found.of(kind)) for kind in (ast.Set, ast.SetComp)))
     nodes.pay(_OF_YIELD * len(found.of(ast.Yield)))
@@ -98,11 +98,8 @@ def _call(name: str, node: ast.expr | ast.stmt, *arguments: ast.expr) -> ast.Cal
     return _put(ast.Call(_load(name, node), list(arguments), []), node)
 
 
-_Write = Callable[..., Iterable[ast.stmt]]  # type: ignore[explicit-any] # by kind
-
-
-class _Desugarer:
-    """Rewrites statements, those around others first; knows nothing of expressions."""
+class _DesugarContext:
+    """What the functions share that rewrite the statements of a module."""
 
     def __init__(self, facts: Facts, nodes: Nodes) -> None:
         self.facts = facts
@@ -110,118 +107,152 @@ class _Desugarer:
         self.records = dataclasses.records_of(facts)
         self.temporaries = 0
 
-    def body(self, statements: list[ast.stmt]) -> None:
-        """Rewrite the statements of a block, in place."""
-        after: list[ast.stmt] = []
-        for node in statements:
-            write = _WRITTEN.get(node.__class__)
-            after += (node,) if write is None else write(self, node)
-        statements[:] = after
-        for node in after:
-            for block in blocks_of(node):
-                self.body(block)
-
     def temporary(self) -> str:
         self.temporaries += 1
         return f"hidden_{self.temporaries}"
 
-    def _write_annassign(self, node: ast.AnnAssign) -> Iterable[ast.stmt]:
-        if node.value is None:
-            return (_put(ast.Pass(), node),)
-        return (_put(ast.Assign([node.target], node.value), node),)
 
-    def _write_augassign(self, node: ast.AugAssign) -> Iterable[ast.stmt]:
-        self.temporaries = 0
-        target = node.target
-        if isinstance(target, ast.Name):
-            return (node,)
-        self.nodes.pay(_OF_AUGMENTED, node)
-        subject, result = self.temporary(), self.temporary()
-        statements: list[ast.stmt] = [ast.Assign([_store(subject, node)], target.value)]
-        load: ast.expr
-        store: ast.expr
-        if isinstance(target, ast.Attribute):
-            load = ast.Attribute(_load(subject, node), target.attr, ast.Load())
-            store = ast.Attribute(_load(subject, node), target.attr, ast.Store())
-        else:
-            key = target.slice
-            if not isinstance(key, ast.Constant):
-                key = _load(self.temporary(), node)
-                statements.append(ast.Assign([_store(key.id, node)], target.slice))
-            load = ast.Subscript(_load(subject, node), key, ast.Load())
-            store = ast.Subscript(_load(subject, node), key, ast.Store())
-        statements += [
-            ast.Assign([_store(result, node)], _put(load, node)),
-            ast.AugAssign(_store(result, node), node.op, node.value),
-            ast.Assign([_put(store, node)], _load(result, node)),
-        ]
-        return [_put(statement, node) for statement in statements]
+def _write_block(context: _DesugarContext, statements: list[ast.stmt]) -> None:
+    """Rewrite the statements of a block, in place."""
+    after: list[ast.stmt] = []
+    for node in statements:
+        write = _STATEMENTS.get(node.__class__)
+        after += (node,) if write is None else write(context, node)
+    statements[:] = after
+    for node in after:
+        for block in blocks_of(node):
+            _write_block(context, block)
 
-    def _write_expr(self, node: ast.Expr) -> Iterable[ast.stmt]:
-        if not isinstance(node.value, ast.YieldFrom):
-            return (node,)
-        self.nodes.pay(_OF_YIELD_FROM, node)
-        item = "hidden_yielded"
-        value = _put(ast.Yield(_load(item, node)), node)
-        body = _put(ast.Expr(value), node)
-        return (_put(ast.For(_store(item, node), node.value.value, [body], []), node),)
 
-    def _write_with(self, node: ast.With) -> Iterable[ast.stmt]:
-        self.nodes.pay(_OF_WITH * len(node.items), node)
+def _write_annotated(
+    _context: _DesugarContext, node: ast.AnnAssign
+) -> Iterable[ast.stmt]:
+    if node.value is None:
+        return (_put(ast.Pass(), node),)
+    return (_put(ast.Assign([node.target], node.value), node),)
+
+
+def _write_augmented(
+    context: _DesugarContext, node: ast.AugAssign
+) -> Iterable[ast.stmt]:
+    context.temporaries = 0
+    target = node.target
+    if isinstance(target, ast.Name):
         return (node,)
+    context.nodes.pay(_OF_AUGMENTED, node)
+    subject, result = context.temporary(), context.temporary()
+    statements: list[ast.stmt] = [ast.Assign([_store(subject, node)], target.value)]
+    load: ast.expr
+    store: ast.expr
+    if isinstance(target, ast.Attribute):
+        load = ast.Attribute(_load(subject, node), target.attr, ast.Load())
+        store = ast.Attribute(_load(subject, node), target.attr, ast.Store())
+    else:
+        key = target.slice
+        if not isinstance(key, ast.Constant):
+            key = _load(context.temporary(), node)
+            statements.append(ast.Assign([_store(key.id, node)], target.slice))
+        load = ast.Subscript(_load(subject, node), key, ast.Load())
+        store = ast.Subscript(_load(subject, node), key, ast.Store())
+    statements += [
+        ast.Assign([_store(result, node)], _put(load, node)),
+        ast.AugAssign(_store(result, node), node.op, node.value),
+        ast.Assign([_put(store, node)], _load(result, node)),
+    ]
+    return [_put(statement, node) for statement in statements]
 
-    def _write_import(self, node: ast.Import) -> Iterable[ast.stmt]:
-        node.names = [alias for alias in node.names if alias.name not in _DROPPED]
-        return (node,) if node.names else ()
 
-    def _write_importfrom(self, node: ast.ImportFrom) -> Iterable[ast.stmt]:
-        return () if node.module in _DROPPED else (node,)
-
-    def _write_functiondef(self, node: ast.FunctionDef) -> Iterable[ast.stmt]:
-        node.returns = None
-        for parameter in parameters(node.args):
-            parameter.annotation = None
-        node.decorator_list = [
-            one
-            for one in node.decorator_list
-            if self.facts.meaning(one) != "abc.abstractmethod"
-        ]
+def _write_expression_statement(
+    context: _DesugarContext, node: ast.Expr
+) -> Iterable[ast.stmt]:
+    if not isinstance(node.value, ast.YieldFrom):
         return (node,)
-
-    def _write_classdef(self, node: ast.ClassDef) -> Iterable[ast.stmt]:
-        if self.facts.is_enum(node.name):
-            return self._enum(node)
-        record = self.records.get(node.name)
-        if record is not None:
-            node = dataclasses.written_out(self.facts, node, record, self.nodes)
-        node.bases = [
-            base for base in node.bases if self.facts.meaning(base) != "abc.ABC"
-        ]
-        has_own = any(
-            isinstance(statement, ast.FunctionDef) and statement.name == "__init__"
-            for statement in node.body
-        )
-        first = node.bases[0] if node.bases else None
-        is_native = first is None or (
-            isinstance(first, ast.Name)
-            and first.id in language.EXCEPTIONS
-            and self.facts.is_universal(first.id)
-        )
-        if not has_own and is_native:
-            self.nodes.pay(_OF_EMPTY_INIT, node)
-            node.body.append(_empty_init(node, takes_arguments=first is not None))
-        return (node,)
-
-    def _enum(self, node: ast.ClassDef) -> Iterable[ast.stmt]:
-        """An Enum, and the call that makes its members."""
-        self.nodes.pay(_OF_ENUM, node)
-        enums.number(self.facts, node)
-        node.bases = [_load(ENUM, node)]
-        made = ast.Expr(_call(MEMBERS, node, _load(node.name, node)))
-        return (node, _put(made, node))
+    context.nodes.pay(_OF_YIELD_FROM, node)
+    item = "hidden_yielded"
+    value = _put(ast.Yield(_load(item, node)), node)
+    body = _put(ast.Expr(value), node)
+    return (_put(ast.For(_store(item, node), node.value.value, [body], []), node),)
 
 
-_WRITTEN = cast("Mapping[type[ast.AST], _Write]", handled(_Desugarer, "_write_"))
+def _write_with(context: _DesugarContext, node: ast.With) -> Iterable[ast.stmt]:
+    context.nodes.pay(_OF_WITH * len(node.items), node)
+    return (node,)
+
+
+def _write_import(_context: _DesugarContext, node: ast.Import) -> Iterable[ast.stmt]:
+    node.names = [alias for alias in node.names if alias.name not in _DROPPED]
+    return (node,) if node.names else ()
+
+
+def _write_import_from(
+    _context: _DesugarContext, node: ast.ImportFrom
+) -> Iterable[ast.stmt]:
+    return () if node.module in _DROPPED else (node,)
+
+
+def _write_function_def(
+    context: _DesugarContext, node: ast.FunctionDef
+) -> Iterable[ast.stmt]:
+    node.returns = None
+    for parameter in parameters(node.args):
+        parameter.annotation = None
+    node.decorator_list = [
+        one
+        for one in node.decorator_list
+        if context.facts.meaning(one) != "abc.abstractmethod"
+    ]
+    return (node,)
+
+
+def _write_class_def(
+    context: _DesugarContext, node: ast.ClassDef
+) -> Iterable[ast.stmt]:
+    if context.facts.is_enum(node.name):
+        return _write_enum(context, node)
+    record = context.records.get(node.name)
+    if record is not None:
+        node = dataclasses.written_out(context.facts, node, record, context.nodes)
+    node.bases = [
+        base for base in node.bases if context.facts.meaning(base) != "abc.ABC"
+    ]
+    has_own = any(
+        isinstance(statement, ast.FunctionDef) and statement.name == "__init__"
+        for statement in node.body
+    )
+    first = node.bases[0] if node.bases else None
+    is_native = first is None or (
+        isinstance(first, ast.Name)
+        and first.id in language.EXCEPTIONS
+        and context.facts.is_universal(first.id)
+    )
+    if not has_own and is_native:
+        context.nodes.pay(_OF_EMPTY_INIT, node)
+        node.body.append(_empty_init(node, takes_arguments=first is not None))
+    return (node,)
+
+
+def _write_enum(context: _DesugarContext, node: ast.ClassDef) -> Iterable[ast.stmt]:
+    """An Enum, and the call that makes its members."""
+    context.nodes.pay(_OF_ENUM, node)
+    enums.number(context.facts, node)
+    node.bases = [_load(ENUM, node)]
+    made = ast.Expr(_call(MEMBERS, node, _load(node.name, node)))
+    return (node, _put(made, node))
+
+
+_Write = Callable[..., Iterable[ast.stmt]]  # type: ignore[explicit-any] # by kind
+
+_STATEMENTS: Mapping[type[ast.AST], _Write] = {
+    ast.AnnAssign: _write_annotated,
+    ast.AugAssign: _write_augmented,
+    ast.ClassDef: _write_class_def,
+    ast.Expr: _write_expression_statement,
+    ast.FunctionDef: _write_function_def,
+    ast.Import: _write_import,
+    ast.ImportFrom: _write_import_from,
+    ast.With: _write_with,
+}
+"""Statements around others come first; kinds that are not here stay as they are."""
 
 
 # ---- expressions

@@ -152,21 +152,6 @@ _FIELD_GETTERS: Mapping[type[ast.AST], Sequence[_FieldGetter]] = {
 }
 
 
-Handled = Mapping[type[ast.AST], Callable[..., object]]  # type: ignore[explicit-any]
-"""Kind → the method for its nodes, a function: a table of bound methods would keep
-what holds it, and all that knows, until the garbage collector looks."""
-
-
-def handled(owner: type, prefix: str, otherwise: str = "") -> Handled:
-    """Kinds for which a class has a method of its own, or one for all others."""
-    names = {kind: prefix + kind.__name__.lower() for kind in language.NODES}
-    return {
-        kind: getattr(owner, name if hasattr(owner, name) else otherwise)
-        for kind, name in names.items()
-        if otherwise or hasattr(owner, name)
-    }
-
-
 def marks(node: ast.AST) -> int:
     """How many operators and marks of a read or write are directly below a node."""
     fields = node._fields
