@@ -34,38 +34,48 @@ IMPERSONATION_PREFIX = bytes(45)
 
 
 class Transfer(Struct, frozen=True, gc=False):
-    """1: move base units."""
+    """Instruction 1: move base units from the sender to an account."""
 
     __repr__ = show_struct
 
     to: Address
+    """Address that gets the amount, 20 bytes."""
     amount: Amount
+    """Base units."""
 
 
 class DeployActor(Struct, frozen=True):
-    """51: create an actor and run its `deploy` or `init`."""
+    """Instruction 51: create an actor and run its constructor, `deploy` or `init`."""
 
     __repr__ = show_struct
 
     salt: bytes
+    """32 bytes that make the address differ (D9)."""
     code: bytes
+    """Source of the actor in UTF-8, at most 65,536 bytes."""
     payload: bytes
+    """Bytes that the constructor gets."""
     value: Amount
+    """Base units that move to the actor."""
 
 
 class ExecuteActor(Struct, frozen=True, gc=False):
-    """230: call a handler of an actor."""
+    """Instruction 230: call a handler of an actor."""
 
     __repr__ = show_struct
 
     actor: Address
+    """Address of the actor, 20 bytes."""
     handler: str
+    """Name of the handler."""
     payload: bytes
+    """Bytes that the handler gets."""
     value: Amount
+    """Base units that move to the actor."""
 
 
 class CancelTimer(Struct, frozen=True):
-    """48: emergency cancel by a system deployer (CIP-5 §5.4)."""
+    """Instruction 48: cancel a timer, as a system deployer only (CIP-5 §5.4)."""
 
     __repr__ = show_struct
 
@@ -73,7 +83,7 @@ class CancelTimer(Struct, frozen=True):
 
 
 class ExtendTimer(Struct, frozen=True):
-    """50: emergency TTL extension by a system deployer (CIP-5 §5.4)."""
+    """Instruction 50: extend a timer, as a system deployer only (CIP-5 §5.4)."""
 
     __repr__ = show_struct
 
@@ -82,26 +92,27 @@ class ExtendTimer(Struct, frozen=True):
 
 
 class UpdateTimerConfig(Struct, frozen=True):
-    """49: replace the whole TimerConfig (CIP-5 §6.4, D25)."""
+    """Instruction 49: replace the whole `TimerConfig` (CIP-5 §6.4, D25)."""
 
     config: TimerConfig
 
 
 class UpdateBasefeeConfig(Struct, frozen=True):
-    """44: replace the whole BasefeeConfig (D25)."""
+    """Instruction 44: replace the whole `BasefeeConfig` (D25)."""
 
     config: BasefeeConfig
 
 
 class ScheduleActivation(Struct, frozen=True):
-    """240: put other rules in force from a height on (D1)."""
+    """Instruction 240: put other timer rules in force from a height on (D1)."""
 
     height: Height
     rules: str
+    """`fifo` or `auction`."""
 
 
 class Fund(Struct, frozen=True):
-    """241, dev: mint to an account (D41)."""
+    """Instruction 241, on a development chain: mint base units to an account (D41)."""
 
     __repr__ = show_struct
 
@@ -110,7 +121,7 @@ class Fund(Struct, frozen=True):
 
 
 class SetBalance(Struct, frozen=True):
-    """242, dev: mint or take what is missing to a balance (D41)."""
+    """Instruction 242, on a development chain: set a balance (D41)."""
 
     __repr__ = show_struct
 
@@ -133,7 +144,7 @@ Instruction = Transfer | DeployActor | ExecuteActor | SystemInstruction | DevIns
 
 
 class Body(Struct, frozen=True, gc=False):
-    """What is signed; limits in units, fees in base units a unit."""
+    """What a sender signs; fees are base units for one cycle or cell."""
 
     chain_id: int
     nonce: int

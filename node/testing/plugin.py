@@ -78,10 +78,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def devnet_base() -> "Iterator[Devnet]":
-    """The chain that tests begin with; override it to deploy once what all need.
+    """The chain with which the tests of a session begin.
 
-    One for a session, and so for each worker of xdist: let an override make a `Devnet`
-    of its own, else suites that run together have each other's actors.
+    Override it to deploy once what all tests need; make a `Devnet` of your own for
+    that, so that suites that run together do not see each other's actors. Each worker
+    of pytest-xdist has one.
     """
     from node.testing.devnet import Devnet  # noqa: PLC0415 - costs nothing unused
 
@@ -91,11 +92,10 @@ def devnet_base() -> "Iterator[Devnet]":
 
 @pytest.fixture
 def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
-    """A chain as `devnet_base` left it; whatever the test does to it is undone.
+    """A chain as `devnet_base` left it; after the test everything it did is undone.
 
-    A fire that fails while `advance` lets time pass fails the test (`is_strict`).
-
-    With the mark `devnet` it is a chain of the test's own.
+    The chain is strict: if a fire fails while `advance` lets time pass, that raises
+    `FireFailed`. With the mark `devnet` the test has a chain of its own.
     """
     mark = request.node.get_closest_marker("devnet")
     threads = set(threading.enumerate())
@@ -161,10 +161,10 @@ def _refuse_threads(before: set[threading.Thread]) -> None:
 def devnet_node_process(
     request: pytest.FixtureRequest,
 ) -> "Iterator[NodeProcess | RunningNode]":
-    """One node for a session, and so for each worker of xdist; on a free port.
+    """One node for a session, on a free port; each worker of pytest-xdist has one.
 
-    With `--devnet-url` it is the one that runs there. Override it for any other, with a
-    `RunningNode`.
+    With `--devnet-url` it is the node that runs there. Override it for any other node,
+    with a `RunningNode`.
     """
     from node.testing.process import NodeProcess, RunningNode  # noqa: PLC0415
 
@@ -186,9 +186,9 @@ def devnet_node_process(
 def devnet_node(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> "Iterator[NodeProcess | RunningNode]":
-    """A real node that stands at genesis; `devnet_node.url` says where it listens.
+    """A real node at genesis; `devnet_node.url` is its address.
 
-    With the mark `devnet` it is a node of the test's own.
+    With the mark `devnet` the test has a node of its own.
     """
     mark = request.node.get_closest_marker("devnet")
     if mark is not None:
@@ -211,7 +211,7 @@ def devnet_node(
 def devnet_client(
     request: pytest.FixtureRequest, devnet_node: "NodeProcess | RunningNode"
 ) -> "Iterator[Client]":
-    """A client of `devnet_node`; does what `devnet` does, over gRPC."""
+    """A client of `devnet_node`: it does what `devnet` does, over gRPC."""
     with devnet_node.client() as client:
         client.is_strict = True
         _note(request, "devnet_client", client)
