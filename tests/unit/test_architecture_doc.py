@@ -25,8 +25,8 @@ def rows(title):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def block(title):
-    return section(title).split("```\n")[1].splitlines()
+def blocks(title):
+    return [part.splitlines() for part in section(title).split("```\n")[1::2]]
 
 
 def is_defined(name, text):
@@ -34,16 +34,22 @@ def is_defined(name, text):
     return re.search(definition, text, re.MULTILINE) is not None
 
 
-def test_the_layers_are_those_of_the_contract():
+def layers_of(package):
+    """The contract's layers, the highest first, each as the modules it has."""
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
-    (contract,) = (c for c in contracts if c["type"] == "layers" and c["exhaustive"])
-    printed = [
-        line.split("  ")[0].split(" · ") for line in block("The dependency rule")
-    ]
-    wanted = [
-        [f"node.{name}" for name in layer.split(" | ")] for layer in contract["layers"]
-    ]
-    assert printed == [*wanted, ["pvm"]]
+    (layers,) = (c["layers"] for c in contracts if c.get("containers") == [package])
+    return [[f"{package}.{n}" for n in re.split(r" [|:] ", layer)] for layer in layers]
+
+
+def test_the_layers_are_those_of_the_contracts():
+    node, machine = (
+        [line.split("  ")[0].split(" · ") for line in block]
+        for block in blocks("The dependency rule")
+    )
+    assert node == [*layers_of("node"), ["pvm"]]
+    *upper, lowest = layers_of("pvm")
+    assert machine[:-1] == upper
+    assert set(re.findall(r"pvm\.\w+", machine[-1][0])) <= set(lowest)
 
 
 def types():
