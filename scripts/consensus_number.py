@@ -1,8 +1,10 @@
-"""Writes the consensus number: how many lines the changelog has under **Consensus**.
+"""Writes the consensus number: which version of the rules this checkout executes.
 
-Each of them is a change after which the same transactions may give other results, so
-each raises the number, in the midst of development as well. Lines are therefore never
-joined or taken away, not even when a release is made of them.
+It is 1 for release 0.1.0, whose section of the changelog tells what a chain is. Each
+line that the changelog has had under **Consensus** since is a change after which the
+same transactions may give other results, so each raises the number, in the midst of
+development as well. Those lines are therefore never joined or taken away, not even
+when a release is made of them.
 """
 
 import re
@@ -11,20 +13,22 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MODULE = ROOT / "node" / "chain" / "consensus.py"
 
+_FIRST_RELEASE = re.compile(r"^## \[0\.1\.0\]", re.MULTILINE)
 _SECTION = re.compile(r"^### Consensus\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^- ", re.MULTILINE)
 _NUMBER = re.compile(r"^(CONSENSUS_NUMBER: Final = )\d+$", re.MULTILINE)
 
 
-def count_lines(changelog: str) -> int:
-    """The lines under **Consensus**, of all releases."""
-    return sum(len(_LINE.findall(section)) for section in _SECTION.findall(changelog))
+def number_of(changelog: str) -> int:
+    """1, and 1 more for each line under **Consensus** above the section of 0.1.0."""
+    later, _ = _FIRST_RELEASE.split(changelog)
+    return 1 + sum(len(_LINE.findall(section)) for section in _SECTION.findall(later))
 
 
 def numbered() -> str:
     """The module with the number in it."""
-    count = count_lines((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
-    return _NUMBER.sub(rf"\g<1>{count}", MODULE.read_text(encoding="utf-8"))
+    number = number_of((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    return _NUMBER.sub(rf"\g<1>{number}", MODULE.read_text(encoding="utf-8"))
 
 
 def write_number() -> bool:

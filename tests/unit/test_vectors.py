@@ -101,9 +101,14 @@ def test_each_line_under_consensus_raises_the_number():
     """A chain says under which number it was executed, also between releases."""
     import consensus_number  # noqa: PLC0415 - on the path with the script
 
-    changelog = "# C\n### Consensus\n\n- a\n  b\n- c\n### Fixed\n- d\n"
-    assert consensus_number.count_lines(changelog) == 2
-    assert consensus_number.count_lines(changelog * 2) == 4
+    first = "## [0.1.0] - 2026-01-31\n### Consensus\n- what\n- a chain is\n"
+    later = "### Consensus\n\n- a\n  b\n- c\n### Fixed\n- d\n"
+    number_of = consensus_number.number_of
+    assert number_of(f"# C\n## [Unreleased]\n{first}") == 1
+    assert number_of(f"# C\n## [Unreleased]\n{later}{first}") == 3
+    released = f"## [0.2.0] - 2026-02-28\n{later}{first}"
+    assert number_of(f"# C\n## [Unreleased]\n{released}") == 3
+    assert number_of(f"# C\n## [Unreleased]\n{later}{released}") == 5
     text = consensus_number.MODULE.read_text()
     assert consensus_number.numbered() == text, "run make vectors"
     assert f"Final = {CONSENSUS_NUMBER}\n" in text
