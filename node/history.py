@@ -46,10 +46,10 @@ from node.chain.transaction import (
     SIGNATURE_BYTES,
     Transaction,
     decode_body,
+    make_transaction,
 )
 from node.chain.transition import BlockResult
 from node.primitives import codec
-from node.primitives.crypto import keccak256
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.state import keys
 from node.state.store import StoreSnapshot, WriteSet
@@ -321,12 +321,9 @@ def load_transaction_location(
 
 def _decode_stored(sender: Address, raw: bytes) -> Transaction:
     body, signature = raw[:-SIGNATURE_BYTES], raw[-SIGNATURE_BYTES:]
-    return Transaction(
-        decode_body(body),
-        sender,
-        Hash32(keccak256(raw)),
-        raw,
-        signature.startswith(IMPERSONATION_PREFIX),
+    is_impersonated = signature.startswith(IMPERSONATION_PREFIX)
+    return make_transaction(
+        decode_body(body), sender, raw, is_impersonated=is_impersonated
     )
 
 

@@ -6,9 +6,8 @@ Profiling changes nothing, and what it counts adds up to each receipt, to the un
 from contextlib import suppress
 
 from node.chain.block import ReceiptKind
-from node.chain.transaction import DeployActor
+from node.chain.transaction import DeployActor, intrinsic_cost
 from node.chain.transition import begin_block, build_next
-from node.chain.validation import intrinsic_cost
 from node.query.profiles import ENTRY
 from node.query.profiling import profile_next
 from node.testing.devnet import Devnet

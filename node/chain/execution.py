@@ -24,7 +24,7 @@ from node.chain.transaction import (
     Transaction,
     Transfer,
 )
-from node.chain.validation import intrinsic_cost, validate_inclusion
+from node.chain.validation import validate_inclusion
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Address, Amount
 from node.state import keys
@@ -68,9 +68,8 @@ def execute_transaction(block: BlockContext, transaction: Transaction) -> None:
     )
     _pre_charge(block, transaction, sender, price)
     meter = Meter(body.cycles_limit, body.cells_limit)
-    cycles, cells = intrinsic_cost(body, transaction.body_bytes)
-    meter.charge_cycles(cycles)
-    meter.charge_cells(cells)
+    meter.charge_cycles(transaction.intrinsic_cycles)
+    meter.charge_cells(transaction.intrinsic_cells)
     actor, handler, outcome = _act(execution, transaction, meter)
     settle(block, transaction.sender, price, meter)
     book(

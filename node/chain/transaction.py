@@ -15,7 +15,13 @@ from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.params import (
     ADDRESS_BYTES,
     BODY_BYTES_MAX,
+    DEPLOY_CELLS,
+    DEPLOY_CELLS_PER_CODE_BYTE,
+    DEPLOY_CYCLES,
+    DEPLOY_CYCLES_PER_CODE_BYTE,
     HANDLER_BYTES_MAX,
+    INTRINSIC_CELLS,
+    INTRINSIC_CYCLES,
     TIMER_ID_BYTES_MAX,
     U64_MAX,
     U128_MAX,
@@ -173,6 +179,17 @@ class Body(Struct, frozen=True, gc=False):
         )
 
 
+def intrinsic_cost(body: Body, body_bytes: int) -> tuple[int, int]:
+    """Cycles and cells that a transaction costs before anything executes (D6)."""
+    cycles = INTRINSIC_CYCLES
+    cells = INTRINSIC_CELLS + body_bytes
+    if isinstance(body.instruction, DeployActor):
+        code_bytes = len(body.instruction.code)
+        cycles += DEPLOY_CYCLES + DEPLOY_CYCLES_PER_CODE_BYTE * code_bytes
+        cells += DEPLOY_CELLS + DEPLOY_CELLS_PER_CODE_BYTE * code_bytes
+    return cycles, cells
+
+
 class Transaction(Struct, frozen=True, gc=False):
     """A decoded transaction with its sender recovered."""
 
@@ -182,6 +199,9 @@ class Transaction(Struct, frozen=True, gc=False):
     raw: bytes
     """body ‖ signature, as transmitted."""
     is_impersonated: bool
+    intrinsic_cycles: int
+    """What it costs before anything executes (D6)."""
+    intrinsic_cells: int
 
     @property
     def instruction(self) -> Instruction:
@@ -208,6 +228,15 @@ class Transaction(Struct, frozen=True, gc=False):
     def is_dev(self) -> bool:
         """Whether it is a development instruction: no fee, no lane (D41)."""
         return isinstance(self.body.instruction, DEV_INSTRUCTIONS)
+
+
+def make_transaction(
+    body: Body, sender: Address, raw: bytes, *, is_impersonated: bool
+) -> Transaction:
+    """The transaction of bytes that were read; what follows from them is found once."""
+    cycles, cells = intrinsic_cost(body, len(raw) - SIGNATURE_BYTES)
+    id_ = Hash32(keccak256(raw))
+    return Transaction(body, sender, id_, raw, is_impersonated, cycles, cells)
 
 
 NUMBERS: dict[type, int] = {
@@ -260,7 +289,7 @@ def impersonated(body: Body, sender: Address) -> Transaction:
     _refuse_long(raw)
     numbers = _require_numbers(values)
     read = Body(*numbers, instruction=_decode_instruction(fields))  # type: ignore[arg-type, misc]
-    return Transaction(read, sender, Hash32(keccak256(raw)), raw, is_impersonated=True)
+    return make_transaction(read, sender, raw, is_impersonated=True)
 
 
 def _refuse_long(raw: bytes) -> None:
@@ -293,7 +322,7 @@ def decode_transaction(raw: bytes) -> Transaction:
             raise InvalidTransaction(
                 TransactionFault.BAD_SIGNATURE, f"the signature is refused: {error}"
             ) from None
-    return Transaction(body, sender, Hash32(keccak256(raw)), raw, is_impersonated)
+    return make_transaction(body, sender, raw, is_impersonated=is_impersonated)
 
 
 def decode_body(data: bytes) -> Body:

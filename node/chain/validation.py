@@ -11,33 +11,16 @@ from node.chain.block import Header
 from node.chain.context import BlockContext
 from node.chain.errors import InvalidBlock, InvalidTransaction, TransactionFault
 from node.chain.params import (
-    DEPLOY_CELLS,
-    DEPLOY_CELLS_PER_CODE_BYTE,
-    DEPLOY_CYCLES,
-    DEPLOY_CYCLES_PER_CODE_BYTE,
-    INTRINSIC_CELLS,
-    INTRINSIC_CYCLES,
     WRITES_BEFORE_TRANSACTIONS_STOP,
     ChainParams,
 )
-from node.chain.transaction import Body, DeployActor, Transaction
+from node.chain.transaction import Body, Transaction
 from node.primitives.types import Amount
 
 if TYPE_CHECKING:
     from node.chain.transition import State
 
 NONCE_GAP_MAX = 64  # how far ahead a queued nonce may be (D5)
-
-
-def intrinsic_cost(body: Body, body_bytes: int) -> tuple[int, int]:
-    """Cycles and cells that a transaction costs before anything executes (D6)."""
-    cycles = INTRINSIC_CYCLES
-    cells = INTRINSIC_CELLS + body_bytes
-    if isinstance(body.instruction, DeployActor):
-        code_bytes = len(body.instruction.code)
-        cycles += DEPLOY_CYCLES + DEPLOY_CYCLES_PER_CODE_BYTE * code_bytes
-        cells += DEPLOY_CELLS + DEPLOY_CELLS_PER_CODE_BYTE * code_bytes
-    return cycles, cells
 
 
 def max_cost(transaction: Transaction) -> Amount:
@@ -77,7 +60,7 @@ def validate_stateless(params: ChainParams, transaction: Transaction) -> None:
         )
     if is_dev:
         return
-    cycles, cells = intrinsic_cost(body, transaction.body_bytes)
+    cycles, cells = transaction.intrinsic_cycles, transaction.intrinsic_cells
     if body.cycles_limit < cycles or body.cells_limit < cells:
         raise _below_intrinsic(params, body, cycles, cells)
     if (

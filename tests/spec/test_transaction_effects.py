@@ -8,8 +8,8 @@ from node.chain.transaction import (
     ExecuteActor,
     ScheduleActivation,
     Transfer,
+    intrinsic_cost,
 )
-from node.chain.validation import intrinsic_cost
 from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.testing import TransactionFailed

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from node.chain.block import ReceiptKind
+from node.chain.transaction import intrinsic_cost
 from node.chain.transition import build_next
-from node.chain.validation import intrinsic_cost
 from node.query.profiles import ENTRY
 from node.testing import Devnet, DevnetClosed, InvalidArgument, Profile
 from node.testing.profiles import RunProfile
