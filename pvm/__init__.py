@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         reverted,
     )
     from pvm.hashing import keccak256
-    from pvm.host import MUTATING, Host, address_of
+    from pvm.host import MUTATING, Host, ScheduleRequest, address_of
     from pvm.meter import CYCLES_LIMIT_MAX, Meter
     from pvm.runtime.failures import source_refused
     from pvm.runtime.storage import STORAGE_PREFIX, storage_key
@@ -103,6 +103,7 @@ __all__ = [
     "RevertError",
     "Reverted",
     "Room",
+    "ScheduleRequest",
     "Stack",
     "StackExhausted",
     "TooDeepRecursion",
@@ -144,6 +145,7 @@ _HOMES = {
     "Halt": ".errors",
     "Handler": ".tools.report",
     "Host": ".host",
+    "ScheduleRequest": ".host",
     "HostError": ".errors",
     "HostErrorCode": ".errors",
     "HostMemoryExhausted": ".errors",

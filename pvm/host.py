@@ -10,6 +10,8 @@ actor gave them: their types are the method's to check, which is why they are
 
 from typing import Protocol
 
+from msgspec import Struct
+
 from pvm.types import Address
 
 MUTATING = frozenset(
@@ -27,6 +29,24 @@ MUTATING = frozenset(
     }
 )
 """Host calls that a read-only execution halts on (D15)."""
+
+
+class ScheduleRequest(Struct, frozen=True):
+    """What an actor asks of `schedule_timer`, exactly as it gave it (CIP-5 §4.1).
+
+    `schedule_timer_ex` states the first five; None is what was left out (CIP-1 §6).
+    """
+
+    height: object
+    payload: object
+    fee_payer: object = None
+    gas_limit: object = None
+    expires_at: object = None
+    max_fee_per_cycle: object = None
+    max_priority_fee_per_cycle: object = None
+    gba: object = None
+    priority_tier_hint: object = None
+    bid: object = None
 
 
 class Host(Protocol):
@@ -66,19 +86,7 @@ class Host(Protocol):
         """(Key, value) under a prefix, ascending by key, up to `limit` ≤ 1,000."""
         ...
 
-    def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6 print them
-        self,
-        height: object,
-        payload: object,
-        fee_payer: object = None,
-        gas_limit: object = None,
-        expires_at: object = None,
-        max_fee_per_cycle: object = None,
-        max_priority_fee_per_cycle: object = None,
-        gba: object = None,
-        priority_tier_hint: object = None,
-        bid: object = None,
-    ) -> bytes:
+    def schedule_timer(self, request: ScheduleRequest) -> bytes:
         """Schedule one fire, and return the timer's id, 32 bytes (CIP-5 §4)."""
         ...
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from pvm import costs
 from pvm.actor_code import ActorCode
@@ -17,7 +18,7 @@ from pvm.driver.actors import compile_actor
 from pvm.driver.interpreter import execute
 from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
-from pvm.host import address_of
+from pvm.host import ScheduleRequest, address_of
 from pvm.meter import Meter
 from pvm.runtime.values import type_name
 from pvm.tools.profile import ProfiledCode, Recorder, by_line
@@ -289,28 +290,14 @@ class DictionaryHost:
         self._meter.charge_cells(sum(len(key) + len(value) for key, value in pairs))
         return pairs
 
-    def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6
-        self,
-        height: object,
-        payload: object,
-        fee_payer: object = None,
-        gas_limit: object = None,
-        expires_at: object = None,
-        max_fee_per_cycle: object = None,
-        max_priority_fee_per_cycle: object = None,
-        gba: object = None,
-        priority_tier_hint: object = None,
-        bid: object = None,
-    ) -> bytes:
+    def schedule_timer(self, request: ScheduleRequest) -> bytes:
         """Record a timer; its id is made of its position."""
         self._meter.charge_cycles(costs.SCHEDULE_TIMER)
-        data = _bytes(payload, "payload")
-        if _natural(height, "height") <= self._world.environment.height:
+        data = _bytes(request.payload, "payload")
+        if _natural(request.height, "height") <= self._world.environment.height:
             raise HostError(HostErrorCode.InvalidInput, "the height is not to come")
         self._meter.charge_cells(len(data))
-        options = (fee_payer, gas_limit, expires_at, max_fee_per_cycle)
-        more = (max_priority_fee_per_cycle, gba, priority_tier_hint, bid)
-        self.effects.append(("schedule_timer", height, data, *options, *more))
+        self.effects.append(("schedule_timer", *astuple(request)))
         return keccak256(len(self.effects).to_bytes(8, "big"))
 
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:

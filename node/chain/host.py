@@ -56,6 +56,7 @@ from pvm import (
     HostErrorCode,
     Meter,
     OutOfWrites,
+    ScheduleRequest,
     costs,
 )
 
@@ -235,32 +236,8 @@ class ActorHost:
     # --- timers ------------------------------------------------------------------
 
     @guarded
-    def schedule_timer(  # noqa: PLR0913, PLR0917 - CIP-5 §4.1 and CIP-1 §6 print them
-        self,
-        height: object,
-        payload: object,
-        fee_payer: object = None,
-        gas_limit: object = None,
-        expires_at: object = None,
-        max_fee_per_cycle: object = None,
-        max_priority_fee_per_cycle: object = None,
-        gba: object = None,
-        priority_tier_hint: object = None,
-        bid: object = None,
-    ) -> bytes:
+    def schedule_timer(self, request: ScheduleRequest) -> bytes:
         """Schedule one fire; returns the timer's id (CIP-5 §4.1)."""
-        request = host_calls.ScheduleRequest(
-            height,
-            payload,
-            fee_payer,
-            gas_limit,
-            expires_at,
-            max_fee_per_cycle,
-            max_priority_fee_per_cycle,
-            gba,
-            priority_tier_hint,
-            bid,
-        )
         return host_calls.schedule_timer(self, request)
 
     @guarded

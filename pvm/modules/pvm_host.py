@@ -23,7 +23,7 @@ from pvm.errors import (
     RevertError,
 )
 from pvm.hashing import keccak256
-from pvm.host import Host
+from pvm.host import Host, ScheduleRequest
 from pvm.runtime.context import Bound, ModuleContext
 from pvm.runtime.owner import RESERVED_KEYS
 from pvm.runtime.values import from_cbor, to_cbor, type_name
@@ -229,7 +229,7 @@ class _Binding(Bound):
     ) -> bytes:
         """Schedule one fire; its id (CIP-5 §4.1, CIP-1 §6)."""
         self._require_loud(costs.SCHEDULE_TIMER)
-        return self._host.schedule_timer(
+        request = ScheduleRequest(
             height,
             payload,
             fee_payer,
@@ -241,6 +241,7 @@ class _Binding(Bound):
             priority_tier_hint,
             bid,
         )
+        return self._host.schedule_timer(request)
 
     def schedule_timer_ex(
         self,
@@ -252,9 +253,8 @@ class _Binding(Bound):
     ) -> bytes:
         """Schedule one fire without the parameters of the auction."""
         self._require_loud(costs.SCHEDULE_TIMER)
-        return self._host.schedule_timer(
-            height, payload, fee_payer, gas_limit, expires_at
-        )
+        request = ScheduleRequest(height, payload, fee_payer, gas_limit, expires_at)
+        return self._host.schedule_timer(request)
 
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
         """Set the expiry of an own timer (D20)."""

@@ -29,6 +29,7 @@ from node.chain.timers.ruleset import FeeTerms
 from node.chain.timers.timer import Decision, Timer
 from node.primitives.types import NOTHING, Address, Amount
 from node.state.journal import Journal
+from pvm import ScheduleRequest
 
 STEP_DIVISOR = 8
 """Of a bid that was not enough: programs raise theirs as fast as the lane basefee."""
@@ -125,8 +126,10 @@ class ClampedLate(Auction):
     """A stated tip is recorded as it was stated; each block clamps it for itself."""
 
     @override
-    def validate_terms(self, execution: ExecutionScope, terms: FeeTerms) -> FeeTerms:
-        found = super().validate_terms(execution, terms)
+    def validate_terms(
+        self, execution: ExecutionScope, request: ScheduleRequest
+    ) -> FeeTerms:
+        found = super().validate_terms(execution, request)
         if found.clamped_from is None:
             return found
         return replace(

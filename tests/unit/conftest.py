@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import astuple
 
 from pvm import costs
 from pvm.errors import HostError, HostErrorCode
@@ -74,11 +75,11 @@ class DictHost:
         self.meter.charge_cycles(costs.SCAN_STATE_PER_ENTRY * len(pairs[:limit]))
         return pairs[:limit]
 
-    def schedule_timer(self, height, payload, *optional):
+    def schedule_timer(self, request):
         self.meter.charge_cycles(costs.SCHEDULE_TIMER)
-        self.calls.append(("schedule_timer", height, payload, *optional))
+        self.calls.append(("schedule_timer", *astuple(request)))
         timer_id = keccak256(bytes(len(self.calls)))
-        self.timers[timer_id] = {"height": height, "payload": payload}
+        self.timers[timer_id] = {"height": request.height, "payload": request.payload}
         return timer_id
 
     def extend_timer(self, timer_id, new_expires_at):

@@ -288,7 +288,7 @@ def test_schedule_timer_takes_its_parameters_in_printed_order(context, names):
     assert context.host.calls == [
         ("schedule_timer", 9, b"p", b"f", 1, 2, 3, 4, b"g", 5, 6),
         ("schedule_timer", 9, b"p", None, None, None, None, None, b"g", None, 6),
-        ("schedule_timer", 9, b"p", None, 1, 2),
+        ("schedule_timer", 9, b"p", None, 1, 2, None, None, None, None, None),
     ]
     with pytest.raises(TypeError):
         names["schedule_timer_ex"](9, b"p", None, None, None, 3)

@@ -7,7 +7,6 @@ EFFECT. What they do is seen at once by the same execution and leaves with its
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from node.chain.accounts import credit, load_account, save_account
@@ -23,8 +22,6 @@ from node.chain.host_arguments import (
     expect_bytes,
     expect_height,
     expect_int,
-    expect_optional_amount,
-    expect_text,
     refuse,
 )
 from node.chain.params import (
@@ -42,27 +39,10 @@ from node.chain.timers.timer import (
     route_payload,
 )
 from node.primitives.types import Address, Height, TimerId
-from pvm import HostError, HostErrorCode, costs
+from pvm import HostError, HostErrorCode, ScheduleRequest, costs
 
 if TYPE_CHECKING:
     from node.chain.host import ActorHost
-
-TIER_HINT_BYTES_MAX = 16
-
-
-class ScheduleRequest(Struct, frozen=True):
-    """Arguments of `schedule_timer`, exactly as the actor gave them."""
-
-    height: object
-    payload: object
-    fee_payer: object
-    gas_limit: object
-    expires_at: object
-    max_fee_per_cycle: object
-    max_priority_fee_per_cycle: object
-    gba: object
-    priority_tier_hint: object
-    bid: object
 
 
 def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
@@ -70,7 +50,7 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
     # CHARGE
     host.meter.charge_cycles(costs.SCHEDULE_TIMER)
     # VALIDATE
-    terms = _validate_terms(host.execution, request)
+    terms = host.execution.block.rule_set.validate_terms(host.execution, request)
     timer = _validate_timer(host, request, terms)
     handler = _validate_handler(host.execution, timer.payload)
     # CHARGE for size
@@ -87,24 +67,6 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
     timer = replace(timer, handler=handler, timer_id=timer_id, sequence=sequence)
     host.note(TimerScheduled(timer, terms))
     return timer_id
-
-
-def _validate_terms(execution: ExecutionScope, request: ScheduleRequest) -> FeeTerms:
-    """Types of the fee arguments, then what the rules in force say of them."""
-    rules = execution.block.rule_set
-    rules.validate_bid(is_stated=request.bid is not None)
-    hint = request.priority_tier_hint
-    terms = FeeTerms(
-        expect_optional_amount(request.max_fee_per_cycle, "max_fee_per_cycle"),
-        expect_optional_amount(
-            request.max_priority_fee_per_cycle, "max_priority_fee_per_cycle"
-        ),
-        None
-        if hint is None
-        else expect_text(hint, "priority_tier_hint", TIER_HINT_BYTES_MAX),
-        request.bid is not None,
-    )
-    return rules.validate_terms(execution, terms)
 
 
 def _validate_timer(

@@ -13,15 +13,20 @@ from msgspec import Struct
 
 from node.chain.block import Price
 from node.chain.globals import BlockPrices
+from node.chain.host_arguments import expect_optional_amount, expect_text
 from node.chain.params import TimerConfig
 from node.chain.reader import Reader
 from node.primitives import codec
 from node.primitives.types import Amount, Height
+from pvm import ScheduleRequest
 
 if TYPE_CHECKING:
     from node.chain.context import BlockContext, ExecutionScope
     from node.chain.timers.tiers import TieredCalendar
     from node.chain.timers.timer import Timer
+
+
+TIER_HINT_BYTES_MAX = 16
 
 
 class FeeTerms(Struct, frozen=True):
@@ -33,6 +38,21 @@ class FeeTerms(Struct, frozen=True):
     is_bid_stated: bool
     clamped_from: Amount | None = None
     """The priority that was stated, where a lower one is recorded."""
+
+
+def read_terms(request: ScheduleRequest) -> FeeTerms:
+    """The fee arguments of a call, or `HostError`: types and ranges, no rule yet."""
+    hint = request.priority_tier_hint
+    return FeeTerms(
+        expect_optional_amount(request.max_fee_per_cycle, "max_fee_per_cycle"),
+        expect_optional_amount(
+            request.max_priority_fee_per_cycle, "max_priority_fee_per_cycle"
+        ),
+        None
+        if hint is None
+        else expect_text(hint, "priority_tier_hint", TIER_HINT_BYTES_MAX),
+        request.bid is not None,
+    )
 
 
 class Prospect(Struct, frozen=True):
@@ -74,12 +94,10 @@ class RuleSet(Protocol):
         """The most cycles a fire may have, and what a defaulted limit means (D23)."""
         ...
 
-    def validate_bid(self, *, is_stated: bool) -> None:
-        """The withdrawn `bid`, before all else, or `HostError` (D35)."""
-        ...
-
-    def validate_terms(self, execution: "ExecutionScope", terms: FeeTerms) -> FeeTerms:
-        """The terms as they are recorded, or `HostError` (D31, D35)."""
+    def validate_terms(
+        self, execution: "ExecutionScope", request: ScheduleRequest
+    ) -> FeeTerms:
+        """The terms as they are recorded, or `HostError` (D31, D34, D35)."""
         ...
 
     def announcement(

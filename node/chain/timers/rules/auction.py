@@ -21,12 +21,12 @@ from node.chain.timers import due_index, fairness
 from node.chain.timers.auction_lane import fire_price, note_turn, run_auction
 from node.chain.timers.due_index import Decline, DueTimer, LaneView
 from node.chain.timers.gba import HEADROOM, last_bid
-from node.chain.timers.ruleset import FeeTerms, Prospect
+from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms
 from node.chain.timers.timer import Decision, Timer
 from node.primitives import codec
 from node.primitives.types import NOTHING, Amount, Height
 from node.state import keys
-from pvm import HostError, HostErrorCode
+from pvm import HostError, HostErrorCode, ScheduleRequest
 
 PERMILLE = 1_000
 
@@ -58,17 +58,20 @@ class Auction:
         """The lesser of both caps (CIP-1 §10, D23)."""
         return _cycles_cap(config)
 
-    def validate_bid(self, *, is_stated: bool) -> None:
-        """It is withdrawn (CIP-1 §6, D35)."""
-        if is_stated:
+    def validate_terms(
+        self, execution: ExecutionScope, request: ScheduleRequest
+    ) -> FeeTerms:
+        """Refuse `bid` and a fee below the lane basefee; expand the hint; clamp.
+
+        (CIP-1 §6, D31, D34, D35.)
+        """
+        if request.bid is not None:
             raise HostError(
                 HostErrorCode.TimerArgDeprecated,
                 "bid: withdrawn; max_fee_per_cycle and max_priority_fee_per_cycle are "
                 "what can be stated",
             )
-
-    def validate_terms(self, execution: ExecutionScope, terms: FeeTerms) -> FeeTerms:
-        """Refuse a fee below the lane basefee; expand the hint; clamp (D31, D34)."""
+        terms = read_terms(request)
         block = execution.block
         lane, fee = block.prices.basefee_lane, terms.max_fee_per_cycle
         priority = terms.max_priority_fee_per_cycle

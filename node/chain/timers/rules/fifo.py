@@ -25,10 +25,11 @@ from node.chain.timers.lane import (
     put_off_for_writes,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import FeeTerms, Prospect
+from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Height
+from pvm import ScheduleRequest
 
 
 class Fifo:
@@ -51,13 +52,12 @@ class Fifo:
         """`max_cycles_per_fire` (CIP-5 §6.2)."""
         return config.max_cycles_per_fire
 
-    def validate_bid(self, *, is_stated: bool) -> None:
-        """It is accepted and ignored (D35)."""
-
-    def validate_terms(self, execution: ExecutionScope, terms: FeeTerms) -> FeeTerms:
+    def validate_terms(
+        self, execution: ExecutionScope, request: ScheduleRequest
+    ) -> FeeTerms:
         """Fee arguments are recorded as they are; nothing is asked of them (D31)."""
         del execution
-        return terms
+        return read_terms(request)
 
     def announcement(
         self, timer: Timer, terms: FeeTerms
