@@ -1,6 +1,6 @@
 """The README is true: its code runs, its commands answer what it prints.
 
-What it shows of Docker is tried by `make e2e`.
+What it prints of Docker is tried by `make e2e`.
 """
 
 import json
@@ -14,9 +14,12 @@ import time
 import tomllib
 from pathlib import Path
 
+import click
 import psutil
 import pytest
 
+from node.cli import main
+from node.config import GenesisChoice
 from tests.console_blocks import blocks, is_what_came, sessions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +33,13 @@ DEADLINE_SECONDS = 60
 def environment(**more):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("COWBOY_DEVNET_")}
     return kept | {"PYTHONPATH": str(ROOT)} | more
+
+
+def service(name):
+    """What the compose file says of a service."""
+    text = (ROOT / "docker-compose.yml").read_text()
+    found = re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.MULTILINE)
+    return found[1]
 
 
 def recipe(target):
@@ -53,6 +63,33 @@ def test_docker_comes_first_and_needs_nothing_else():
     assert DOCKER
     for command, _ in sessions(DOCKER):
         assert command.startswith("docker compose ")
+
+
+def test_what_is_said_of_docker_is_what_compose_does():
+    """What it prints is tried by `make e2e`; this needs no Docker."""
+    _, deploy, timers = (command for command, _ in sessions(DOCKER))
+    told = re.search(
+        r"# builds it, then makes a block a second, on (\S+)$", DOCKER, re.M
+    )
+    node = service("node")
+    grpc, http = re.findall(r"^      - (\S+):(\d+)$", node, re.MULTILINE)[:2]
+    defaults = [re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", one[0]) for one in (grpc, http)]
+    assert told[1] == defaults[0]
+    flags = {p.name: p for p in main.get_command(click.Context(main), "start").params}
+    listens = [flags[name].default for name in ("grpc_listen", "http_listen")]
+    assert "`docker compose down` frees their ports" in TEXT
+    assert listens == defaults, "those that `make run` wants, too"
+    assert "COWBOY_DEVNET_MINING:-interval}" in node
+    assert "COWBOY_DEVNET_PACE:\n" in node, "the pace is that of the chain"
+    assert GenesisChoice().read().wanted(None).params.block_interval_ms == 1_000
+    assert "working_dir: /here\n" in service("cli")
+    assert ":/here:ro\n" in service("cli"), "heartbeat.py is found where one is"
+    for command in (deploy, timers):
+        words = shlex.split(command)
+        assert words[:5] == ["docker", "compose", "run", "--rm", "cli"]
+        known = main.get_command(click.Context(main), words[5])
+        options = {option for p in known.params for option in p.opts}
+        assert {word for word in words[6:] if word.startswith("--")} <= options
 
 
 @pytest.mark.parametrize(
