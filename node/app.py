@@ -35,6 +35,7 @@ from node.archive.opening import (
     Opened,
     open_chain,
     require_chain,
+    whole_state,
 )
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.transition import State
@@ -74,7 +75,7 @@ from node.state.errors import (
     StoreUnavailable,
     StoreUnwritable,
 )
-from node.state.store import Store
+from node.state.store import Store, StoreSnapshot
 from pvm import HostMemoryExhausted
 from pvm.worker import Worker
 
@@ -276,15 +277,15 @@ async def _serve(
 ) -> None:
     stop = _stop_on_signals()
     with ExitStack() as parts:
-        store = _open_store(config, walls)
+        inspection = _Inspection(config, clock, log)
+        store = await _open_store(config, walls, inspection)
         parts.callback(store.close)
         _forget(config.ready_file)  # of a node that was killed: the folder is ours
         worker = parts.enter_context(Worker())
         opened = await on_worker(
             worker, partial(open_chain, store, config.genesis.wanted)
         )
-        if config.is_verified:
-            await _verify(opened.state, worker, clock, log)
+        await on_worker(worker, partial(inspection.complete, opened.state))
         config, held = _hold(config, opened.state)
         stats, cores = NodeStats(), Cores(clock, config.data_dir)
         on_exhausted = partial(_end_exhausted, config, log)
@@ -367,20 +368,44 @@ def _end_exhausted(config: NodeConfig, log: NodeLog, found: Exhausted) -> NoRetu
     end_process()
 
 
-async def _verify(state: State, worker: Worker, clock: Clock, log: NodeLog) -> None:
-    from node.archive.verification import verify  # noqa: PLC0415 - few ask for it
+class _Inspection:
+    """What is looked at in a folder before LevelDB may change its files."""
 
-    began = clock.monotonic()
-    found = await on_worker(worker, partial(verify, state))
-    log.info(
-        "chain_verified",
-        height=state.head.height,
-        blocks=found.blocks,
-        transactions=found.transactions,
-        accounts=found.accounts,
-        timers=found.timers,
-        seconds=round(clock.monotonic() - began, 3),
-    )
+    def __init__(self, config: NodeConfig, clock: Clock, log: NodeLog) -> None:
+        self._config = config
+        self._clock = clock
+        self._log = log
+        self.is_verified = False
+        """Whether all of it was, as it is."""
+
+    def inspect(self, snapshot: StoreSnapshot) -> None:
+        """Refuse what the node cannot go on with; on the worker if all is verified."""
+        require_chain(snapshot, self._config.genesis.wanted)
+        state = whole_state(snapshot) if self._config.is_verified else None
+        if state is not None:
+            self.verify(state)
+
+    def complete(self, state: State) -> None:
+        """Verify what could not be before, if all is to be verified; on the worker."""
+        if self._config.is_verified and not self.is_verified:
+            self.verify(state)
+
+    def verify(self, state: State) -> None:
+        """Recompute the chain of a state, and say so; on the worker."""
+        from node.archive.verification import verify  # noqa: PLC0415 - few ask for it
+
+        began = self._clock.monotonic()
+        found = verify(state)
+        self.is_verified = True
+        self._log.info(
+            "chain_verified",
+            height=state.head.height,
+            blocks=found.blocks,
+            transactions=found.transactions,
+            accounts=found.accounts,
+            timers=found.timers,
+            seconds=round(self._clock.monotonic() - began, 3),
+        )
 
 
 def _forget(ready_file: Path | None) -> None:
@@ -392,16 +417,24 @@ def _forget(ready_file: Path | None) -> None:
         raise ConfigError(f"--ready-file {ready_file}: {error.strerror}") from error
 
 
-def _open_store(config: NodeConfig, walls: Walls) -> Store:
-    if config.data_dir is None:
+async def _open_store(
+    config: NodeConfig, walls: Walls, inspection: _Inspection
+) -> Store:
+    folder = config.data_dir
+    if folder is None:
         from node.runtime.shared_store import SharedStore  # noqa: PLC0415 - one of the two
 
         refuse_links(walls)
         return SharedStore()
     from node.state.leveldb import LevelStore  # noqa: PLC0415 - needs LevelDB
 
-    inspect = partial(require_chain, want=config.genesis.wanted)
-    store = LevelStore(config.data_dir, inspect=inspect)
+    if config.is_verified:  # it may take minutes, in which a second signal is heard
+        with Worker() as opener:
+            store = await on_worker(
+                opener, lambda: LevelStore(folder, inspect=inspection.inspect)
+            )
+    else:
+        store = LevelStore(folder, inspect=inspection.inspect)
     refuse_links(walls)  # its trial, which is over, lays some
     return store
 

@@ -49,6 +49,7 @@ __all__ = [
     "require_chain",
     "reset_chain",
     "resume_state",
+    "whole_state",
 ]
 
 _FINISHED: Final[Mapping[bytes, bytes | None]] = {keys.UNFINISHED: None}
@@ -123,6 +124,18 @@ def require_chain(
     _require_wanted(snapshot, stored, want)
     if not chain_store.is_clearing(snapshot):
         _require_sound(snapshot)
+
+
+def whole_state(snapshot: StoreSnapshot) -> State | None:
+    """The state of a chain as `open_chain` will take it up; None if that changes it.
+
+    Raises:
+        DamagedChain: As `open_chain`.
+    """
+    stored = load_genesis(snapshot)
+    if stored is None or snapshot.get(keys.UNFINISHED):
+        return None
+    return _resume(stored, snapshot)
 
 
 def _require_wanted(

@@ -22,6 +22,9 @@ from node.rpc.v1 import dev_pb2, queries_pb2, transactions_pb2
 from node.rpc.v1.dev_pb2_grpc import DevServiceStub
 from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
+from node.state import keys
+from node.state.leveldb import LevelStore
+from node.state.store import WriteSet
 
 DEADLINE_SECONDS = 30
 ROOT = Path(__file__).parents[2]
@@ -526,3 +529,28 @@ def test_no_program_that_the_node_might_begin_keeps_its_port_or_lock(
                 if int(link.name) > 2 and not flags & os.O_CLOEXEC and not is_leveldb:
                     kept[link.name] = file
         assert kept == {}
+
+
+def test_what_verify_refuses_is_left_as_it_was(tmp_path: Path) -> None:
+    """Also by LevelDB, which rearranges its files when it opens them."""
+    folder = tmp_path / "data"
+    with running(tmp_path) as node:
+        mine(node, 2)
+        node.process.terminate()
+        node.process.communicate(timeout=DEADLINE_SECONDS)
+    with LevelStore(folder) as store:  # an index that only --verify looks at
+        store.commit(WriteSet({keys.block_by_hash(bytes(32)): keys.height8(1)}))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = subprocess.run(
+        command(folder, "--verify"),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "the index hx has " in done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    with running(tmp_path, "--mining", "manual"):
+        pass  # it serves if nobody asks
