@@ -69,7 +69,7 @@ def test_what_is_said_of_docker_is_what_compose_does():
     """What it prints is tried by `make e2e`; this needs no Docker."""
     _, deploy, timers = (command for command, _ in sessions(DOCKER))
     told = re.search(
-        r"# builds it, then makes a block a second, on (\S+)$", DOCKER, re.M
+        r"# builds it, then makes a block a second, on (\S+)$", DOCKER, re.MULTILINE
     )
     node = service("node")
     grpc, http = re.findall(r"^      - (\S+):(\d+)$", node, re.MULTILINE)[:2]
