@@ -380,8 +380,8 @@ def test_an_idle_node_is_small(tmp_path: Path) -> None:
         assert resident < 90 * 2**20
 
 
-OWN_MODULES_MAX = 160
-"""Of `node` and `pvm`; 157 when this was written."""
+OWN_MODULES_MAX = 165
+"""Of `node` and `pvm`; 162 when this was written."""
 
 BEFORE_READY = """
 import sys
