@@ -17,6 +17,7 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 from typing_extensions import override
 
 from pvm import language
+from pvm.compiler.parser import check_written
 from pvm.compiler.syntax.visitor import Survey, survey, walk
 from pvm.errors import CompileError, Refusal
 
@@ -27,13 +28,18 @@ _Node = TypeVar("_Node", bound=ast.AST)
 _LINE = re.compile(r"Line (\d+): (.*)", re.DOTALL)
 
 
-def restrict(tree: ast.Module, found: Survey | None = None) -> ast.Module:
-    """The tree unchanged; raises `CompileError` for what RestrictedPython refuses.
+def restrict(tree: ast.Module, found: Survey | None = None) -> None:
+    """Refuse what is beyond the limits as it was written out, and by RestrictedPython.
 
-    Nodes that are alike for it are checked once; in a source of which it refuses
-    something every node is, so that each place is named.
+    The tree stays as it is. Nodes that are alike for RestrictedPython are checked once;
+    in a source of which it refuses something every node is, so that each place is
+    named.
+
+    Raises:
+        CompileError: with all that the first of the two refuses.
     """
     found = found or survey(tree)
+    check_written(tree, found)
     transformer = ActorTransformer()
     samples = (one for kind in found.kinds for one in _samples(kind, found.of(kind)))
     if not all(map(transformer.check, samples)):
@@ -43,7 +49,6 @@ def restrict(tree: ast.Module, found: Survey | None = None) -> ast.Module:
             for operator in _operators(node):
                 transformer.check(operator)
         raise CompileError(tuple(map(_refusal, transformer.errors)))
-    return tree
 
 
 def _samples(kind: type[ast.AST], nodes: Sequence[ast.AST]) -> Iterable[ast.AST]:

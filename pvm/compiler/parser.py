@@ -17,6 +17,7 @@ from pvm import language
 from pvm.compiler.syntax.fstrings import first_unlike
 from pvm.compiler.syntax.locations import place
 from pvm.compiler.syntax.nesting import DOES_NOT_PARSE, refuse_deep
+from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.compiler.syntax.visitor import Survey, survey
 from pvm.errors import CompileError, Refusal
 from pvm.worker import DIGITS_MAX
@@ -137,6 +138,7 @@ def decode(source: bytes) -> str:
             "the character, or its number as \\u or \\U",
             line,
         )
+    refuse_foreign(text)
     return text
 
 

@@ -1,6 +1,8 @@
-"""Source to code: one function of visible lines, each step pure.
+"""Source to code: fourteen steps in four phases, numbered in `_steps`.
 
-sandbox-internals.md §2 describes the steps.
+Parsing gives a tree, checking tells what it is, lowering rewrites it in place until the
+gate admits it, and instrumenting makes of it the tree that pays for itself, and code.
+A step that changes the tree in place says so there; every other one only reads it.
 """
 
 import ast
@@ -11,19 +13,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pvm import language
+from pvm.compiler.analysis.handlers import Handlers, find_handlers
 from pvm.compiler.analysis.immutable_bodies import is_unchanging
 from pvm.compiler.analysis.lost_writes import first_lost_write, hint
 from pvm.compiler.block_costs import BlockCosts
 from pvm.compiler.facts import Facts, gather
 from pvm.compiler.gate import restrict
-from pvm.compiler.instrument.module import instrument
+from pvm.compiler.instrument.module import instrument, module_names
 from pvm.compiler.lowering.comprehensions import rename_variables
-from pvm.compiler.lowering.decorators import Marks, write_out
+from pvm.compiler.lowering.decorators import write_out
 from pvm.compiler.lowering.desugar import desugar
-from pvm.compiler.parser import check_shape, check_written, decode, read, refuse
+from pvm.compiler.parser import check_shape, decode, read, refuse
 from pvm.compiler.policy.module import check_policy
 from pvm.compiler.syntax.imports import Find, resolve
-from pvm.compiler.syntax.unicode_identifiers import refuse_foreign
 from pvm.errors import without_memory_errors
 from pvm.language import CELLS, MODULE_FUNCTION
 from pvm.node_charges import Charge, Nodes, free
@@ -35,12 +37,15 @@ class Compiled(Struct, frozen=True):
 
     code: CodeType
     """The module's body, a function of the three cells of a meter."""
-    tree: ast.Module
-    """As it passed the gate."""
+    names: tuple[str, ...]
+    """What its own statements bind."""
     facts: Facts
-    """Of that tree."""
-    marks: Marks
-    """What decorators say."""
+    """Of the tree that passed the gate; its nodes have been used up since."""
+    handlers: Handlers
+    constructors: frozenset[str]
+    """Of `deploy` and `init`, those that a later message may call: they are public."""
+    hint: str
+    """What the source does that its author will not have meant, or nothing."""
     nodes: int
     """Of its syntax, and those written out: what making it ready takes follows them."""
     is_unchanging: bool
@@ -66,7 +71,7 @@ def compile_module(
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
-            carries every refusal of the first step that refuses, and of names.
+            carries every refusal of the first step that refuses.
         HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
     return shallow(lambda: _steps(source, find, file, block_costs, charge))
@@ -75,27 +80,35 @@ def compile_module(
 def _steps(
     source: bytes, find: Find, file: str, block_costs: BlockCosts | None, charge: Charge
 ) -> Compiled:
-    text = decode(source)
-    refuse_foreign(text, lambda admitted: _steps(admitted, find, file, None, charge))
-    tree = resolve(read(text), find)
-    found = check_shape(tree, source)
     nodes = Nodes(charge)
-    nodes.pay(found.size)
-    facts = gather(tree, find, found)
-    check_policy(tree, facts, find, found)
-    told = hint(first_lost_write(found))
-    marks = replace(write_out(tree, facts, nodes), hint=told)
-    found = desugar(tree, facts, nodes)
-    check_written(tree, found)
-    tree = restrict(tree, found)
-    facts = gather(tree, find, found)
-    is_fixed = is_unchanging(tree, facts, found)
-    # What was bound stays bound: the policy has admitted names by that.
-    facts = replace(facts, bound=facts.bound | rename_variables(found))
     is_library = file != language.ACTOR_FILE
-    module = instrument(tree, facts, block_costs, is_library=is_library)
-    code = _module_code(_compile(module, file))
-    return Compiled(code, tree, facts, marks, nodes.count, is_fixed)
+    # Parse.
+    text = decode(source)  # 1
+    tree = read(text)  # 2
+    resolve(tree, find)  # 3: imports, in place
+    found = check_shape(tree, source)  # 4: limits; f-strings placed, in place
+    nodes.pay(found.size)
+    # Check.
+    facts = gather(tree, find, found)  # 5
+    check_policy(tree, facts, find, found)  # 6
+    told = hint(first_lost_write(found))  # 7
+    # Lower.
+    marks = write_out(tree, facts, nodes)  # 8: decorators, in place
+    found = desugar(tree, facts, nodes)  # 9: in place
+    restrict(tree, found)  # 10
+    facts = gather(tree, find, found)  # 11: anew, for lowering binds and reads names
+    names = tuple(module_names(tree.body))
+    handlers = find_handlers(tree, facts, marks.actor_class)
+    is_fixed = is_unchanging(tree, facts, found)
+    # Instrument.
+    renamed = rename_variables(found)  # 12: in place, in comprehensions
+    # What was bound stays bound: the policy has admitted names by that.
+    facts = replace(facts, bound=facts.bound | renamed)
+    tree = instrument(tree, facts, block_costs, is_library=is_library)  # 13: uses it up
+    code = _module_code(_compile(tree, file))  # 14
+    return Compiled(
+        code, names, facts, handlers, marks.constructors, told, nodes.count, is_fixed
+    )
 
 
 def _compile(tree: ast.Module, file: str) -> CodeType:

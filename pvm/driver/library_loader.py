@@ -7,7 +7,6 @@ library modules, without a cycle; a name with an underscore is its own business;
 package may import its own modules, which makes them attributes of it.
 """
 
-import ast
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -16,9 +15,7 @@ from types import CodeType, FunctionType
 from msgspec import Struct
 
 from pvm import costs, language
-from pvm.compiler.facts import Facts
-from pvm.compiler.instrument.module import module_names
-from pvm.compiler.pipeline import compile_module
+from pvm.compiler.pipeline import Compiled, compile_module
 from pvm.compiler.syntax.imports import ModuleNames
 from pvm.depth import LINKS
 from pvm.meter import CYCLES_LIMIT_MAX
@@ -46,7 +43,7 @@ def library(name: str) -> Library | None:
     if source is None:
         return None
     compiled = compile_module(source, find_module, f"<{name}>")
-    return Library(compiled.code, _names(name, compiled.facts, compiled.tree))
+    return Library(compiled.code, _names(name, compiled))
 
 
 def find_module(name: str) -> ModuleNames | None:
@@ -112,11 +109,12 @@ def _source(name: str) -> bytes | None:
     return None
 
 
-def _names(name: str, facts: Facts, tree: ast.Module) -> ModuleNames:
+def _names(name: str, compiled: Compiled) -> ModuleNames:
     """What the module offers: its public names, but modules only of its own package."""
+    facts = compiled.facts
     public = {
         local
-        for local in module_names(tree.body)
+        for local in compiled.names
         if not local.startswith(("_", "private_"))
         and local not in facts.module_errors
         and facts.modules.get(local, f"{name}.").startswith(f"{name}.")

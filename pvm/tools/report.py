@@ -82,7 +82,7 @@ def report_on(source: bytes) -> Report:
         Room("nodes, generated", code.nodes, language.NODES_MAX),
         Room("functions", _count(tree, ast.FunctionDef), language.FUNCTIONS_MAX),
     )
-    tree = resolve(tree, find_module)
+    resolve(tree, find_module)
     facts = gather(tree, find_module)
     functions = _functions(facts, tree, code)
     methods = {id(part) for one in family_of(tree, facts) for part in methods_of(one)}

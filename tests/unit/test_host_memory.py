@@ -118,7 +118,7 @@ def test_an_account_that_runs_out_is_still_a_halt():
     [
         "pvm.compiler.parser.survey",
         "pvm.compiler.pipeline.instrument",
-        "pvm.driver.actors._actor_code",
+        "pvm.driver.actors.ActorCode",
     ],
 )
 def test_a_source_is_not_refused_for_want_of_memory(where, monkeypatch):

@@ -36,7 +36,8 @@ MODULES = {
     ],
 )
 def test_imports_are_resolved(source, expected):
-    tree = resolve(ast.parse(source), MODULES.get)
+    tree = ast.parse(source)
+    resolve(tree, MODULES.get)
     assert ast.unparse(tree) == expected
     assert all(node.lineno == 1 for node in tree.body)
 

@@ -48,7 +48,8 @@ SOURCES = {
 
 def lowered(source):
     """Nodes that there are then, and nodes that were paid."""
-    tree = resolve(read(source), find_module)
+    tree = read(source)
+    resolve(tree, find_module)
     nodes = Nodes()
     nodes.pay(check_shape(tree, source.encode()).size)
     facts = gather(tree, find_module)

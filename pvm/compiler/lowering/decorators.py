@@ -53,8 +53,6 @@ class Marks(Struct, frozen=True):
     """The class marked `@actor`."""
     constructors: frozenset[str]
     """Of `deploy` and `init`, those that a later message may call: they are public."""
-    hint: str = ""
-    """What the source does that its author will not have meant."""
 
 
 def sdk_name(node: ast.expr, facts: Facts) -> str | None:

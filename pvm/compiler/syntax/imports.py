@@ -41,13 +41,12 @@ def real_name(name: str) -> str:
     return language.MODULE_ALIASES.get(first, first) + dot + rest
 
 
-def resolve(tree: ast.Module, find: Find) -> ast.Module:
-    """Rewrite the imports of a module's top level."""
+def resolve(tree: ast.Module, find: Find) -> None:
+    """Rewrite the imports of a module's top level, in place."""
     body: list[ast.stmt] = []
     for node in tree.body:
         body += _resolved(node, find)
     tree.body = body
-    return tree
 
 
 def _resolved(node: ast.stmt, find: Find) -> Iterator[ast.stmt]:

@@ -6,12 +6,11 @@ same code on every interpreter, in time linear in it, and also where it does not
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import product, repeat
-from string import ascii_letters, ascii_uppercase, digits
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from string import ascii_letters, digits
 
 from pvm import language
-from pvm.compiler.syntax.nesting import DOES_NOT_PARSE
 from pvm.errors import CompileError, Refusal
 
 # Possessive, and a text may end with the source: nothing is looked at twice.
@@ -37,42 +36,27 @@ _OUTSIDE = re.compile(
 )
 _BEFORE_FIELD = re.compile(r"\{\{|(?P<field>\{)")
 _IN_FIELD = re.compile(rf"{_TEXT}|[{{}}]", re.DOTALL)
-_ASCII_WORD = re.compile(r"[0-9A-Za-z_]++")
 _ASCII_LETTERS = frozenset(ascii_letters + digits + "_")
 _SHOWN = 64
-_VARIED = 4
-"""Letters that tell the names that are put in apart."""
 
 
-def refuse_foreign(text: str, compile_rest: Callable[[bytes], object]) -> None:
+def refuse_foreign(text: str) -> None:
     """Refuse each word outside of texts and comments that is not ASCII.
 
-    What else is wrong is told with them: `compile_rest` tries the source with ASCII
-    names in their stead. Where it does not parse they come alone, since they may be
-    the reason.
+    They are refused before a parser sees the source, and so before all else.
 
     Raises:
-        CompileError: there is such a word.
+        CompileError: there is such a word; carries the first of them.
     """
-    found = [] if text.isascii() else list(_foreign_words(text, 0, len(text)))
-    if not found:
+    if text.isascii():
         return
-    names = _stand_ins(text, found)
-    refusals = [*_refusals(text, found)]
-    try:
-        compile_rest(_replaced(text, found, names).encode())
-    except CompileError as error:
-        known = frozenset(names.values())
-        refusals += [one for one in error.refusals if _is_other(one, known)]
-    refusals.sort(key=lambda one: (one.line, one.column))
-    raise CompileError(tuple(refusals[: language.REFUSALS_MAX]))
-
-
-def _is_other(refusal: Refusal, names: frozenset[str]) -> bool:
-    """Whether it says anything but what follows from the names that were put in."""
-    return refusal.reason != DOES_NOT_PARSE and names.isdisjoint(
-        _ASCII_WORD.findall(refusal.reason)
+    refusals = tuple(
+        islice(
+            _refusals(text, _foreign_words(text, 0, len(text))), language.REFUSALS_MAX
+        )
     )
+    if refusals:
+        raise CompileError(refusals)
 
 
 def _refusals(text: str, found: Iterable[tuple[int, str]]) -> Iterator[Refusal]:
@@ -84,44 +68,6 @@ def _refusals(text: str, found: Iterable[tuple[int, str]]) -> Iterator[Refusal]:
         position = start
         reason = f"the identifier '{word[:_SHOWN]}' is not ASCII"
         yield Refusal(line, column, reason, "ASCII letters")
-
-
-def _stand_ins(text: str, found: Iterable[tuple[int, str]]) -> dict[str, str]:
-    """Word → a name that the source does not have, as long in bytes.
-
-    A source with more words of two bytes than there are such names has one name for
-    the rest of them.
-    """
-    taken = frozenset(_ASCII_WORD.findall(text))
-    unused: dict[int, Iterator[str]] = {}
-    names: dict[str, str] = {}
-    for _, word in found:
-        if word not in names:
-            length = len(word.encode())
-            if length not in unused:
-                unused[length] = _names(length, taken)
-            names[word] = next(unused[length], "Z" * length)
-    return names
-
-
-def _names(length: int, taken: frozenset[str]) -> Iterator[str]:
-    """They begin with a capital: none is a keyword or a builtin."""
-    fixed = max(0, length - _VARIED)
-    rest = repeat(ascii_letters + digits, length - fixed - 1)
-    for letters in product(ascii_uppercase, *rest):
-        name = "A" * fixed + "".join(letters)
-        if name not in taken:
-            yield name
-
-
-def _replaced(
-    text: str, found: Iterable[tuple[int, str]], names: Mapping[str, str]
-) -> str:
-    parts, position = [], 0
-    for start, word in found:
-        parts += [text[position:start], names[word]]
-        position = start + len(word)
-    return "".join(parts) + text[position:]
 
 
 def _foreign_words(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
