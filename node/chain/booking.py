@@ -6,26 +6,33 @@ receipt, the events and the entries of the timer trace, and adds to what the blo
 cycles by lane, cells, written keys. Money is settled before (`fees.settle`).
 """
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from node.chain.block import Event, Receipt, ReceiptKind
-from node.chain.context import BlockContext, ExecutionScope, system_event
+from node.chain.block import Receipt, ReceiptKind
+from node.chain.context import ExecutionScope, system_event
 from node.chain.effects import (
     Effect,
     EventEmitted,
     FireCancelled,
     MessageSent,
+    RandomnessDrawn,
+    StorageWritten,
     TimerCancelled,
+    TimerEffect,
     TimerExtended,
     TimerScheduled,
+    Transferred,
 )
 from node.chain.mailbox import enqueue
 from node.chain.messages import Call
 from node.chain.timers import calendar
 from node.chain.timers.funding_hint import funding_hint
+from node.chain.timers.ruleset import FeeTerms
 from node.chain.timers.timer import Decision, Timer, TimerDecision
-from node.primitives import codec
 from pvm import Meter, Outcome
+
+if TYPE_CHECKING:
+    from node.primitives import codec
 
 
 def book(
@@ -33,11 +40,13 @@ def book(
 ) -> Receipt:
     """Close an execution: all that it did and used enters the block."""
     block, effects = execution.block, execution.effects
-    for effect in effects.entries:
-        _take(block, effect)
-    block.timer_sequence += effects.count(TimerScheduled)
-    block.messages_queued += effects.count(MessageSent)
-    scheduled = effects.scheduled
+    scheduled: list[Timer] = []
+    for effect in effects.log:
+        _take(execution, effect)
+        if isinstance(effect, TimerScheduled):
+            scheduled.append(effect.timer)
+    block.timer_sequence += effects.timers_scheduled
+    block.messages_queued += effects.messages_sent
     receipt = Receipt(
         kind=execution.kind,
         index=execution.receipt_index,
@@ -59,9 +68,7 @@ def book(
         scheduled=tuple([timer.timer_id for timer in scheduled]),
         hint=outcome.hint or funding_hint(block, scheduled),
     )
-    block.events.extend(_events(execution))
-    block.trace.extend(_decisions(execution))
-    block.writes += effects.writes
+    block.writes += len(effects.written)
     block.cells += receipt.cells_used
     match receipt.kind:
         case ReceiptKind.TRANSACTION:
@@ -76,52 +83,48 @@ def book(
     return receipt
 
 
-def _take(block: BlockContext, effect: Effect) -> None:
-    """Let the timer store or the mailbox take an effect."""
+def _take(execution: ExecutionScope, effect: Effect) -> None:
+    """Let the stores and whoever watches take an effect (D17, D18)."""
     match effect:
-        case TimerScheduled(timer):
+        case EventEmitted(event):
+            execution.block.events.append(event)
+        case MessageSent(message):
+            enqueue(execution.block.journal, message)
+        case Transferred() | StorageWritten() | RandomnessDrawn():
+            pass  # the journal has what they changed
+        case _:
+            _take_timer(execution, effect)
+
+
+def _take_timer(execution: ExecutionScope, effect: TimerEffect) -> None:
+    """Let the timer store take an effect, the timer trace tell it, and the events."""
+    block, timer = execution.block, effect.timer
+    match effect:
+        case TimerScheduled(_, terms):
             calendar.insert(block.journal, timer)
-        case TimerExtended(before, timer):
+            numbers = {"expires_at": timer.expires_at, "gas_limit": timer.gas_limit}
+            _decide(execution, timer, Decision.SCHEDULED, numbers)
+            _announce_scheduled(execution, timer, terms)
+        case TimerExtended(before):
             calendar.replace(block.journal, timer)
             block.due_book.amend(before, timer)
-        case TimerCancelled(timer):
+            numbers = {"expires_at": int(timer.expires_at)}
+            _decide(execution, timer, Decision.EXTENDED, numbers)
+        case TimerCancelled(_, by):
             calendar.remove(block.journal, timer)
             block.due_book.forget(timer)
-        case FireCancelled(timer):
+            _decide(execution, timer, Decision.CANCELLED, {}, by)
+        case FireCancelled(_, refund):
             block.queue[timer.timer_id].is_cancelled = True
-        case MessageSent(message):
-            enqueue(block.journal, message)
-        case _:
-            pass
+            numbers = {"refunded": int(refund)}
+            _decide(execution, timer, Decision.CANCELLED, numbers, "actor")
 
 
-def _events(execution: ExecutionScope) -> Iterator[Event]:
-    """What the side effects say to whoever watches, in order (D17)."""
-    rules, index = execution.block.rule_set, execution.receipt_index
-    for effect in execution.effects.entries:
-        match effect:
-            case EventEmitted(event):
-                yield event
-            case TimerScheduled(timer, terms):
-                yield system_event("TimerScheduled", _scheduled(timer), index)
-                announced = rules.announcement(timer, terms)
-                if announced is not None:
-                    yield system_event(*announced, index)
-            case TimerExtended(_, timer, "governance"):
-                numbers: dict[str, codec.Value] = {
-                    "timer_id": timer.timer_id,
-                    "expires_at": timer.expires_at,
-                }
-                yield system_event("timer.extended_by_governance", numbers, index)
-            case TimerCancelled(timer, "governance"):
-                numbers = {"timer_id": timer.timer_id}
-                yield system_event("timer.cancelled_by_governance", numbers, index)
-            case _:
-                pass
-
-
-def _scheduled(timer: Timer) -> dict[str, codec.Value]:
-    return {
+def _announce_scheduled(
+    execution: ExecutionScope, timer: Timer, terms: FeeTerms
+) -> None:
+    block, index = execution.block, execution.receipt_index
+    data: dict[str, codec.Value] = {
         "timer_id": timer.timer_id,
         "actor": timer.actor,
         "height": timer.height,
@@ -130,46 +133,30 @@ def _scheduled(timer: Timer) -> dict[str, codec.Value]:
         "expires_at": timer.expires_at,
         "expires_before_due": timer.expires_at < timer.height,
     }
+    block.events.append(system_event("TimerScheduled", data, index))
+    announcement = block.rule_set.announcement(timer, terms)
+    if announcement is not None:
+        block.events.append(system_event(*announcement, index))
 
 
-def _decisions(execution: ExecutionScope) -> Iterator[TimerDecision]:
-    """What the side effects did to timers, in order, for the timer trace."""
-    for effect in execution.effects.entries:
-        match effect:
-            case TimerScheduled(timer):
-                numbers = {"expires_at": timer.expires_at, "gas_limit": timer.gas_limit}
-                yield _decision(execution, timer, Decision.SCHEDULED, "", numbers)
-            case TimerExtended(_, timer):
-                numbers = {"expires_at": int(timer.expires_at)}
-                yield _decision(execution, timer, Decision.EXTENDED, "", numbers)
-            case TimerCancelled(timer, by):
-                yield _decision(execution, timer, Decision.CANCELLED, by, {})
-            case FireCancelled(timer, refund):
-                numbers = {"refunded": int(refund)}
-                yield _decision(execution, timer, Decision.CANCELLED, "actor", numbers)
-            case _:
-                pass
-
-
-def _decision(
+def _decide(
     execution: ExecutionScope,
     timer: Timer,
     decision: Decision,
-    reason: str,
     numbers: dict[str, int],
-) -> TimerDecision:
-    return TimerDecision(
-        timer.timer_id,
-        timer.actor,
-        timer.fee_payer,
-        timer.height,
-        decision,
-        reason,
-        {
-            "current_height": execution.block.height,
-            "sequence": timer.sequence,
-            **numbers,
-        },
-        execution.receipt_index,
-        execution.origin,
+    reason: str = "",
+) -> None:
+    height = execution.block.height
+    execution.block.trace.append(
+        TimerDecision(
+            timer.timer_id,
+            timer.actor,
+            timer.fee_payer,
+            timer.height,
+            decision,
+            reason,
+            {"current_height": height, "sequence": timer.sequence, **numbers},
+            execution.receipt_index,
+            execution.origin,
+        )
     )

@@ -222,7 +222,7 @@ class ExecutionScope(Struct):
 
     def mark(self) -> Mark:
         """Open a checkpoint: all that follows can be undone."""
-        return Mark(self.block.journal.checkpoint(), len(self.effects.entries))
+        return Mark(self.block.journal.checkpoint(), len(self.effects.log))
 
     def commit(self, mark: Mark) -> None:
         """Keep what was done since the mark."""

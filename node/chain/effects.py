@@ -11,7 +11,6 @@ Rules: an entry is noted after what it says was accepted; undoing takes entries 
 end, and each takes back what it counted.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
@@ -91,11 +90,9 @@ class RandomnessDrawn(Struct, frozen=True, gc=False):
     """Random bytes were drawn: the next draw gives others (D39)."""
 
 
+TimerEffect = TimerScheduled | TimerExtended | TimerCancelled | FireCancelled
 Effect = (
-    TimerScheduled
-    | TimerExtended
-    | TimerCancelled
-    | FireCancelled
+    TimerEffect
     | MessageSent
     | Transferred
     | StorageWritten
@@ -107,11 +104,15 @@ Effect = (
 class ExecutionSideEffects(Struct):
     """The log of one execution and of all the calls that it makes."""
 
-    _log: list[Effect] = field(default_factory=list)
-    _counts: dict[type[Effect], int] = field(default_factory=dict)
-    _actor_events: int = 0
-    _written: dict[bytes, int] = field(default_factory=dict)
-    """Key of the state → how many entries say that a host call wrote it."""
+    log: list[Effect] = field(default_factory=list)
+    """All that stands, in order; only to be read."""
+    timers_scheduled: int = 0
+    messages_sent: int = 0
+    actor_events: int = 0
+    draws: int = 0
+    """Of randomness."""
+    written: dict[bytes, int] = field(default_factory=dict)
+    """Keys that host calls changed → how many entries say so (D43)."""
     _timers: dict[bytes, Timer | None] = field(default_factory=dict)
     """Id → the timer as it stands after the log; None: it is gone."""
     _places: dict[Address, dict[bytes, bytes]] = field(default_factory=dict)
@@ -123,89 +124,62 @@ class ExecutionSideEffects(Struct):
 
     # --- the log -----------------------------------------------------------------
 
-    @property
-    def entries(self) -> Sequence[Effect]:
-        """All that stands, in order."""
-        return self._log
-
     def note(self, effect: Effect) -> None:
-        """Add an entry."""
-        self._log.append(effect)
-        self._book(effect, 1)
-
-    def note_storage(self, key: bytes) -> None:
-        """Add an entry of a written value, once while it stands: writes are many."""
-        if key not in self._written:
-            self.note(StorageWritten(key))
+        """Add an entry; a written value once while it stands, since writes are many."""
+        if type(effect) is StorageWritten and effect.key in self.written:
+            return
+        self.log.append(effect)
+        self._count(effect, 1)
 
     def undo(self, length: int) -> None:
         """Take off all entries behind the first so many (D16)."""
-        assert 0 <= length <= len(self._log), "a log has no entries to come"
-        while len(self._log) > length:
-            self._book(self._log.pop(), -1)
+        assert 0 <= length <= len(self.log), "a log has no entries to come"
+        while len(self.log) > length:
+            self._count(self.log.pop(), -1)
 
-    def _book(self, effect: Effect, sign: int) -> None:
-        kind = type(effect)
-        self._counts[kind] = self._counts.get(kind, 0) + sign
+    def _count(self, effect: Effect, sign: int) -> None:
         for key in _written_keys(effect):
-            _add(self._written, key, sign)
+            _add(self.written, key, sign)
         match effect:
+            case StorageWritten() | Transferred():
+                pass
             case EventEmitted(event):
-                self._actor_events += sign if event.emitter is not None else 0
+                self.actor_events += sign if event.emitter is not None else 0
+            case RandomnessDrawn():
+                self.draws += sign
             case MessageSent(message):
+                self.messages_sent += sign
                 for key, change in message.count_changes().items():
                     _add(self._waiting, key, sign * change)
             case _:
-                self._book_timer(effect, sign)
+                self._count_timer(effect, is_done=sign > 0)
 
-    def _book_timer(self, effect: Effect, sign: int) -> None:
-        is_done = sign > 0
+    def _count_timer(self, effect: TimerEffect, *, is_done: bool) -> None:
+        timer, sign = effect.timer, 1 if is_done else -1
         match effect:
-            case TimerScheduled(timer):
+            case TimerScheduled():
                 self._stand(timer, is_live=is_done)
+                self.timers_scheduled += sign
                 _add(self._timer_changes, timer.actor, sign)
-                if not is_done:
-                    del self._timers[timer.timer_id]  # it never was
-            case TimerExtended(before, timer):
+            case TimerExtended(before):
                 self._stand(timer if is_done else before, is_live=True)
-            case TimerCancelled(timer):
+            case TimerCancelled():
                 self._stand(timer, is_live=not is_done)
                 _add(self._timer_changes, timer.actor, -sign)
-            case FireCancelled(timer) if is_done:
+            case FireCancelled():
                 self._timers[timer.timer_id] = None
-            case FireCancelled(timer):
-                del self._timers[timer.timer_id]
-            case _:
-                pass
+        is_unheard_of = isinstance(effect, TimerScheduled | FireCancelled)
+        if is_unheard_of and not is_done:
+            del self._timers[timer.timer_id]  # the store knows nothing of it
 
     def _stand(self, timer: Timer, *, is_live: bool) -> None:
+        place = keys.timer_place(timer.height, timer.sequence)
         places = self._places.setdefault(timer.actor, {})
         if is_live:
-            places[timer.place] = timer.timer_id
+            places[place] = timer.timer_id
         else:
-            places.pop(timer.place, None)
+            places.pop(place, None)
         self._timers[timer.timer_id] = timer if is_live else None
-
-    # --- what was done so far ----------------------------------------------------
-
-    def count(self, kind: type[Effect]) -> int:
-        """How many entries of a kind stand."""
-        return self._counts.get(kind, 0)
-
-    @property
-    def actor_events(self) -> int:
-        """How many events of actors stand (D17)."""
-        return self._actor_events
-
-    @property
-    def writes(self) -> int:
-        """Distinct keys that host calls changed and that stand (D43)."""
-        return len(self._written)
-
-    @property
-    def scheduled(self) -> list[Timer]:
-        """Timers that were accepted, those that were cancelled since included."""
-        return [e.timer for e in self._log if type(e) is TimerScheduled]
 
     # --- the store with the log over it ------------------------------------------
 

@@ -21,6 +21,7 @@ from node.chain.effects import (
     EventEmitted,
     MessageSent,
     RandomnessDrawn,
+    StorageWritten,
     Transferred,
 )
 from node.chain.host_arguments import (
@@ -120,15 +121,9 @@ class ActorHost:
 
     def note(self, effect: Effect) -> None:
         """Note a side effect; halt `OutOfWrites` beyond the bound (D43)."""
-        self.execution.effects.note(effect)
-        self._bound_writes()
-
-    def _note_storage(self, key: bytes) -> None:
-        self.execution.effects.note_storage(key)
-        self._bound_writes()
-
-    def _bound_writes(self) -> None:
-        if self.execution.effects.writes > WRITES_PER_EXECUTION_MAX:
+        effects = self.execution.effects
+        effects.note(effect)
+        if len(effects.written) > WRITES_PER_EXECUTION_MAX:
             self.meter.halt(OutOfWrites())
 
     # --- money -------------------------------------------------------------------
@@ -189,7 +184,7 @@ class ActorHost:
         # EFFECT
         entry = keys.storage(self.actor, name)
         self.execution.block.journal.put(entry, data)
-        self._note_storage(entry)
+        self.note(StorageWritten(entry))
 
     @guarded
     def delete_state(self, key: object) -> None:
@@ -203,7 +198,7 @@ class ActorHost:
         # EFFECT
         entry = keys.storage(self.actor, name)
         self.execution.block.journal.delete(entry)
-        self._note_storage(entry)
+        self.note(StorageWritten(entry))
 
     @guarded
     def state_scan_prefix(
@@ -320,7 +315,7 @@ class ActorHost:
         message = PendingMessage(
             kind,
             block.height,
-            block.messages_queued + self.execution.effects.count(MessageSent),
+            block.messages_queued + self.execution.effects.messages_sent,
             target,
             self.actor,
             handler,
@@ -421,7 +416,7 @@ class ActorHost:
         self.meter.charge_cycles(costs.KECCAK256_PER_WORD * ((len(name) + 31) // 32))
         # EFFECT
         execution = self.execution
-        counter = keys.height8(execution.effects.count(RandomnessDrawn))
+        counter = keys.height8(execution.effects.draws)
         self.note(RandomnessDrawn())
         beacon = execution.block.environment.beacon()
         return keccak256(beacon + execution.msg_id() + self.actor + name + counter)

@@ -76,6 +76,7 @@ def _cancel_timer(execution: ExecutionScope, timer_id: bytes) -> None:
     timer = calendar.load_timer(execution.block.journal, timer_id)
     if timer is not None:
         execution.effects.note(TimerCancelled(timer, "governance"))
+        execution.emit_system("timer.cancelled_by_governance", timer_id=timer_id)
 
 
 def _extend_timer(
@@ -92,6 +93,11 @@ def _extend_timer(
         )
     extended = clamp_expiry(execution.block, timer, new_expires_at)
     execution.effects.note(TimerExtended(timer, extended, "governance"))
+    execution.emit_system(
+        "timer.extended_by_governance",
+        timer_id=timer_id,
+        expires_at=extended.expires_at,
+    )
 
 
 def _refuse_violations(config: TimerConfig | BasefeeConfig) -> None:

@@ -186,7 +186,7 @@ MOVE = st.tuples(
 
 def require_buckets(tiered, journal):
     """The live timers between two keys are held, each in the bucket of its tier."""
-    live = {keys.TIMER_PREFIX + t.place: t for t in every(journal)}
+    live = {keys.timer(t.height, t.sequence): t for t in every(journal)}
     held = list(tiered.held())
     tally = tiered.tally
     assert len(held) <= tiers.HELD_MAX
@@ -217,11 +217,11 @@ def test_the_buckets_hold_what_the_ordered_set_says(moves, sizes, held_max):
             for due, _ in added:
                 timer = timer_at(max(due, height + 1), sequence)
                 calendar.insert(journal, timer)
-                changes[keys.TIMER_PREFIX + timer.place] = timer.encode()
+                changes[keys.timer(timer.height, timer.sequence)] = timer.encode()
                 sequence += 1
             for timer in [t for t in every(journal) if t.sequence in removed]:
                 calendar.remove(journal, timer)
-                changes[keys.TIMER_PREFIX + timer.place] = None
+                changes[keys.timer(timer.height, timer.sequence)] = None
             height += span
             tiered.advance(journal, height, changes)
             require_buckets(tiered, journal)

@@ -80,7 +80,7 @@ def test_a_timer_that_waits_is_read_and_decoded_once(journal, monkeypatch):
     assert due_of(tiered, 6) == first
     assert len(decoded) == 10
     changed = replace(first[1], expires_at=Height(7))
-    gone, key = (keys.TIMER_PREFIX + t.place for t in first[:2])
+    gone, key = (keys.timer(t.height, t.sequence) for t in first[:2])
     tiered.advance(empty, 6, {gone: None, key: changed.encode(), b"other": b""})
     assert due_of(tiered, 7) == [changed, *first[2:]]
     assert len(decoded) == 11
@@ -90,9 +90,9 @@ def test_a_large_record_stays_in_the_store(journal):
     large = timer_at(5, 0, bytes(tiers.RECORD_BYTES_HELD_MAX))
     calendar.replace(journal, large)
     tiered = TieredCalendar(journal, 4, CalendarSizes())
-    held = dict(tiered.due(5))[keys.TIMER_PREFIX + large.place]
+    held = dict(tiered.due(5))[keys.timer(large.height, large.sequence)]
     assert held.record is None
-    assert held.timer(keys.TIMER_PREFIX + large.place, journal) == large
+    assert held.timer(keys.timer(large.height, large.sequence), journal) == large
 
 
 def test_no_more_timers_are_held_than_the_bound_says(journal, monkeypatch):

@@ -119,7 +119,7 @@ def perform_other(effects, step, number):
         case "move":
             effects.note(Transferred(actor, ACTORS[value % 2], Amount(value)))
         case "store":
-            effects.note_storage(keys.storage(actor, bytes([value])))
+            effects.note(StorageWritten(keys.storage(actor, bytes([value]))))
         case "emit":
             event = Event(actor if who else None, "t", b"", 0)
             effects.note(EventEmitted(event))
@@ -139,19 +139,15 @@ def seen(effects, journal):
         *(keys.waiting_by_payer(actor) for actor in ACTORS),
     ]
     return (
-        list(effects.entries),
+        list(effects.log),
         ids,
         [effects.count_timers(journal, actor) for actor in ACTORS],
         [effects.load_timer(journal, i) for i in sorted(every)],
         [effects.is_gone(i) for i in sorted(every)],
         [effects.load_waiting(journal, key) for key in waiting],
-        effects.writes,
+        len(effects.written),
         effects.actor_events,
-        effects.scheduled,
-        [
-            effects.count(kind)
-            for kind in (TimerScheduled, MessageSent, RandomnessDrawn)
-        ],
+        (effects.timers_scheduled, effects.messages_sent, effects.draws),
     )
 
 
@@ -163,7 +159,7 @@ def test_what_is_undone_was_never_noted(first, undone, last):
     for number, step in enumerate(first):
         perform(effects, journal, step, 10 + number)
         perform(plain, journal, step, 10 + number)
-    length = len(effects.entries)
+    length = len(effects.log)
     for number, step in enumerate(undone):
         perform(effects, journal, step, 40 + number)
     effects.undo(length)
@@ -182,7 +178,7 @@ def test_an_execution_sees_what_the_store_will_hold(steps):
     for number, step in enumerate(steps):
         perform(effects, journal, step, 10 + number)
     expected = seen(effects, journal)[1:4]
-    for effect in effects.entries:
+    for effect in effects.log:
         match effect:
             case TimerScheduled(timer):
                 calendar.insert(journal, timer)
@@ -203,13 +199,13 @@ def test_written_keys_are_counted_once_and_governance_is_not_counted():
     """D43: "distinct state keys": storage, both accounts of a transfer, each timer."""
     effects = ExecutionSideEffects()
     effects.note(StorageWritten(keys.storage(ACTORS[0], b"k")))
-    effects.note_storage(keys.storage(ACTORS[0], b"k"))
+    effects.note(StorageWritten(keys.storage(ACTORS[0], b"k")))
     effects.note(Transferred(ACTORS[0], ACTORS[1], Amount(1)))
     effects.note(Transferred(ACTORS[1], ACTORS[0], Amount(2)))
     effects.note(TimerCancelled(STORED[0], "governance"))
     effects.note(EventEmitted(Event(None, "t", b"", 0)))
-    assert effects.writes == 3
+    assert len(effects.written) == 3
     effects.note(TimerCancelled(STORED[1], "actor"))
-    assert effects.writes == 4
+    assert len(effects.written) == 4
     effects.undo(2)
-    assert effects.writes == 3
+    assert len(effects.written) == 3

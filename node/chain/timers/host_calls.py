@@ -63,7 +63,7 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
         block.journal, host.actor, replace(account, scheduling_counter=counter + 1)
     )
     timer_id = derive_timer_id(host.actor, timer.height, timer.payload, counter)
-    sequence = block.timer_sequence + execution.effects.count(TimerScheduled)
+    sequence = block.timer_sequence + execution.effects.timers_scheduled
     timer = replace(timer, handler=handler, timer_id=timer_id, sequence=sequence)
     host.note(TimerScheduled(timer, terms))
     return timer_id

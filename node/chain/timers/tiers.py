@@ -112,8 +112,8 @@ class TieredCalendar:
     """The three tiers of one state, whose head is at `height`."""
 
     __slots__ = (
-        "_count", "_cursor", "_epochs", "_ring", "_start", "height", "reader", "sizes",
-        "state_root", "tally",
+        "_count", "_cursor", "_epochs", "_ring", "_start", "epoch_last", "height",
+        "reader", "ring_last", "sizes", "state_root", "tally",
     )  # fmt: skip
 
     def __init__(
@@ -126,10 +126,10 @@ class TieredCalendar:
         """Nothing is held yet; the reader is of the state at the height."""
         self.state_root = state_root
         self.reader = reader
-        self.height = height
         self.sizes = sizes
+        self._move_to(height)
         self._ring: dict[int, Bucket] = {}
-        """Slot → bucket."""
+        """Height that looks at it → bucket; its slot is that height % `ring_size`."""
         self._epochs: dict[int, dict[int, Bucket]] = {}
         """Epoch → due height → bucket: what the ring takes at once lies together."""
         self._count = 0
@@ -137,19 +137,14 @@ class TieredCalendar:
         self.tally = self._count_up()
         """Of the last `advance`; another thread may read it."""
 
-    # --- the bounds of the tiers -------------------------------------------------
-
-    @property
-    def ring_last(self) -> int:
+    def _move_to(self, height: int) -> None:
+        self.height = height
+        self.ring_last = height + self.sizes.ring_size - 1
         """The last height that lies within the ring."""
-        return self.height + self.sizes.ring_size - 1
-
-    @property
-    def epoch_last(self) -> int:
-        """The last height that the epoch queue reaches, never before the ring's."""
         length = self.sizes.epoch_length
-        last = (self.height // length + self.sizes.epochs + 1) * length - 1
-        return max(last, self.ring_last)
+        last = (height // length + self.sizes.epochs + 1) * length - 1
+        self.epoch_last = max(last, self.ring_last)
+        """The last height that the epoch queue reaches, never before the ring's."""
 
     # --- reading -----------------------------------------------------------------
 
@@ -244,8 +239,7 @@ class TieredCalendar:
         assert first <= stop_after(self.height), "what is to come is still needed"
         if first <= self._start:
             return
-        slot = self.height % self.sizes.ring_size
-        for key in [key for key in self._ring.get(slot, {}) if key < first]:
+        for key in [key for key in self._ring.get(self.height, {}) if key < first]:
             self._change(key, None)
         self._start = first
         self._cursor = max(first, self._cursor)
@@ -267,14 +261,13 @@ class TieredCalendar:
 
     def _bucket(self, due: int) -> Bucket:
         if due <= self.ring_last:
-            slot = max(due, self.height) % self.sizes.ring_size
-            return self._ring.setdefault(slot, {})
+            return self._ring.setdefault(max(due, self.height), {})
         heights = self._epochs.setdefault(due // self.sizes.epoch_length, {})
         return heights.setdefault(due, {})
 
     def _drop_bucket(self, due: int) -> None:
         if due <= self.ring_last:
-            del self._ring[max(due, self.height) % self.sizes.ring_size]
+            del self._ring[max(due, self.height)]
             return
         epoch = due // self.sizes.epoch_length
         del self._epochs[epoch][due]
@@ -283,54 +276,37 @@ class TieredCalendar:
 
     def _promote(self, height: int) -> None:
         """Move what time moves: to the current slot, and from epochs into the ring."""
-        size, old, old_last = self.sizes.ring_size, self.height, self.ring_last
-        current = self._ring.pop(old % size, {})
-        for slot in self._slots(old + 1, height):
-            current.update(self._ring.pop(slot, {}))
-        self.height = height
+        current: Bucket = {}
+        for passed in _within(self._ring, self.height, height):
+            current.update(self._ring.pop(passed))
         if current:
-            self._ring[height % size] = current
-        length = self.sizes.epoch_length
+            self._ring[height] = current
+        ring_last = self.ring_last
+        self._move_to(height)
         for epoch in sorted(self._epochs):
-            if epoch * length > self.ring_last:
+            if epoch * self.sizes.epoch_length > self.ring_last:
                 break
             heights = self._epochs[epoch]
-            for due in _within(heights, old_last + 1, self.ring_last):
+            for due in _within(heights, ring_last + 1, self.ring_last):
                 self._bucket(due).update(heights.pop(due))
             if not heights:
                 del self._epochs[epoch]
 
-    def _slots(self, first: int, last: int) -> list[int]:
-        """Slots of the ring that hold anything, of those of these heights, in order."""
-        size = self.sizes.ring_size
-        if last - first < len(self._ring):
-            return [height % size for height in range(first, last + 1)]
-        within = [slot for slot in self._ring if (slot - first) % size <= last - first]
-        return sorted(within, key=lambda slot: (slot - first) % size)
-
     # --- what is held ------------------------------------------------------------
 
     def _held_between(self, first: bytes, stop: bytes) -> Iterator[tuple[bytes, Held]]:
-        first_height, last_height = keys.timer_height(first), keys.timer_height(stop)
-        if stop == keys.TIMERS_STOP:
-            last_height = keys.HEIGHT_LAST
-        for bucket in self._buckets(first_height, last_height):
-            for key in sorted(bucket):
-                if first <= key < stop:
-                    yield key, bucket[key]
-
-    def _buckets(self, first_height: int, last_height: int) -> Iterator[Bucket]:
-        """Those that may hold timers of these heights, in due order."""
-        first, last = max(first_height, self.height), min(last_height, self.ring_last)
-        if last_height < self.height:
-            last = self.height  # what is overdue
-            first = self.height
-        for slot in self._slots(first, last) if first <= last else ():
-            yield self._ring.get(slot, {})
-        for epoch in sorted(self._epochs):
-            heights = self._epochs[epoch]
-            for due in sorted(_within(heights, first_height, last_height)):
-                yield heights[due]
+        # What is overdue lies in the bucket of the current height.
+        low = max(self.height, keys.timer_height(first))
+        is_all = stop == keys.TIMERS_STOP
+        last = keys.HEIGHT_LAST if is_all else keys.timer_height(stop)
+        high = max(self.height, last)
+        epochs = map(self._epochs.__getitem__, sorted(self._epochs))
+        for buckets in (self._ring, *epochs):
+            for height in _within(buckets, low, high):
+                bucket = buckets[height]
+                for key in sorted(bucket):
+                    if first <= key < stop:
+                        yield key, bucket[key]
 
     def _fill(self, stop: bytes, count_max: int) -> None:
         """Bring in what follows in the overflow set, at most so many timers."""
@@ -362,7 +338,8 @@ class TieredCalendar:
 
     def held(self) -> Iterator[tuple[Tier, int, bytes]]:
         """Tier, number of the bucket and key of each timer in memory, unordered."""
-        for slot, bucket in self._ring.items():
+        for height, bucket in self._ring.items():
+            slot = height % self.sizes.ring_size
             yield from ((Tier.RING, slot, key) for key in bucket)
         for epoch, heights in self._epochs.items():
             for bucket in heights.values():
@@ -379,8 +356,8 @@ def _is_timer(key: bytes) -> bool:
     return key[:1] == keys.TIMER_PREFIX
 
 
-def _within(held: Mapping[int, Bucket], first: int, last: int) -> list[int]:
-    """Heights of an epoch's buckets from `first` to `last`, at the lesser effort."""
-    if last - first < len(held):
-        return [height for height in range(first, last + 1) if height in held]
-    return [height for height in held if first <= height <= last]
+def _within(buckets: Mapping[int, Bucket], first: int, last: int) -> list[int]:
+    """Heights of buckets from `first` to `last`, ascending, at the lesser effort."""
+    if last - first < len(buckets):
+        return [height for height in range(first, last + 1) if height in buckets]
+    return sorted(height for height in buckets if first <= height <= last)

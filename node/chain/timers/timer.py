@@ -19,7 +19,6 @@ from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.primitives.hex_repr import show_struct
 from node.primitives.types import ZERO_HASH, Address, Amount, Hash32, Height, TimerId
-from node.state.keys import timer_place
 
 
 class Timer(Struct, frozen=True):
@@ -59,11 +58,6 @@ class Timer(Struct, frozen=True):
     """Whether its limit was once found above the auction's cap (D17, D36)."""
     last_bid: tuple[Amount, Amount] | None = None
     """Last valid answer of its agent: max fee and priority fee, in base units (D8)."""
-
-    @property
-    def place(self) -> bytes:
-        """Due height and sequence, in the order of D22."""
-        return timer_place(self.height, self.sequence)
 
     def limit_under(self, cap: int) -> int:
         """Cycles a fire may use: as stated, at most the cap in force (D23)."""
