@@ -142,6 +142,7 @@ METHOD_BOUND = 16  # `x.method`, not called
 BOUND_CALL = 28  # a call of what it gave, more
 CAUGHT = 70  # an exception that a handler gets to see
 CAUGHT_MISMATCH = 220  # a TypeError of the interpreter's, which may name 64 parameters
+MISSPELLED_PER = 6  # pairs of characters of names, for one cycle of such an error
 COMPARED_PER = 8  # characters compared for one cycle
 WALK_CONTAINER = 16
 COMPARED_CONTAINER = 24  # instead, where two are compared

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
-from pvm import language
+from pvm import costs, language
 from pvm.compiler.syntax.imports import Find, nothing
 from pvm.compiler.syntax.tree import literal_int
 from pvm.compiler.syntax.visitor import (
@@ -62,8 +62,10 @@ class Facts(Struct, frozen=True):
     """Some function of the module is one."""
     shared: frozenset[str]
     """Names that some function declares `global` or `nonlocal`."""
-    is_wide: bool
-    """Some function has so many parameters that to name them all takes time."""
+    mismatch: int
+    """Cycles of a call that does not fit its function: the interpreter names all that
+    is missing, and 3.13 looks for a parameter that is spelled like an unknown one. 0
+    where it takes no more than the call itself."""
 
     def meaning(self, node: ast.expr) -> str:
         """`module.name` for what is imported, by either form; else nothing."""
@@ -138,11 +140,25 @@ def gather(
         can_negate,
         any(found.of(kind) for kind in _YIELDING),
         frozenset(_shared(found)),
-        any(
-            len(one.posonlyargs) + len(one.args) + len(one.kwonlyargs) > _MANY
-            for one in found.of(ast.arguments)
-        ),
+        _mismatch(found),
     )
+
+
+def _mismatch(found: Survey) -> int:
+    """The dearest of all functions."""
+    has_keywords = bool(found.of(ast.keyword))
+    dearest = 0
+    for one in found.of(ast.arguments):
+        names = [*one.posonlyargs, *one.args, *one.kwonlyargs]
+        if len(names) > _MANY:
+            dearest = max(dearest, costs.CAUGHT_MISMATCH)
+        if has_keywords:
+            lengths = (min(len(name.arg), _COMPARED_MAX) for name in names)
+            cells = sum(length * length for length in lengths)
+            if cells > _CELLS_FREE:
+                price = cells // costs.MISSPELLED_PER
+                dearest = max(dearest, costs.CAUGHT_MISMATCH, price)
+    return dearest
 
 
 def _shared(found: Survey) -> Iterator[str]:
@@ -174,6 +190,10 @@ _YIELDING = (ast.Yield, ast.YieldFrom)
 
 
 _MANY = 16  # parameters
+_COMPARED_MAX = 40
+"""Characters in which two names differ, of those that the interpreter compares."""
+_CELLS_FREE = 256
+"""Pairs of characters that it compares in less time than its call takes."""
 _ADDING = frozenset({"__add__", "__sub__"})
 
 _WITHOUT_OPERATORS = (

@@ -86,8 +86,13 @@ def failed(vm: VmExecution, *message: object) -> Exception:
     return made(vm, AssertionError(*message))
 
 
-def caught(vm: VmExecution, error: Exception) -> Exception:
-    """What a handler gets to see; remembers the line of the failure."""
+def caught(
+    vm: VmExecution, error: Exception, mismatch: int = costs.CAUGHT_MISMATCH
+) -> Exception:
+    """What a handler gets to see; remembers the line of the failure.
+
+    A call that did not fit its function takes the interpreter `mismatch` cycles.
+    """
     vm.charge(costs.CAUGHT)
     line = line_of(error)
     if isinstance(error, UnboundLocalError):
@@ -95,7 +100,7 @@ def caught(vm: VmExecution, error: Exception) -> Exception:
     if not is_ours(error) and not is_stripped(error):
         vm.allocate(costs.EXCEPTION_BYTES)  # nobody has paid for it yet
         if type(error) is TypeError:
-            vm.charge(costs.CAUGHT_MISMATCH)
+            vm.charge(mismatch)
         _strip(error)
     _forget(error)
     setattr(error, _LINE, line)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import cast
 
-from pvm import costs
+from pvm import costs, language
 from pvm.compiler.instrument.assignments import write_target
 from pvm.compiler.instrument.blocks import charge, restore_depth, write_block
 from pvm.compiler.instrument.context import InstrumentContext
@@ -13,6 +13,7 @@ from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.tree import Here
 from pvm.compiler.syntax.visitor import walk
 
+_OTHER_EXCEPTIONS = language.EXCEPTIONS - {"Exception", "TypeError"}
 _FATAL = ("_RecursionError", "_MemoryError", "_HostMemoryExhausted")
 
 
@@ -40,13 +41,14 @@ def _write_handler(
         isinstance(part, ast.Raise) and part.exc is None for part in walk(*node.body)
     )
     name = node.name
-    if name is None and (is_again or context.facts.is_wide):
+    pays = context.facts.mismatch and _catches_mismatches(context, node.type)
+    if name is None and (is_again or pays):
         name = context.fresh("_x")
     price = context.pricing.block(node.body) + costs.HANDLER
     head = restore_depth(context, charge(context, price, node.body))
     held = ""
     if name is not None:
-        head.append(here.assign(name, here.call("_caught", here.load(name))))
+        head.append(_let_read(context, name))
     if is_again:
         held = context.fresh("_h")
         head.append(here.assign(held, here.load(cast("str", name))))
@@ -56,6 +58,26 @@ def _write_handler(
     node.type, node.name = _write_caught_classes(context, node.type), name
     node.body = head + body
     return here.put(node)
+
+
+def _catches_mismatches(context: InstrumentContext, node: ast.expr) -> bool:
+    """Whether the handler may meet a `TypeError`."""
+    kinds = node.elts if isinstance(node, ast.Tuple) else [node]
+    return not all(
+        isinstance(kind, ast.Name)
+        and kind.id in _OTHER_EXCEPTIONS
+        and context.facts.is_universal(kind.id)
+        for kind in kinds
+    )
+
+
+def _let_read(context: InstrumentContext, error: str) -> ast.stmt:
+    """Make an exception readable, and pay for what the interpreter made of it."""
+    here = context.here
+    operands: list[ast.expr] = [here.load(error)]
+    if context.facts.mismatch > costs.CAUGHT_MISMATCH:
+        operands.append(here.constant(context.facts.mismatch))
+    return here.assign(error, here.call("_caught", *operands))
 
 
 def _write_caught_classes(context: InstrumentContext, node: ast.expr) -> ast.expr:
@@ -94,7 +116,7 @@ def _write_with_items(
     handled = [
         *restore_depth(context, charge(context, costs.HANDLER)),
         here.assign(pending, here.constant(False)),  # noqa: FBT003 - of the tree
-        here.assign(error, here.call("_caught", here.load(error))),
+        _let_read(context, error),
         here.when(here.negation(left), here.put(again)),
     ]
     handler = ast.ExceptHandler(here.load("_Exception"), error, handled)
