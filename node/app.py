@@ -54,7 +54,6 @@ from node.runtime.confinement.walls import (
     confine,
     refuse_links,
 )
-from node.runtime.cores import Cores
 from node.runtime.engine import Engine, EngineParts, EngineSettings
 from node.runtime.log import NodeLog
 from node.runtime.memory_exhaustion import (
@@ -287,9 +286,9 @@ async def _serve(
         )
         await on_worker(worker, partial(inspection.complete, opened.state))
         config, held = _hold(config, opened.state)
-        stats, cores = NodeStats(), Cores(clock, config.data_dir)
+        stats = NodeStats()
         on_exhausted = partial(_end_exhausted, config, log)
-        used = store, worker, clock, log, stats, on_exhausted, cores.suit
+        used = store, worker, clock, log, stats, on_exhausted
         engine = _make_engine(config, walls, opened, EngineParts(*used))
         is_dev = opened.genesis.params.dev and config.is_dev_served
         server = _make_server(engine, config, CallWatch(stats, clock), is_dev=is_dev)
@@ -312,7 +311,6 @@ async def _serve(
                 helpers = [
                     tasks.create_task(_stop_when(stop, engine), name="stop"),
                     tasks.create_task(late, name="late"),
-                    tasks.create_task(cores.watch(), name="cores"),
                     tasks.create_task(server.keep(partial(_tell, log)), name="server"),
                 ]
                 await server.announce()

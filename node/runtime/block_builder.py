@@ -68,8 +68,6 @@ class EngineParts(Struct, frozen=True):
     stats: NodeStats = field(default_factory=NodeStats)
     on_exhausted: Callable[[Exhausted], NoReturn] = fail
     """Is told, on the worker, that a block found no memory."""
-    on_mode: Callable[[MiningMode], None] = lambda _mode: None
-    """Is told the mining mode, when the engine begins and when it changes."""
 
 
 class EngineSettings(Struct, frozen=True):

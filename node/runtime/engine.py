@@ -260,7 +260,6 @@ class Engine:
     async def set_mining(self, mode: MiningMode, pace_ms: int | None) -> None:
         """Change the mode; `pace_ms` None keeps the pace."""
         self._mode = mode
-        self._parts.on_mode(mode)
         self._block_timer.restart(pace_ms)
         self._wake.set()
 
@@ -388,7 +387,6 @@ class Engine:
     async def run(self) -> None:
         """Make blocks until `stop`; then everything committed is on disk."""
         try:
-            self._parts.on_mode(self._mode)
             self._block_timer.restart(None)
             while not self.is_stopping:
                 if not await self._step():

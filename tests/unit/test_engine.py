@@ -88,13 +88,11 @@ class Log:
 
 
 @asynccontextmanager
-async def running(
-    mode: MiningMode, pace_ms: int = 3_600_000, store=None, on_mode=lambda _mode: None
-):
+async def running(mode: MiningMode, pace_ms: int = 3_600_000, store=None):
     """An engine that runs, and its parts."""
     with Worker() as worker:
         store = store or RecordingStore()
-        parts = EngineParts(store, worker, SystemClock(), Log(), on_mode=on_mode)
+        parts = EngineParts(store, worker, SystemClock(), Log())
         opened = worker.run(lambda: open_chain(store, lambda _stored: GENESIS))
         settings = EngineSettings(mode, pace_ms)
         engine = Engine(parts, opened.genesis, opened.state, settings)
@@ -382,18 +380,6 @@ def test_the_mode_and_the_pace_can_be_changed() -> None:
                 await anext(notices)
 
     asyncio.run(scene())
-
-
-def test_the_mode_is_told_at_the_beginning_and_when_it_changes() -> None:
-    told: list[MiningMode] = []
-
-    async def scene() -> None:
-        async with running(MiningMode.INSTANT, on_mode=told.append) as (engine, _):
-            await send(engine, transfer())
-            await engine.set_mining(MiningMode.MANUAL, None)
-
-    asyncio.run(scene())
-    assert told == [MiningMode.INSTANT, MiningMode.MANUAL]
 
 
 def test_cancelling_mine_stops_after_the_block_in_hand() -> None:
