@@ -4,7 +4,7 @@ from pvm.actor_code import ActorCode
 from pvm.compiler.block_costs import BlockCosts
 from pvm.compiler.pipeline import compile_module
 from pvm.driver.library_loader import find_module
-from pvm.errors import CompileError, without_memory_errors
+from pvm.errors import without_memory_errors
 from pvm.node_charges import Charge, free
 
 
@@ -39,6 +39,3 @@ def compile_actor(
         is_unchanging=compiled.is_unchanging and ledger is None,
         hint=compiled.hint,
     )
-
-
-__all__ = ["ActorCode", "CompileError", "compile_actor"]

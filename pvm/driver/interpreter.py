@@ -39,7 +39,7 @@ def execute(
 
     In a deployment the module's body runs even if there is no handler, so that an
     actor whose body fails is not deployed. What was used is read from `meter`;
-    undoing the effects of a failure is the caller's part. A tool may give an
+    undoing the effects of a failure is the caller's part. A tool may give a
     `VmExecution` of its own, which stays its own.
 
     Raises:
