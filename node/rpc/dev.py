@@ -11,7 +11,7 @@ from node.rpc.answers import Answers
 from node.rpc.bundles import Bundles
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, maps_errors, maps_stream_errors
+from node.rpc.service import Context
 from node.rpc.v1 import dev_pb2 as pb
 from node.rpc.v1.dev_pb2_grpc import DevServiceServicer
 from node.runtime.advance import advance
@@ -42,7 +42,6 @@ class Development(DevServiceServicer):
         self._bundles = Bundles(backend, limits or RpcLimits(), answers)
 
     @override
-    @maps_errors
     async def Mine(
         self, request: pb.MineRequest, context: Context[pb.MineRequest, pb.MineResponse]
     ) -> pb.MineResponse:
@@ -52,7 +51,6 @@ class Development(DevServiceServicer):
         return pb.MineResponse(head=convert.header_to_proto(head))
 
     @override
-    @maps_stream_errors
     async def Advance(
         self,
         request: pb.AdvanceRequest,
@@ -73,7 +71,6 @@ class Development(DevServiceServicer):
         yield answer
 
     @override
-    @maps_errors
     async def SetMining(
         self,
         request: pb.SetMiningRequest,
@@ -92,7 +89,6 @@ class Development(DevServiceServicer):
         )
 
     @override
-    @maps_errors
     async def Fund(
         self, request: pb.FundRequest, context: Context[pb.FundRequest, pb.FundResponse]
     ) -> pb.FundResponse:
@@ -103,7 +99,6 @@ class Development(DevServiceServicer):
         return pb.FundResponse(committed=convert.committed_to_proto(committed))
 
     @override
-    @maps_errors
     async def SetBalance(
         self,
         request: pb.SetBalanceRequest,
@@ -116,7 +111,6 @@ class Development(DevServiceServicer):
         return pb.SetBalanceResponse(committed=convert.committed_to_proto(committed))
 
     @override
-    @maps_stream_errors
     async def HoldTime(
         self,
         request: pb.HoldTimeRequest,
@@ -130,7 +124,6 @@ class Development(DevServiceServicer):
                     pass
 
     @override
-    @maps_stream_errors
     async def ExportBundle(
         self,
         request: pb.ExportBundleRequest,
@@ -141,7 +134,6 @@ class Development(DevServiceServicer):
             yield pb.ExportBundleResponse(data=data)
 
     @override
-    @maps_errors
     async def ImportBundle(
         self,
         request_iterator: AsyncIterator[pb.ImportBundleRequest],
@@ -154,7 +146,6 @@ class Development(DevServiceServicer):
         return pb.ImportBundleResponse(head=convert.header_to_proto(head))
 
     @override
-    @maps_errors
     async def Reset(
         self,
         request: pb.ResetRequest,
@@ -165,7 +156,6 @@ class Development(DevServiceServicer):
         return pb.ResetResponse(head=convert.header_to_proto(head))
 
     @override
-    @maps_errors
     async def CreateSnapshot(
         self,
         request: pb.CreateSnapshotRequest,
@@ -176,7 +166,6 @@ class Development(DevServiceServicer):
         return pb.CreateSnapshotResponse(snapshot=convert.snapshot_to_proto(created))
 
     @override
-    @maps_errors
     async def RevertToSnapshot(
         self,
         request: pb.RevertToSnapshotRequest,
@@ -187,7 +176,6 @@ class Development(DevServiceServicer):
         return pb.RevertToSnapshotResponse(head=convert.header_to_proto(head))
 
     @override
-    @maps_errors
     async def ListSnapshots(
         self,
         request: pb.ListSnapshotsRequest,
@@ -198,7 +186,6 @@ class Development(DevServiceServicer):
         return pb.ListSnapshotsResponse(snapshots=map(convert.snapshot_to_proto, found))
 
     @override
-    @maps_errors
     async def DeleteSnapshot(
         self,
         request: pb.DeleteSnapshotRequest,

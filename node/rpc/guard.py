@@ -3,13 +3,15 @@
 Rules: a call without the token is refused before its request is decoded; a request
 that is none is refused, and is no defect of the node. A call that may wait has an end:
 its client's deadline, or the server's. Streams are bounded by their buffers, not by
-time. An answer that is not small has room until its reader has taken it. What is
-counted is the method's name and how it ended.
+time. An answer that is not small has room until its reader has taken it. What a method
+raises is told by the table of errors, and no method tells it itself. What is counted is
+the method's name and how it ended.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import NoReturn, TypeAlias, cast
 
 import grpc
@@ -22,7 +24,7 @@ from node.rpc.answers import SMALL_BYTES, EncodedAnswer, release_at_end
 from node.rpc.errors import CallTooLong
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import MalformedRequest
-from node.rpc.room import AnswerRoom, NoRoom
+from node.rpc.room import AnswerRoom
 from node.rpc.service import Context, refuse
 from node.runtime.clock import Clock, SystemClock
 from node.runtime.stats import NodeStats
@@ -32,8 +34,10 @@ __all__ = ["CallWatch", "Guard"]
 _Handler: TypeAlias = "grpc.RpcMethodHandler[object, object]"
 _Context: TypeAlias = Context[object, object]
 _Unary = Callable[[object, _Context], Awaitable[object]]
-_Stream = Callable[[object, _Context], AsyncIterator[object]]
+_Stream = Callable[[object, _Context], AsyncGenerator[object, None]]
 _Decode = Callable[[bytes], object]
+_Taken = Callable[[object], object]
+"""Bytes of a request, or parts of one, as the method takes them."""
 
 
 class CallWatch(Struct, frozen=True):
@@ -68,50 +72,40 @@ class Guard:
         decode = handler.request_deserializer
         assert decode is not None, "generated code says how a request is decoded"
         if handler.unary_unary is not None:
-            answer = self._answering(name, cast("_Unary", handler.unary_unary), decode)
-            return grpc.unary_unary_rpc_method_handler(self._bounded(name, answer))
+            method_ = cast("_Unary", handler.unary_unary)
+            answer = self._answering(name, method_, partial(_decoded, decode))
+            return grpc.unary_unary_rpc_method_handler(answer)
         if handler.stream_unary is not None:
-            answer = self._taking(name, cast("_Unary", handler.stream_unary), decode)
-            return grpc.stream_unary_rpc_method_handler(self._bounded(name, answer))
+            method_ = cast("_Unary", handler.stream_unary)
+            answer = self._answering(name, method_, partial(_all_decoded, decode))
+            return grpc.stream_unary_rpc_method_handler(answer)
         assert handler.unary_stream is not None, "no method takes and gives a stream"
         stream = cast("_Stream", handler.unary_stream)
         return grpc.unary_stream_rpc_method_handler(
-            self._counted(name, self._streaming(name, stream, decode))
+            self._streaming(name, stream, partial(_decoded, decode))
         )
 
-    # --- requests and answers as bytes ---------------------------------------------
+    # --- the one function around a method ------------------------------------------
 
-    def _answering(self, name: str, method: _Unary, decode: _Decode) -> _Unary:
+    def _answering(self, name: str, method: _Unary, taken: _Taken) -> _Unary:
         async def answer(data: object, context: _Context) -> object:
-            async with _refusals_told(context, name):
-                request = _decoded(decode, data)
-                return self._encoded(await method(request, context), context)
+            try:
+                async with self._call(name, context), self._in_time(context):
+                    return self._encoded(await method(taken(data), context), context)
+            finally:
+                del data  # gRPC keeps this frame of a call that failed
 
         return answer
 
-    def _taking(self, name: str, method: _Unary, decode: _Decode) -> _Unary:
-        async def answer(parts: object, context: _Context) -> object:
-            requests = _all_decoded(decode, cast("AsyncIterator[object]", parts))
-            async with _refusals_told(context, name):
-                return self._encoded(await method(requests, context), context)
-
-        return answer
-
-    def _encoded(self, response: object, context: _Context) -> bytes:
-        """An answer's bytes, for which there is room until the call has ended."""
-        if isinstance(response, EncodedAnswer):
-            return response.data
-        data = cast("Message", response).SerializeToString()
-        if len(data) > SMALL_BYTES:
-            lease = self._room.lend_now(context.peer(), len(data))
-            release_at_end(lease, context)
-            lease.send()
-        return data
-
-    def _streaming(self, name: str, method: _Stream, decode: _Decode) -> _Stream:
-        async def answer(data: object, context: _Context) -> AsyncIterator[object]:
-            async with _refusals_told(context, name):
-                async for response in method(_decoded(decode, data), context):
+    def _streaming(self, name: str, method: _Stream, taken: _Taken) -> _Stream:
+        async def answer(
+            data: object, context: _Context
+        ) -> AsyncGenerator[object, None]:
+            async with (
+                self._call(name, context, is_timed=False),
+                aclosing(method(taken(data), context)) as responses,
+            ):
+                async for response in responses:
                     if isinstance(response, EncodedAnswer):
                         yield response.data
                         continue
@@ -126,61 +120,57 @@ class Guard:
 
         return answer
 
-    # --- how a call ends -----------------------------------------------------------
-
-    def _bounded(self, name: str, method: _Unary) -> _Unary:
-        """A method that ends in time, and is counted."""
+    @asynccontextmanager
+    async def _call(
+        self, name: str, context: _Context, *, is_timed: bool = True
+    ) -> AsyncIterator[None]:
+        """A call: what it raises is told by the table of errors; its end is counted."""
         clock, stats = self._watch.clock, self._watch.stats
-
-        async def call(request: object, context: _Context) -> object:
-            began = clock.monotonic()
-            status = "CANCELLED"
-            try:
-                if context.time_remaining() is None:
-                    response = await self._limited(name, method, request, context)
-                else:
-                    response = await method(request, context)
-                status = "OK"
-            except Exception as error:
-                status = context.code().name
-                del request
-                _forget_frames(error)
-                raise
-            finally:
-                stats.note_call(name, status, clock.monotonic() - began)
-            return response
-
-        return call
-
-    async def _limited(
-        self, name: str, method: _Unary, request: object, context: _Context
-    ) -> object:
+        began, status = clock.monotonic(), "CANCELLED"
         try:
-            async with asyncio.timeout(self._call_ms_max / 1_000):
-                return await method(request, context)
-        except TimeoutError:
-            error = CallTooLong(self._call_ms_max)
-            await refuse(error, context, name)
-            raise error from None
-
-    def _counted(self, name: str, method: _Stream) -> _Stream:
-        stats = self._watch.stats
-
-        async def call(request: object, context: _Context) -> AsyncIterator[object]:
-            status = "CANCELLED"
+            yield
+            status = "OK"
+        except Exception as error:
             try:
-                async for response in method(request, context):
-                    yield response
-                    del response
-                status = "OK"
-            except Exception as error:
+                await refuse(error, context, name)
+            except Exception as aborted:
                 status = context.code().name
-                _forget_frames(error)
+                _forget_frames(aborted)
                 raise
-            finally:
-                stats.note_call(name, status, None)
+            raise
+        finally:
+            seconds = clock.monotonic() - began if is_timed else None
+            stats.note_call(name, status, seconds)
 
-        return call
+    @asynccontextmanager
+    async def _in_time(self, context: _Context) -> AsyncIterator[None]:
+        """An end for a call that came without one.
+
+        Raises:
+            CallTooLong: The server's limit is over.
+        """
+        if context.time_remaining() is not None:
+            yield
+            return
+        limit = asyncio.timeout(self._call_ms_max / 1_000)
+        try:
+            async with limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise CallTooLong(self._call_ms_max) from None
+
+    def _encoded(self, response: object, context: _Context) -> bytes:
+        """An answer's bytes, for which there is room until the call has ended."""
+        if isinstance(response, EncodedAnswer):
+            return response.data
+        data = cast("Message", response).SerializeToString()
+        if len(data) > SMALL_BYTES:
+            lease = self._room.lend_now(context.peer(), len(data))
+            release_at_end(lease, context)
+            lease.send()
+        return data
 
 
 def _decoded(decode: _Decode, data: object) -> object:
@@ -190,21 +180,9 @@ def _decoded(decode: _Decode, data: object) -> object:
         raise MalformedRequest("the request is no message of this method") from error
 
 
-async def _all_decoded(
-    decode: _Decode, parts: AsyncIterator[object]
-) -> AsyncIterator[object]:
-    async for data in parts:
+async def _all_decoded(decode: _Decode, parts: object) -> AsyncIterator[object]:
+    async for data in cast("AsyncIterator[object]", parts):
         yield _decoded(decode, data)
-
-
-@asynccontextmanager
-async def _refusals_told(context: _Context, name: str) -> AsyncIterator[None]:
-    """Tell what is refused here, and not by the method."""
-    try:
-        yield
-    except (MalformedRequest, NoRoom) as error:
-        await refuse(error, context, name)
-        raise
 
 
 class _Guarded(grpc.GenericRpcHandler):

@@ -16,7 +16,7 @@ from node.query import ActorView, Supply
 from node.rpc import convert, instructions, requests
 from node.rpc.answers import SMALL_BYTES, Answers, delimited
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, Pager, at_height, maps_errors, state_at
+from node.rpc.service import Context, Pager, at_height, state_at
 from node.rpc.v1 import queries_pb2 as pb
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
@@ -49,7 +49,6 @@ class Queries(QueryServiceServicer):
     # --- the chain -----------------------------------------------------------------
 
     @override
-    @maps_errors
     async def GetStatus(
         self,
         request: pb.GetStatusRequest,
@@ -86,7 +85,6 @@ class Queries(QueryServiceServicer):
         )
 
     @override
-    @maps_errors
     async def GetParams(
         self,
         request: pb.GetParamsRequest,
@@ -133,7 +131,6 @@ class Queries(QueryServiceServicer):
     # --- accounts and actors -------------------------------------------------------
 
     @override
-    @maps_errors
     async def GetAccount(
         self,
         request: pb.GetAccountRequest,
@@ -152,7 +149,6 @@ class Queries(QueryServiceServicer):
         )
 
     @override
-    @maps_errors
     async def GetActor(
         self,
         request: pb.GetActorRequest,
@@ -177,7 +173,6 @@ class Queries(QueryServiceServicer):
         )
 
     @override
-    @maps_errors
     async def GetStorage(
         self,
         request: pb.GetStorageRequest,
@@ -191,7 +186,6 @@ class Queries(QueryServiceServicer):
         return pb.GetStorageResponse(entry=_entry_to_proto(key, value))
 
     @override
-    @maps_errors
     async def ListStorage(
         self,
         request: pb.ListStorageRequest,
@@ -220,7 +214,6 @@ class Queries(QueryServiceServicer):
         return await self._answers.run(show)
 
     @override
-    @maps_errors
     async def CallReadOnly(
         self,
         request: pb.CallReadOnlyRequest,
@@ -252,7 +245,6 @@ class Queries(QueryServiceServicer):
     # --- blocks and transactions ---------------------------------------------------
 
     @override
-    @maps_errors
     async def GetBlock(
         self,
         request: pb.GetBlockRequest,
@@ -301,7 +293,6 @@ class Queries(QueryServiceServicer):
         )
 
     @override
-    @maps_errors
     async def ListBlocks(
         self,
         request: pb.ListBlocksRequest,
@@ -344,7 +335,6 @@ class Queries(QueryServiceServicer):
         return await self._answers.run(show)
 
     @override
-    @maps_errors
     async def GetTransaction(
         self,
         request: pb.GetTransactionRequest,
@@ -382,7 +372,6 @@ class Queries(QueryServiceServicer):
     # --- proofs --------------------------------------------------------------------
 
     @override
-    @maps_errors
     async def GetProof(
         self,
         request: pb.GetProofRequest,

@@ -1,10 +1,7 @@
 """What all services share: how a method answers, and how it refuses."""
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import aclosing
-from functools import wraps
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import grpc
 
@@ -18,64 +15,17 @@ __all__ = [
     "Context",
     "Pager",
     "at_height",
-    "maps_errors",
-    "maps_stream_errors",
     "refuse",
     "state_at",
 ]
 
-Service = TypeVar("Service")
 Request = TypeVar("Request")
 Response = TypeVar("Response")
-
-_Answer: TypeAlias = Coroutine[None, None, Response]
 
 _DIGEST_BYTES = 8
 
 
 Context = grpc.aio.ServicerContext
-
-
-def maps_errors(
-    method: Callable[[Service, Request, Context[Request, Response]], _Answer[Response]],
-) -> Callable[[Service, Request, Context[Request, Response]], _Answer[Response]]:
-    """Let a method's refusals reach the caller as statuses of `errors`' table."""
-
-    @wraps(method)
-    async def told(
-        service: Service, request: Request, context: Context[Request, Response]
-    ) -> Response:
-        try:
-            return await method(service, request, context)
-        except Exception as error:
-            await refuse(error, context, method.__name__)
-            raise
-
-    return told
-
-
-def maps_stream_errors(
-    method: Callable[
-        [Service, Request, Context[Request, Response]], AsyncGenerator[Response, None]
-    ],
-) -> Callable[
-    [Service, Request, Context[Request, Response]], AsyncGenerator[Response, None]
-]:
-    """`maps_errors`, for a method that answers with a stream."""
-
-    @wraps(method)
-    async def told(
-        service: Service, request: Request, context: Context[Request, Response]
-    ) -> AsyncGenerator[Response, None]:
-        try:
-            async with aclosing(method(service, request, context)) as responses:
-                async for response in responses:
-                    yield response
-        except Exception as error:
-            await refuse(error, context, method.__name__)
-            raise
-
-    return told
 
 
 async def refuse(

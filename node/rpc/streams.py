@@ -32,7 +32,7 @@ from node.rpc.answers import SMALL_BYTES, Answers, as_answer, delimited
 from node.rpc.block_follower import BlockRef, Coming, Start, follow
 from node.rpc.requests import InvalidRequest
 from node.rpc.room import NoRoom
-from node.rpc.service import Context, maps_stream_errors
+from node.rpc.service import Context
 from node.rpc.v1 import streams_pb2 as pb
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.streams_pb2_grpc import StreamServiceServicer
@@ -77,7 +77,6 @@ class Streams(StreamServiceServicer):
         self._changes = _Telling(backend, answers, pb.StreamTimersResponse)
 
     @override
-    @maps_stream_errors
     async def StreamBlocks(
         self, request: pb.StreamBlocksRequest, context: _BlockContext
     ) -> AsyncGenerator[pb.StreamBlocksResponse, None]:
@@ -98,7 +97,6 @@ class Streams(StreamServiceServicer):
                         yield response
 
     @override
-    @maps_stream_errors
     async def StreamEvents(
         self, request: pb.StreamEventsRequest, context: _EventContext
     ) -> AsyncGenerator[pb.StreamEventsResponse, None]:
@@ -124,7 +122,6 @@ class Streams(StreamServiceServicer):
                 wanted = replace(wanted, seen=-1)
 
     @override
-    @maps_stream_errors
     async def StreamTimers(
         self, request: pb.StreamTimersRequest, context: _TimerContext
     ) -> AsyncGenerator[pb.StreamTimersResponse, None]:

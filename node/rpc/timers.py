@@ -16,7 +16,7 @@ from node.rpc import convert, explanations, requests
 from node.rpc.answers import Answers
 from node.rpc.queries import ENTRIES_DEFAULT, ENTRIES_MAX
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, Pager, at_height, maps_errors, state_at
+from node.rpc.service import Context, Pager, at_height, state_at
 from node.rpc.v1 import timers_pb2 as pb
 from node.rpc.v1.timers_pb2_grpc import TimerServiceServicer
 from node.runtime.types import Backend
@@ -36,7 +36,6 @@ class Timers(TimerServiceServicer):
         self._answers = answers or Answers()
 
     @override
-    @maps_errors
     async def GetTimer(
         self,
         request: pb.GetTimerRequest,
@@ -54,7 +53,6 @@ class Timers(TimerServiceServicer):
         return response
 
     @override
-    @maps_errors
     async def ListTimers(
         self,
         request: pb.ListTimersRequest,
@@ -104,7 +102,6 @@ class Timers(TimerServiceServicer):
         return await self._answers.run(show)
 
     @override
-    @maps_errors
     async def ExplainTimer(
         self,
         request: pb.ExplainTimerRequest,
@@ -120,7 +117,6 @@ class Timers(TimerServiceServicer):
         )
 
     @override
-    @maps_errors
     async def ExplainBlock(
         self,
         request: pb.ExplainBlockRequest,
@@ -145,7 +141,6 @@ class Timers(TimerServiceServicer):
         return response
 
     @override
-    @maps_errors
     async def QuoteTimer(
         self,
         request: pb.QuoteTimerRequest,

@@ -19,7 +19,7 @@ from node.rpc import convert, explanations, instructions, requests
 from node.rpc.answers import Answers
 from node.rpc.draft_completion import MARGIN_PERMILLE, complete_draft
 from node.rpc.requests import InvalidRequest
-from node.rpc.service import Context, at_height, maps_errors, state_at
+from node.rpc.service import Context, at_height, state_at
 from node.rpc.v1 import transactions_pb2 as pb
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceServicer
 from node.runtime.dry_run import look_ahead
@@ -52,7 +52,6 @@ class Transactions(TransactionServiceServicer):
         self._is_dev = is_dev
 
     @override
-    @maps_errors
     async def Prepare(
         self,
         request: pb.PrepareRequest,
@@ -77,7 +76,6 @@ class Transactions(TransactionServiceServicer):
         )
 
     @override
-    @maps_errors
     async def Submit(
         self,
         request: pb.SubmitRequest,
@@ -91,7 +89,6 @@ class Transactions(TransactionServiceServicer):
         )
 
     @override
-    @maps_errors
     async def SubmitAndWait(
         self,
         request: pb.SubmitAndWaitRequest,
@@ -146,7 +143,6 @@ class Transactions(TransactionServiceServicer):
         return impersonate(transaction, sender)
 
     @override
-    @maps_errors
     async def Simulate(
         self,
         request: pb.SimulateRequest,
@@ -206,7 +202,6 @@ class Transactions(TransactionServiceServicer):
         return await self._answers.run(lambda: _simulated_to_proto(state, simulated))
 
     @override
-    @maps_errors
     async def EstimateLimits(
         self,
         request: pb.EstimateLimitsRequest,

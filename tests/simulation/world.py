@@ -21,6 +21,7 @@ from node.chain.genesis import parse_genesis
 from node.mempool import Pool, PoolLimits
 from node.query import find_transaction
 from node.rpc.answers import Answers, EncodedAnswer
+from node.rpc.errors import refusal_of
 from node.rpc.streams import Streams
 from node.rpc.v1 import streams_pb2, types_pb2
 from node.runtime.engine import Engine, EngineParts, EngineSettings
@@ -70,9 +71,6 @@ class Call:
     def peer(self):
         return "ipv4:127.0.0.1:50000"
 
-    async def abort(self, code, message, _metadata=()):
-        raise Refused(code, message)
-
 
 def as_received(response):
     """An answer as the caller has it, who decodes one that was encoded before."""
@@ -86,14 +84,6 @@ class AnswersInTurn(Answers):
 
     async def run(self, make):
         return make()
-
-
-class Refused(Exception):  # noqa: N818 - a status
-    """How a call ended."""
-
-    def __init__(self, code, message):
-        super().__init__(f"{code.name}: {message}")
-        self.code = code
 
 
 class Reader:
@@ -356,11 +346,12 @@ class World:
                     reader.take(as_received(response))
                     if self.pick(4) == 0:
                         await self._machine.pause(self.pick(300) / 1_000)
-            except Refused as refused:
-                self._note(reader.name, refused.code.name)
-                if refused.code is grpc.StatusCode.UNAVAILABLE:
+            except Exception as error:
+                code = refusal_of(error).code
+                self._note(reader.name, code.name)
+                if code is grpc.StatusCode.UNAVAILABLE:
                     return
-                if refused.code is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+                if code is not grpc.StatusCode.RESOURCE_EXHAUSTED:
                     raise
 
     def _require_read(self, state):
