@@ -447,8 +447,8 @@ class WatchedFeed(Feed):
         self._reach = reach
         self._follow = follow
 
-    def publish(self, notice):
+    def publish(self, notice, weight_bytes=None):
         self._reach("publish")
         self._follow(notice)
-        super().publish(notice)
+        super().publish(notice, weight_bytes)
         self._reach("published")
