@@ -86,14 +86,14 @@ def book(
 def _take(execution: ExecutionScope, effect: Effect) -> None:
     """Let the stores and whoever watches take an effect (D17, D18)."""
     match effect:
+        case TimerScheduled() | TimerExtended() | TimerCancelled() | FireCancelled():
+            _take_timer(execution, effect)
         case EventEmitted(event):
             execution.block.events.append(event)
         case MessageSent(message):
             enqueue(execution.block.journal, message)
         case Transferred() | StorageWritten() | RandomnessDrawn():
             pass  # the journal has what they changed
-        case _:
-            _take_timer(execution, effect)
 
 
 def _take_timer(execution: ExecutionScope, effect: TimerEffect) -> None:

@@ -141,18 +141,20 @@ class ExecutionSideEffects(Struct):
         for key in _written_keys(effect):
             _add(self.written, key, sign)
         match effect:
-            case StorageWritten() | Transferred():
-                pass
+            case (
+                TimerScheduled() | TimerExtended() | TimerCancelled() | FireCancelled()
+            ):
+                self._count_timer(effect, is_done=sign > 0)
             case EventEmitted(event):
                 self.actor_events += sign if event.emitter is not None else 0
-            case RandomnessDrawn():
-                self.draws += sign
             case MessageSent(message):
                 self.messages_sent += sign
                 for key, change in message.count_changes().items():
                     _add(self._waiting, key, sign * change)
+            case RandomnessDrawn():
+                self.draws += sign
             case _:
-                self._count_timer(effect, is_done=sign > 0)
+                pass
 
     def _count_timer(self, effect: TimerEffect, *, is_done: bool) -> None:
         timer, sign = effect.timer, 1 if is_done else -1
@@ -168,8 +170,7 @@ class ExecutionSideEffects(Struct):
                 _add(self._timer_changes, timer.actor, -sign)
             case FireCancelled():
                 self._timers[timer.timer_id] = None
-        is_unheard_of = isinstance(effect, TimerScheduled | FireCancelled)
-        if is_unheard_of and not is_done:
+        if not is_done and isinstance(effect, (TimerScheduled, FireCancelled)):
             del self._timers[timer.timer_id]  # the store knows nothing of it
 
     def _stand(self, timer: Timer, *, is_live: bool) -> None:
@@ -224,12 +225,12 @@ def _written_keys(effect: Effect) -> tuple[bytes, ...]:
     """What D43 counts of an entry: keys that host calls write, governance's not."""
     match effect:
         case (
-            TimerExtended(by="governance")
-            | TimerCancelled(by="governance")
-            | EventEmitted()
-            | RandomnessDrawn()
+            TimerScheduled()
+            | TimerExtended(by="actor")
+            | TimerCancelled(by="actor")
+            | FireCancelled()
         ):
-            return ()
+            return (keys.timer_by_id(effect.timer.timer_id),)
         case StorageWritten(key):
             return (key,)
         case MessageSent(message):
@@ -237,7 +238,7 @@ def _written_keys(effect: Effect) -> tuple[bytes, ...]:
         case Transferred(sender, to):
             return keys.account(sender), keys.account(to)
         case _:
-            return (keys.timer_by_id(effect.timer.timer_id),)
+            return ()
 
 
 def _add(counts: dict[bytes, int], key: bytes, change: int) -> None:
