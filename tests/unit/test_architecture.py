@@ -387,7 +387,7 @@ def test_every_module_of_the_state_but_the_store_on_disk_is_declared_free_of_io(
 
 
 # Public in both packages: a block of the chain, and one of an actor's source.
-SHARED_NAMES = {"Block", "Reader"}
+SHARED_NAMES = {"Block"}
 
 
 def public_classes(text: str) -> set[str]:
