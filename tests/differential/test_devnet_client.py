@@ -297,7 +297,7 @@ def test_a_chain_goes_into_a_bundle_and_comes_out_of_it(chain, alice, tmp_path):
     with pytest.raises(BundleRefused, match=r"chain\.bundle exists already") as told:
         chain.export_bundle(str(file))
     assert told.value.fault is BundleFault.FILE_EXISTS
-    with pytest.raises(BundleRefused, match=r"is not empty.*: take a fresh") as told:
+    with pytest.raises(BundleRefused, match=r"is not empty.*: take an empty") as told:
         chain.import_bundle(file)
     assert told.value.numbers == {"height": 502, "waiting": 0, "snapshots": 0}
     with Devnet() as other:
