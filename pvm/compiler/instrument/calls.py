@@ -18,9 +18,8 @@ from pvm.compiler.instrument.expressions import (
 )
 from pvm.compiler.instrument.operands import bind_to_name, use_twice
 from pvm.compiler.lowering import desugar
-from pvm.compiler.policy.values import is_super
 from pvm.compiler.syntax import tree
-from pvm.compiler.syntax.tree import Here
+from pvm.compiler.syntax.tree import Here, is_super
 
 _AFFIXES = frozenset({"startswith", "endswith"})
 

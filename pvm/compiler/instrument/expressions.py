@@ -14,9 +14,8 @@ from pvm.compiler.facts import ENUM
 from pvm.compiler.instrument.context import InstrumentContext
 from pvm.compiler.instrument.operands import bind_to_name, use_twice, write_twice
 from pvm.compiler.lowering import dataclasses, decorators, desugar
-from pvm.compiler.policy.values import is_super, literal_format
 from pvm.compiler.syntax import tree
-from pvm.compiler.syntax.tree import Here
+from pvm.compiler.syntax.tree import Here, is_super, literal_format
 
 KEY_LENGTH_MAX = 1_024
 

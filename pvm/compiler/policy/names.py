@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pvm import language
 from pvm.compiler.lowering import decorators
 from pvm.compiler.policy.context import PolicyContext, Position
-from pvm.compiler.policy.values import instead_of, is_super
+from pvm.compiler.policy.values import instead_of
+from pvm.compiler.syntax.tree import is_super
 from pvm.compiler.syntax.visitor import children
 
 _MODULE_ERROR_REASON = (

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pvm import language
 from pvm.compiler.parser import TOO_LONG
 from pvm.compiler.syntax.imports import Find
+from pvm.compiler.syntax.tree import literal_format
 
 _FORMAT = re.compile(r"(.?[<>^])?\+?#?0?(\d{0,4})[,_]?([dxXobs]?)", re.DOTALL)
 Refused = Iterator[tuple[str, str]]
@@ -65,18 +66,6 @@ def check_f_string_field(node: ast.FormattedValue) -> Refused:
         yield f"a width over {language.FORMAT_WIDTH_MAX}", "a smaller width"
 
 
-def literal_format(node: ast.expr) -> str | None:
-    """The text of a format specification if it is a literal, else None."""
-    if not isinstance(node, ast.JoinedStr):
-        return None
-    parts = [
-        part.value
-        for part in node.values
-        if isinstance(part, ast.Constant) and isinstance(part.value, str)
-    ]
-    return "".join(parts) if len(parts) == len(node.values) else None
-
-
 def check_import(  # noqa: C901 - a line for each reason
     node: ast.Import | ast.ImportFrom, find: Find
 ) -> Refused:
@@ -115,12 +104,3 @@ def _check_module(name: str, find: Find) -> Refused:
     if find(name) is None and name not in language.INERT_MODULES:
         instead = language.REFUSED_MODULES.get(name, "")
         yield f"the module {name} is not available", instead
-
-
-def is_super(node: ast.expr) -> bool:
-    """Whether a node is a call of `super`."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "super"
-    )

@@ -207,3 +207,24 @@ def is_short_scalar(node: ast.expr) -> bool:
         return literal_int(node) is not None
     value: object = node.value
     return not isinstance(value, str | bytes) or len(value) <= costs.TEXT_FREE
+
+
+def literal_format(node: ast.expr) -> str | None:
+    """The text of a format specification if it is a literal, else None."""
+    if not isinstance(node, ast.JoinedStr):
+        return None
+    parts = [
+        part.value
+        for part in node.values
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    return "".join(parts) if len(parts) == len(node.values) else None
+
+
+def is_super(node: ast.expr) -> bool:
+    """Whether a node is a call of `super`."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+    )
