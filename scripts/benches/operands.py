@@ -250,6 +250,7 @@ SYNTAX: Mapping[str, tuple[str, ...]] = {
         "\ntry: wide()\nexcept TypeError: pass",
         "\ntry: f(1)\nexcept TypeError: pass",
     ),
+    "MISSPELLED_PER": ("\ntry: wide(parameters=1)\nexcept TypeError: pass",),
     "MEMBERSHIP": (f"{_LONG}; d = {{1: 2}} | c = a in d",),
     "YIELD": ("\nfor i in gen(): pass",),
     "RESUME": ("\nfor i in gen(): pass", "\nfor i in gen2(): pass"),
