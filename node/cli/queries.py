@@ -240,7 +240,8 @@ def storage(
         for entry in entries
     ]
     connection.output.table("", ("key", "value"), rows)
-    prover.tell("what is stored under " + (", ".join(name for name, _ in rows) or "it"))
+    names = ", ".join(name for name, _ in rows)
+    prover.tell(f"what is stored under {names}" if rows else "nothing is stored there")
 
 
 def _proven_entries(

@@ -222,7 +222,7 @@ def test_what_is_shown_can_be_proven(run, actor: str) -> None:
 
 def test_what_is_not_there_can_be_proven(run, actor: str) -> None:
     shown = run("storage", actor, "never", "--prove").stdout
-    assert "what is stored under it" in shown
+    assert "nothing is stored there" in shown
     assert "proven by block" in shown
 
 
