@@ -21,6 +21,8 @@ SOURCE_BYTES_MAX = 65_536
 NODES_MAX = 50_000
 IDENTIFIER_LENGTH_MAX = 100
 """What the interpreter says of a name, it says for what syntax pays."""
+KEY_LENGTH_MAX = 1_024
+"""Characters of a str that is a key of a dict (sandbox.md §5)."""
 NESTING_MAX = 100
 """Levels of the syntax tree; an `elif` is one level."""
 LEVELS_MAX = 300

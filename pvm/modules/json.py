@@ -26,13 +26,14 @@ from typing import Final, NamedTuple, NoReturn, TypeAlias, TypeGuard
 
 from pvm import costs
 from pvm.errors import JSONDecodeError
+from pvm.language import KEY_LENGTH_MAX
 from pvm.meter import Meter
 from pvm.modules.arguments import require_bool, require_int, require_str
 from pvm.modules.base64 import charge_text
 from pvm.modules.json_hooks import DEPTH_MAX, Reading, Writing, hook
 from pvm.runtime.context import Bound, ModuleContext
 from pvm.runtime.exceptions import refused
-from pvm.runtime.values import INT_BITS_MAX, KEY_LENGTH_MAX, is_key, nested_in
+from pvm.runtime.values import INT_BITS_MAX, is_key, nested_in
 
 _FUNCTIONS: Final = ("dumps", "loads")
 EXPORTS: Final = frozenset({*_FUNCTIONS, "JSONDecodeError"})

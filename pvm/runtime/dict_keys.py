@@ -8,11 +8,11 @@ collide in full (sandbox-internals.md §4, §5).
 from collections.abc import Iterable
 
 from pvm import costs
+from pvm.language import KEY_LENGTH_MAX
 from pvm.runtime.exceptions import refused
 from pvm.runtime.execution import HEAP_TYPE, Helper, VmExecution
 from pvm.runtime.ordered_set import SET_LIKE, OrderedSet
 
-KEY_LENGTH_MAX = 1_024
 KEY_INT_MAX = 1 << 60
 
 _SIZED: tuple[type, ...] = (dict, *SET_LIKE)

@@ -31,11 +31,11 @@ from pvm.cbor import (
 )
 from pvm.cbor import decode as _decode
 from pvm.cbor import encode as _encode
+from pvm.language import KEY_LENGTH_MAX
 from pvm.meter import Meter
 
 __all__ = [
     "INT_BITS_MAX",
-    "KEY_LENGTH_MAX",
     "MalformedCbor",
     "UnencodableValue",
     "encode_return",
@@ -47,9 +47,6 @@ __all__ = [
 
 INT_BITS_MAX: Final = 4_096
 """No integer of an actor is longer (sandbox.md §5)."""
-
-KEY_LENGTH_MAX: Final = 1_024
-"""Characters of a str that is a key of a dict (sandbox.md §5)."""
 
 _WORD = 1 << 64
 _FIRST_BEYOND_UINT: Final = b"\x20"

@@ -8,7 +8,6 @@ from pvm.compiler.facts import is_step
 from pvm.compiler.instrument.context import InstrumentContext
 from pvm.compiler.instrument.definitions import write_yield
 from pvm.compiler.instrument.expressions import (
-    KEY_LENGTH_MAX,
     is_short_key,
     write_bounds,
     write_subject,
@@ -16,6 +15,7 @@ from pvm.compiler.instrument.expressions import (
 from pvm.compiler.instrument.operands import bind_to_name, write_twice
 from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.tree import Here
+from pvm.language import KEY_LENGTH_MAX
 
 _IN_PLACE: Mapping[type[ast.operator], str] = {
     ast.BitOr: "or",

@@ -16,8 +16,7 @@ from pvm.compiler.instrument.operands import bind_to_name, use_twice, write_twic
 from pvm.compiler.lowering import dataclasses, decorators, desugar
 from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.tree import Here, is_super, literal_format
-
-KEY_LENGTH_MAX = 1_024
+from pvm.language import KEY_LENGTH_MAX
 
 _KEY_BITS = 60
 
