@@ -13,6 +13,7 @@ side by side. An `elif` counts apart, as it does in the tree.
 """
 
 import re
+from functools import cache
 from typing import Final, NoReturn
 
 from pvm import language
@@ -51,14 +52,13 @@ _FLAT = rf"(?:{_ITEM}[,:=<>])*+{_ITEM}"
 _OPERAND = rf"(?:{_OPERAND}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}})"
 _MORE = rf"(?:{_SPACE}|\.++(?:{_SPACE})*+(?:{_NAME})?+|(?!{_NAME}){_OPERAND})*+"
 _OPERANDS = rf"{_OPERAND}{_MORE}"
-_TOKEN = re.compile(
+_TOKEN = (
     rf"(?:{_SPACE})*+(?:(?P<operand>{_OPERANDS}"
     rf"(?P<binary>(?:(?:[-+/%&|^@<>]|[!=<>]=|\*(?!\*))(?:{_SPACE})*+{_OPERANDS})++)?+)"
     r"|(?P<line>[\n\r][ \t\n\r]*+)"
     rf"|(?P<word>{_SIGNIFICANT})\b"
     rf"|(?P<text>{_PREFIX})(?P<quote>\"\"\"|'''|\"|')"
-    r"|(?P<other>\*\*|[!=<>]=|.)|\Z)",
-    re.DOTALL,
+    r"|(?P<other>\*\*|[!=<>]=|.)|\Z)"
 )
 _IN_F_STRING = re.compile(r"\{\{?")
 _BRACE = re.compile("[{}]")
@@ -68,6 +68,12 @@ _CLOSING = frozenset(")]}")
 _FIELD_ENDS = frozenset("}:")
 _SIGNS = frozenset("-+~")
 _PART_ENDS = frozenset(",;=")
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """Made for the first source and not on import: it takes a quarter of a second."""
+    return re.compile(_TOKEN, re.DOTALL)
 
 
 def refuse_deep(text: str) -> None:
@@ -156,10 +162,11 @@ class _Scan:
             above: how deep it stands.
             is_field: a `}` or a format ends it.
         """
+        token = _token()
         levels: list[_Level] = []
         level, is_operand, position = _Level(), False, start
         while position < end:
-            found = _TOKEN.match(self._text, position, end)
+            found = token.match(self._text, position, end)
             assert found is not None, "anything is a token"
             position, kind, sign = found.end(), found.lastgroup, found["other"]
             if kind == "operand":
