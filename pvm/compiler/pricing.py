@@ -161,7 +161,7 @@ def _price_comparison(pricing: Pricing, node: ast.Compare) -> int:
     left = node.left
     for operator, side in zip(node.ops, node.comparators, strict=True):
         is_plain = (
-            operator.__class__ in _IDENTITIES
+            operator.__class__ in tree.IDENTITIES
             or tree.is_short_scalar(left)
             or tree.is_short_scalar(side)
         )
@@ -387,7 +387,6 @@ _PRICERS: Mapping[type[ast.AST], _Pricer] = {
 }
 _TRUE_OR_FALSE = frozenset({ast.BoolOp, ast.Compare, ast.Constant, ast.UnaryOp})
 """Expressions whose value has been asked for its truth, or is a number."""
-_IDENTITIES = frozenset({ast.Is, ast.IsNot})
 _OPERATOR_OF: Mapping[type[ast.AST], int] = {
     kind: costs.OPERATOR_OF[kind.__name__]
     for kind in language.NODES

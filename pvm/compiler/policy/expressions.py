@@ -9,9 +9,8 @@ from pvm.compiler.policy import values
 from pvm.compiler.policy.context import PolicyContext, Position
 from pvm.compiler.policy.names import check_class_name, check_items, is_class_of
 from pvm.compiler.policy.scopes import check_scopes
+from pvm.compiler.syntax import tree
 from pvm.compiler.syntax.visitor import walk
-
-_IDENTITIES = frozenset({ast.Is, ast.IsNot})
 
 
 def check_display(
@@ -39,7 +38,7 @@ def check_comparison(
         context.refuse(node, reason, "two of them joined by `and`")
     has_is = False
     for index, operator in enumerate(node.ops):
-        if operator.__class__ not in _IDENTITIES:
+        if operator.__class__ not in tree.IDENTITIES:
             continue
         has_is = True
         if not any(_has_identity(context, one) for one in sides[index : index + 2]):

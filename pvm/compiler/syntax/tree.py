@@ -18,6 +18,7 @@ STORE = ast.Store()
 ADD, SUBTRACT = ast.Add(), ast.Sub()
 AND, OR, NOT = ast.And(), ast.Or(), ast.Not()
 IN, IS, IS_NOT, LESS = ast.In(), ast.Is(), ast.IsNot(), ast.Lt()
+IDENTITIES = frozenset({ast.Is, ast.IsNot})
 
 _Node = TypeVar("_Node", bound=ast.expr | ast.stmt | ast.arg | ast.ExceptHandler)
 
