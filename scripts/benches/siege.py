@@ -128,7 +128,8 @@ def _measured(seconds: float) -> Section:
         "on, none of which is ever read and each of which begins again when it is "
         f"ended; {BLOCK_READERS} callers of `GetBlock` for the whole of the largest "
         f"block; and blocks of up to {EVENTS * TRANSACTIONS:,} events, as fast "
-        f"as they are made. All of it for {seconds:.0f} s: {len(events):,} blocks "
+        f"as they are made. All of it for {seconds:.0f} s from the first of these on: "
+        f"{len(events):,} blocks "
         f"with {sum(events):,} events, at most {max(events):,}. `Check` of the health "
         f"is asked each {ASK_SECONDS * 1_000:.0f} ms on a connection of its own, "
         "from a process that does nothing else, and memory is looked at each "
@@ -144,6 +145,7 @@ async def _besiege(node: Running, seconds: float) -> tuple[Siege, Siege, list[in
     with ExitStack() as besiegers:
         for name in BESIEGERS:
             besiegers.enter_context(_besieger(name, node.address, actor, first))
+        await _wait_for_events(node.address)
         siege = await _watch(node, seconds)
     return idle, siege, await _count(node.address)
 
@@ -199,6 +201,18 @@ async def _watch(node: Running, seconds: float) -> Siege:
                 memory.append(memory_mib(node.process.pid)[0])
             await asyncio.sleep(ASK_SECONDS)
     return Siege(health, memory)
+
+
+async def _wait_for_events(address: str) -> None:
+    """Until the siege stands: its processes have started, and a block has events."""
+    async with _connected(address) as channel, asyncio.timeout(DEADLINE_SECONDS):
+        list_blocks = QueryServiceStub(channel).ListBlocks
+        newest = queries_pb2.ListBlocksRequest(descending=True)
+        while True:
+            page = await list_blocks(newest)
+            if any(block.event_count for block in page.blocks):
+                return
+            await asyncio.sleep(SAMPLE_SECONDS)
 
 
 async def _count(address: str) -> list[int]:
