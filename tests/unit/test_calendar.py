@@ -1,5 +1,7 @@
 """The tiers in memory: what waits is not read again, and nothing shows of it (D24)."""
 
+import gc
+
 import pytest
 from msgspec.structs import replace
 
@@ -84,6 +86,17 @@ def test_a_timer_that_waits_is_read_and_decoded_once(journal, monkeypatch):
     tiered.advance(empty, 6, {gone: None, key: changed.encode(), b"other": b""})
     assert due_of(tiered, 7) == [changed, *first[2:]]
     assert len(decoded) == 11
+
+
+def test_what_is_held_makes_no_search_for_cycles_longer(journal):
+    """Thousands of buckets that are searched make an empty block take 20 ms."""
+    tiered = TieredCalendar(journal, 0, CalendarSizes())
+    assert list(tiered.timers(0, 9))  # read and decoded
+
+    buckets = list(tiered._all())
+    assert [len(bucket) for bucket in buckets] == [10]
+    assert not any(map(gc.is_tracked, buckets))
+    assert not any(gc.is_tracked(held) for held in buckets[0].values())
 
 
 def test_a_large_record_stays_in_the_store(journal):

@@ -116,11 +116,11 @@ class DueBook(Struct):
     def _live(self, first: bytes, stop: bytes) -> list[tuple[bytes, bytes]]:
         """Keys and records of the calendar, as this block has left them."""
         changed = self.journal.changed_keys()
-        found = list[tuple[bytes, bytes]]()
+        live = list[tuple[bytes, bytes]]()
         for key, held in self.calendar.between(first, stop, FILLED_FOR_DUE_MAX):
             record = None if key in changed else held.record
             if record is None:
                 record = self.journal.get(key)
             if record is not None:
-                found.append((key, record))
-        return found
+                live.append((key, record))
+        return live

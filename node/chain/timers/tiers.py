@@ -75,8 +75,12 @@ def bucket_of(due: int, height: int, sizes: CalendarSizes) -> int | None:
             return None
 
 
-class Held(Struct):
-    """A live timer in a bucket."""
+class Held(Struct, gc=False):
+    """A live timer in a bucket.
+
+    Bytes and numbers alone, and so no part of a cycle: the interpreter's search for
+    cycles passes by it and by the buckets, however many there are.
+    """
 
     record: bytes | None
     """None of a large one, which stays in the store."""
