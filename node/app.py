@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,7 @@ from node.archive.opening import (
     require_chain,
     whole_state,
 )
+from node.archive.verification import verify
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
@@ -65,6 +66,7 @@ from node.runtime.memory_exhaustion import (
 )
 from node.runtime.reads import on_worker
 from node.runtime.settings import Confinement, MiningMode
+from node.runtime.shared_store import SharedStore
 from node.runtime.stats import NodeStats
 from node.runtime.types import CannotListen, NodeStatus
 from node.state.errors import (
@@ -305,9 +307,7 @@ async def _serve(
             ready = Ready(config, opened, engine.status, *listens, is_dev, walls, held)
             async with asyncio.TaskGroup() as tasks:
                 engine_task = tasks.create_task(_run(engine, alive), name="engine")
-                late = _serve_late(
-                    log, partial(_load, server, worker), port, http_listen
-                )
+                late = _serve_late(worker, log, port, http_listen)
                 helpers = [
                     tasks.create_task(_stop_when(stop, engine), name="stop"),
                     tasks.create_task(late, name="late"),
@@ -390,18 +390,16 @@ class _Inspection:
 
     def verify(self, state: State) -> None:
         """Recompute the chain of a state, and say so; on the worker."""
-        from node.archive.verification import verify  # noqa: PLC0415 - few ask for it
-
         began = self._clock.monotonic()
-        found = verify(state)
+        verified = verify(state)
         self.is_verified = True
         self._log.info(
             "chain_verified",
             height=state.head.height,
-            blocks=found.blocks,
-            transactions=found.transactions,
-            accounts=found.accounts,
-            timers=found.timers,
+            blocks=verified.blocks,
+            transactions=verified.transactions,
+            accounts=verified.accounts,
+            timers=verified.timers,
             seconds=round(self._clock.monotonic() - began, 3),
         )
 
@@ -420,8 +418,6 @@ async def _open_store(
 ) -> Store:
     folder = config.data_dir
     if folder is None:
-        from node.runtime.shared_store import SharedStore  # noqa: PLC0415 - one of the two
-
         refuse_links(walls)
         return SharedStore()
     from node.state.leveldb import LevelStore  # noqa: PLC0415 - needs LevelDB
@@ -499,23 +495,14 @@ def _size_of(data_dir: Path | None) -> int:
 
 
 async def _serve_late(
-    log: NodeLog,
-    load: Callable[[], Awaitable[None]],
-    port: HttpPort,
-    listen: Listen | None,
+    worker: Worker, log: NodeLog, port: HttpPort, listen: Listen | None
 ) -> None:
     """What may begin when the first callers were answered."""
     await asyncio.sleep(LATE_SECONDS)
-    await load()
+    await on_worker(worker, lambda: (pvm.execute, pvm.compile_actor))
     log.open()
     if listen is not None:
         await port.serve()
-
-
-async def _load(server: RpcServer, worker: Worker) -> None:
-    """Import what the first call of a service, or the first actor, would wait for."""
-    await server.load()
-    await on_worker(worker, lambda: (pvm.execute, pvm.compile_actor))
 
 
 def _tell(log: NodeLog, error: BaseException) -> None:

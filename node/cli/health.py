@@ -8,6 +8,8 @@ imports little, as it runs every few seconds beside the node.
 """
 
 import os
+import socket
+import ssl
 import sys
 from pathlib import Path
 
@@ -68,9 +70,6 @@ def _name_in_certificate(address: str, certificate: str) -> str:
 
     Nothing in the standard library reads a certificate but a connection that trusts it.
     """
-    import socket  # noqa: PLC0415 - seldom used
-    import ssl  # noqa: PLC0415
-
     context = ssl.create_default_context(cafile=certificate)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -1,10 +1,9 @@
 """What a command prints: tables for people, protobuf's JSON for programs.
 
-rich is imported when the first table is printed. Nothing is cut to the terminal's
-width: what does not fit is folded, and what goes into a file is not. Addresses and ids
-are folded by no one: the terminal itself wraps a line that they make too long, and what
-is copied from there is whole. All that is
-printed for people goes through `foreign`: much of it is what actors said.
+Nothing is cut to the terminal's width: what does not fit is folded, and what goes into
+a file is not. Addresses and ids are folded by no one: the terminal itself wraps a line
+that they make too long, and what is copied from there is whole. All that is printed for
+people goes through `foreign`: much of it is what actors said.
 """
 
 import json
@@ -16,6 +15,10 @@ from contextlib import contextmanager
 import click
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
 
 from node.primitives import codec
 from node.primitives.amounts import format_amount
@@ -69,10 +72,6 @@ class Output:
         self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
     ) -> None:
         """A table; without columns, its first is a heading of the line."""
-        from rich.console import Console  # noqa: PLC0415 - only when it is needed
-        from rich.table import Table  # noqa: PLC0415
-        from rich.text import Text  # noqa: PLC0415
-
         console = Console(highlight=False)
         if not console.is_terminal:
             console.width = _FILE_WIDTH
@@ -103,9 +102,6 @@ class Output:
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
         """A bar on standard error, if that is a terminal; call it with what is done."""
-        from rich.console import Console  # noqa: PLC0415 - only when it is needed
-        from rich.progress import Progress  # noqa: PLC0415
-
         console = Console(stderr=True)
         with Progress(console=console, transient=True, disable=self._is_quiet) as bar:
             task = bar.add_task(what, total=total)

@@ -1,18 +1,31 @@
 """`cowboy-devnet start`: from flags to a `NodeConfig`, and into the node.
 
-Rules: nothing is imported that the node does not need to serve; the parts of the node
-are imported after the flags were read, so that `start --help` is quick.
+Rules: nothing is imported that the node does not need to serve; what imports gRPC comes
+after gRPC's own switches were set.
 """
 
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import click
 
-if TYPE_CHECKING:
-    from node.config import NodeConfig
+from node.config import (
+    ConfigError,
+    GenesisChoice,
+    LogFormat,
+    LogLevel,
+    NodeConfig,
+    parse_access,
+    parse_amount,
+    parse_duration_ms,
+    parse_listen,
+    parse_memory_max,
+)
+from node.runtime.confinement.walls import memory_max_default
+from node.runtime.settings import Confinement
+from node.runtime.types import MiningMode
 
 __all__ = ["start"]
 
@@ -167,8 +180,6 @@ class _Flags(TypedDict):
 )
 def start(**flags: Unpack[_Flags]) -> None:
     """Run a node until it is told to stop (SIGTERM, Ctrl-C)."""
-    from node.config import ConfigError  # noqa: PLC0415 - see the top of this module
-
     try:
         config = _config(flags)
     except ConfigError as error:
@@ -176,7 +187,7 @@ def start(**flags: Unpack[_Flags]) -> None:
     sys.exit(_run(config))
 
 
-def _run(config: "NodeConfig") -> int:
+def _run(config: NodeConfig) -> int:
     # gRPC would say on standard error what is said in a sentence anyway; it reads this
     # when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -203,27 +214,12 @@ def _run(config: "NodeConfig") -> int:
             remove_ready_file(config.ready_file)
 
 
-def _config(flags: _Flags) -> "NodeConfig":
+def _config(flags: _Flags) -> NodeConfig:
     """The flags as a config.
 
     Raises:
         ConfigError: One of them cannot be.
     """
-    from node.config import (  # noqa: PLC0415 - see the top of this module
-        GenesisChoice,
-        LogFormat,
-        LogLevel,
-        NodeConfig,
-        parse_access,
-        parse_amount,
-        parse_duration_ms,
-        parse_listen,
-        parse_memory_max,
-    )
-    from node.runtime.confinement.walls import memory_max_default  # noqa: PLC0415
-    from node.runtime.settings import Confinement  # noqa: PLC0415
-    from node.runtime.types import MiningMode  # noqa: PLC0415
-
     balance, block_time = flags["account_balance"], flags["block_time"]
     is_http_off = flags["http_listen"] in ("", _OFF)
     in_memory = flags["data_dir"] == _IN_MEMORY

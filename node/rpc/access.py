@@ -3,11 +3,12 @@
 The node and its clients read the same token file, and both say what is wrong with it
 in a sentence. A token is a secret: it is in no `repr`, no log and no message.
 
-Rules: this module imports neither gRPC nor, unless a certificate is read, TLS.
+Rules: this module imports no gRPC.
 """
 
 import hmac
 import re
+import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,8 +100,6 @@ def read_certificate(chain: Path, key: Path) -> Certificate:
         AccessError: One of them cannot be read or used.
     """
     certificate = Certificate(_read(chain, "--tls-cert"), _read(key, "--tls-key"))
-    import ssl  # noqa: PLC0415 - see the top of this module
-
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         # A password would be asked for on a terminal: no operator wants that.

@@ -18,7 +18,7 @@ from node.rpc.answers import Answers
 from node.rpc.guard import CallWatch, Guard
 from node.rpc.health import Health
 from node.rpc.limits import RpcLimits
-from node.rpc.services import late_health, late_reflection, late_services, load_all
+from node.rpc.services import health_service, make_services, reflection_service
 from node.runtime.types import Backend, CannotListen
 
 __all__ = ["RpcServer", "cannot_listen"]
@@ -51,7 +51,7 @@ class RpcServer:
         self.is_announced = False
         """Whether the services serve."""
         self._health = Health(self._limits.health_watchers_max)
-        self._services = late_services(
+        self._services = make_services(
             backend, self._limits, self._answers, is_dev=is_dev
         )
         self._handlers = self._behind_guard()
@@ -60,11 +60,11 @@ class RpcServer:
 
     def _behind_guard(self) -> tuple[grpc.GenericRpcHandler, ...]:
         guard = self._guard
-        names = [*(service.name for service in self._services), health.SERVICE_NAME]
-        services = [guard.watched(service) for service in self._services]
-        reflection = guard.admitted(late_reflection(names))
+        services = map(guard.watched, self._services.values())
+        names = (*self._services, health.SERVICE_NAME)
+        reflection = guard.admitted(reflection_service(names))
         # A probe has no token, and learns nothing but whether the node serves.
-        return (*services, reflection, late_health(self._health))
+        return (*services, reflection, health_service(self._health))
 
     def _make(self) -> grpc.aio.Server:
         server = grpc.aio.server(
@@ -73,10 +73,6 @@ class RpcServer:
         )
         server.add_generic_rpc_handlers(self._handlers)
         return server
-
-    async def load(self) -> None:
-        """Import what no call has asked for yet."""
-        await load_all(self._services)
 
     async def start(self, address: str) -> int:
         """Listen on `host:port`, port 0 for a free one; the port.
@@ -156,7 +152,7 @@ class RpcServer:
     async def _tell_health(
         self, status: "health_pb2.HealthCheckResponse.ServingStatus.ValueType"
     ) -> None:
-        for name in ("", *(service.name for service in self._services)):
+        for name in ("", *self._services):
             await self._health.set(name, status)
 
 

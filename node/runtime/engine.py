@@ -25,9 +25,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from node import history
+from node.archive.bundle import Bundle
 from node.archive.chain_store import ChainStore
 from node.chain.block import Header
 from node.chain.consensus import CONSENSUS_NUMBER, require_own_consensus
@@ -58,6 +59,7 @@ from node.runtime.block_builder import (
     refuse_dev,
 )
 from node.runtime.block_timer import BlockTimer
+from node.runtime.bundle_import import ImportProgress
 from node.runtime.commands import Command, CommandQueue, MineCommand, StoreCommand
 from node.runtime.feed import Feed, FeedSubscription
 from node.runtime.memory_exhaustion import for_a_block, for_a_read
@@ -80,9 +82,6 @@ from node.runtime.types import (
 )
 from node.state.snapshots import NamedSnapshot
 from node.state.store import WriteSet
-
-if TYPE_CHECKING:
-    from node.archive.bundle import Bundle
 
 __all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
 
@@ -296,14 +295,12 @@ class Engine:
         self._require_own_consensus()
         return await self._between_blocks(lambda: self._revert(name))
 
-    async def import_bundle(self, bundle: "Bundle") -> Header:
+    async def import_bundle(self, bundle: Bundle) -> Header:
         """Fill the empty chain with a bundle's blocks: see `Backend`."""
         self._require_own_consensus()
         return await self._between_blocks(lambda: self._fill(bundle))
 
-    async def _fill(self, bundle: "Bundle") -> Header:
-        from node.runtime.bundle_import import ImportProgress  # noqa: PLC0415 - rare
-
+    async def _fill(self, bundle: Bundle) -> Header:
         keep, waiting = self._chain.keep_blocks, len(self._pool)
         importing = ImportProgress(self._parts.store, self._genesis, bundle, keep)
         imported = await importing.run(

@@ -95,6 +95,7 @@ from node.query.profiling import profile_next
 from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.store import Store, StoreSnapshot
+from node.testing import bundles
 from node.testing.exceptions import DevnetClosed
 from node.testing.explanations import (
     BlockStory,
@@ -466,8 +467,6 @@ class Devnet:
         Raises:
             BundleRefused: the file exists, or cannot be written.
         """
-        from node.testing import bundles  # noqa: PLC0415 - few want one
-
         path = check_path("file", file)
         self.require_open()
         bundles.export(path, self.genesis, self.results)
@@ -587,8 +586,6 @@ class Devnet:
                 the chain is not empty: nothing happened. Or a block gave something
                 else: the chain is at genesis.
         """
-        from node.testing import bundles  # noqa: PLC0415
-
         path = check_path("file", file)
         self.require_open()
         waiting = len(self._queue)
@@ -614,8 +611,6 @@ class Devnet:
             BundleRefused: the file is no complete bundle, or a block gave something
                 else.
         """
-        from node.testing import bundles  # noqa: PLC0415
-
         with bundles.open_bundle(check_path("file", file)) as bundle:
             chain = cls(bundle.genesis)
         try:

@@ -380,8 +380,8 @@ def test_an_idle_node_is_small(tmp_path: Path) -> None:
         assert resident < 90 * 2**20
 
 
-OWN_MODULES_MAX = 165
-"""Of `node` and `pvm`; 162 when this was written."""
+OWN_MODULES_MAX = 195
+"""Of `node` and `pvm`; 192 when this was written."""
 
 BEFORE_READY = """
 import sys
@@ -489,20 +489,12 @@ def test_start_imports_no_table_printer_settings_or_http_library() -> None:
 
 
 def test_start_imports_nothing_before_somebody_asks_for_it() -> None:
-    """The import budget: services, compiling and executing come after ready."""
+    """The import budget: compiling and executing come after ready."""
     loaded = modules_before_ready()
     late = {
-        *("grpc_reflection.v1alpha", "RestrictedPython", "prometheus_client", "cffi"),
-        *(
-            "pvm.compiler",
-            "pvm.driver.interpreter",
-            "pvm.driver.library_loader",
-            "pvm.modules",
-        ),
-        *("node.rpc.transactions", "node.rpc.timers", "node.rpc.streams"),
-        *("node.rpc.dev", "node.rpc.explanations", "node.query.explain.timer"),
-        *("node.query.explain.text", "node.query.explain.quote", "node.chain.dry_run"),
-        *("node.archive.verification", "node.archive.replay", "node.client"),
+        *("RestrictedPython", "prometheus_client", "cffi", "node.client"),
+        *("pvm.compiler", "pvm.modules", "node.rpc.profiling"),
+        *("pvm.driver.interpreter", "pvm.driver.library_loader"),
     }
     assert loaded.isdisjoint(late), sorted(loaded & late)
     own = {name for name in loaded if name.split(".")[0] in {"node", "pvm"}}

@@ -13,6 +13,7 @@ the user's own fixtures do the same, and a hook cannot be taken out again.
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Final
 
@@ -42,8 +43,6 @@ def stand_watch() -> None:
 
 
 def _make_hook() -> _Event:
-    import threading  # noqa: PLC0415 - bound below
-
     now, ident = NOW, threading.get_ident
     events, attributes = _OWN_EVENTS, _OWN_ATTRIBUTES
 
