@@ -43,15 +43,24 @@ _NUMBER = (
 _SIGNIFICANT = "not|lambda|else|elif|and|or|if|for|in|is"
 _SPACE = r"[ \t]++|\\\r?\n|#[^\n\r]*+"
 _NAME = rf"(?!(?:{_SIGNIFICANT})\b|{_PREFIX}[\"'])[A-Za-z_\x80-\U0010ffff]\w*+"
-_OPERAND = rf"(?:{_PLAIN_TEXT}|{_NAME}|{_NUMBER}|\.++)"
-_MORE = rf"(?:{_SPACE}|\.++(?:{_SPACE})*+(?:{_NAME})?+|(?!{_NAME}){_OPERAND})*+"
+
+
+def _operands(closed: str) -> str:
+    """Operands side by side, of which the parser makes one, as in `a.b(c)[d]`.
+
+    The first may be a name, the others are what is `closed`: texts, numbers, brackets.
+    """
+    attribute = rf"\.++(?:{_SPACE})*+(?:{_NAME})?+"
+    return rf"(?:{_NAME}|\.++|{closed})(?:{_SPACE}|{attribute}|{closed})*+"
+
+
+_CLOSED = rf"{_PLAIN_TEXT}|{_NUMBER}"
 # In brackets with nothing to count in them, it is as if these were not there.
-_BLANK = rf"(?:{_SPACE}|[\n\r])*+"
-_ITEM = rf"{_BLANK}(?:{_OPERAND}{_MORE})?+{_BLANK}"
-_FLAT = rf"(?:{_ITEM}[,:=<>])*+{_ITEM}"
-_OPERAND = rf"(?:{_OPERAND}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}})"
-_MORE = rf"(?:{_SPACE}|\.++(?:{_SPACE})*+(?:{_NAME})?+|(?!{_NAME}){_OPERAND})*+"
-_OPERANDS = rf"{_OPERAND}{_MORE}"
+_FLAT = (
+    rf"(?:{_SPACE}|[\n\r,:=<>]"
+    rf"|{_operands(_CLOSED)}(?:{_SPACE}|[\n\r])*+(?=[,:=<>)\]}}]))*+"
+)
+_OPERANDS = _operands(rf"{_CLOSED}|\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}}")
 _TOKEN = (
     rf"(?:{_SPACE})*+(?:(?P<operand>{_OPERANDS}"
     rf"(?P<binary>(?:(?:[-+/%&|^@<>]|[!=<>]=|\*(?!\*))(?:{_SPACE})*+{_OPERANDS})++)?+)"
@@ -72,7 +81,7 @@ _PART_ENDS = frozenset(",;=")
 
 @cache
 def _token() -> re.Pattern[str]:
-    """Made for the first source and not on import: it takes a quarter of a second."""
+    """Made for the first source and not on import: it takes 60 ms."""
     return re.compile(_TOKEN, re.DOTALL)
 
 
@@ -166,25 +175,25 @@ class _Scan:
         levels: list[_Level] = []
         level, is_operand, position = _Level(), False, start
         while position < end:
-            found = token.match(self._text, position, end)
-            assert found is not None, "anything is a token"
-            position, kind, sign = found.end(), found.lastgroup, found["other"]
+            matched = token.match(self._text, position, end)
+            assert matched is not None, "anything is a token"
+            position, kind, sign = matched.end(), matched.lastgroup, matched["other"]
             if kind == "operand":
-                if found["binary"]:
+                if matched["binary"]:
                     level.signs = 0
                 elif is_operand:
                     level.signs += 1  # a parser looks for `print x`, and on in `x`
                 is_operand = True
             if kind == "quote":
                 is_operand = True
-                position = self._string(found, end, above + level.open())
+                position = self._string(matched, end, above + level.open())
                 continue
             if kind == "word":
-                is_operand = level.read_word(found["word"], is_operand=is_operand)
+                is_operand = level.read_word(matched["word"], is_operand=is_operand)
             elif kind == "line":
                 if not levels and not is_field:
                     level, is_operand = _Level(), False
-                    self._note_line(found["line"], position)
+                    self._note_line(matched["line"], position)
                 continue
             elif sign in _OPENING:
                 above += 1 + level.open()
@@ -213,11 +222,11 @@ class _Scan:
         body = _BODIES[quote].match(text, start, end)
         assert body is not None, "it may be empty"
         while "f" in opening["text"].lower():
-            found = _IN_F_STRING.search(text, start, body.end())
-            if found is None:
+            brace = _IN_F_STRING.search(text, start, body.end())
+            if brace is None:
                 break
-            start = found.end()
-            if len(found[0]) == 1:
+            start = brace.end()
+            if len(brace[0]) == 1:
                 start = self.code(start, body.end(), above + 1, is_field=True)
         if not text.startswith(quote, body.end(), end):
             return end
@@ -227,11 +236,11 @@ class _Scan:
         """Where the format of a field ends, and the field with it."""
         position = start
         while True:
-            found = _BRACE.search(self._text, position, end)
-            if found is None:
+            brace = _BRACE.search(self._text, position, end)
+            if brace is None:
                 self._refuse(DOES_NOT_PARSE, "", start)
-            position = found.end()
-            if found[0] == "}":
+            position = brace.end()
+            if brace[0] == "}":
                 return position
             position = self.code(position, end, above + 1, is_field=True)
 
@@ -241,8 +250,8 @@ class _Scan:
         if word is None or (not self._elifs and word[0] != "elif"):
             return
         column = len(re.split("[\n\r]", line)[-1].expandtabs())
-        for other in [one for one in self._elifs if one > column]:
-            del self._elifs[other]
+        for inner in [other for other in self._elifs if other > column]:
+            del self._elifs[inner]
         if word[0] == "elif":
             self._elifs[column] = self._elifs.get(column, 0) + 1
             if sum(self._elifs.values()) > language.LEVELS_MAX:
