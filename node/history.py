@@ -208,7 +208,7 @@ def _record_trace(
     changes[keys.timer_trace(height)] = data
     for index, decision, entry in entries:
         changes[keys.timer_history(decision.timer_id, height, index)] = entry
-    changes |= ended_timers(height, (decision for _, decision, _ in entries))
+    changes |= ended_timers(height, [decision for _, decision, _ in entries])
 
 
 def ended_timers(

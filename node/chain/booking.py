@@ -18,7 +18,6 @@ from node.chain.effects import (
     RandomnessDrawn,
     StorageWritten,
     TimerCancelled,
-    TimerEffect,
     TimerExtended,
     TimerScheduled,
     Transferred,
@@ -84,37 +83,30 @@ def book(
 
 
 def _take(execution: ExecutionScope, effect: Effect) -> None:
-    """Let the stores and whoever watches take an effect (D17, D18)."""
+    """Let the stores take an effect (D18), and the timer trace and events tell it."""
+    block = execution.block
     match effect:
-        case TimerScheduled() | TimerExtended() | TimerCancelled() | FireCancelled():
-            _take_timer(execution, effect)
         case EventEmitted(event):
-            execution.block.events.append(event)
+            block.events.append(event)
         case MessageSent(message):
-            enqueue(execution.block.journal, message)
+            enqueue(block.journal, message)
         case Transferred() | StorageWritten() | RandomnessDrawn():
             pass  # the journal has what they changed
-
-
-def _take_timer(execution: ExecutionScope, effect: TimerEffect) -> None:
-    """Let the timer store take an effect, the timer trace tell it, and the events."""
-    block, timer = execution.block, effect.timer
-    match effect:
-        case TimerScheduled(_, terms):
+        case TimerScheduled(timer, terms):
             calendar.insert(block.journal, timer)
             numbers = {"expires_at": timer.expires_at, "gas_limit": timer.gas_limit}
             _decide(execution, timer, Decision.SCHEDULED, numbers)
             _announce_scheduled(execution, timer, terms)
-        case TimerExtended(before):
+        case TimerExtended(before, timer):
             calendar.replace(block.journal, timer)
             block.due_book.amend(before, timer)
             numbers = {"expires_at": int(timer.expires_at)}
             _decide(execution, timer, Decision.EXTENDED, numbers)
-        case TimerCancelled(_, by):
+        case TimerCancelled(timer, by):
             calendar.remove(block.journal, timer)
             block.due_book.forget(timer)
             _decide(execution, timer, Decision.CANCELLED, {}, by)
-        case FireCancelled(_, refund):
+        case FireCancelled(timer, refund):
             block.queue[timer.timer_id].is_cancelled = True
             numbers = {"refunded": int(refund)}
             _decide(execution, timer, Decision.CANCELLED, numbers, "actor")

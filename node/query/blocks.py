@@ -293,7 +293,7 @@ def committed_in(
             block.header.height,
             index,
             receipt,
-            tuple(events[place] for place in own),
+            tuple([events[place] for place in own]),
             own,
             lookup.block_hash,
         )

@@ -226,9 +226,8 @@ def committed_to_proto(
 
 def weigh_committed(committed: Committed) -> int:
     """About how many bytes `committed_to_proto` makes of it, told briefly."""
-    return len(committed.receipt.value) + sum(
-        len(event.data) + _EVENT_BYTES for event in committed.events
-    )
+    events = [len(event.data) + _EVENT_BYTES for event in committed.events]
+    return len(committed.receipt.value) + sum(events)
 
 
 def dropped_to_proto(dropped: DroppedTransaction) -> types_pb2.DroppedTransaction:

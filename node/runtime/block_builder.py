@@ -18,7 +18,7 @@ from node.chain.timers.timer import Decision
 from node.chain.transaction import Body, DevInstruction, Transaction, impersonate
 from node.chain.transition import BlockResult, State, build_next, next_state
 from node.mempool import PoolLimits
-from node.primitives.types import Amount, Hash32
+from node.primitives.types import Amount
 from node.query import BlockLookup, look_up_block
 from node.runtime.clock import Clock
 from node.runtime.feed import weigh
@@ -111,11 +111,6 @@ class BuiltBlock(Struct, frozen=True):
     weight_bytes: int
     """Of the notice."""
     seconds: PhaseSeconds
-
-    @property
-    def block_hash(self) -> Hash32:
-        """The hash of its header."""
-        return self.lookup.block_hash
 
 
 def make_blocks(
@@ -213,15 +208,15 @@ def note_block(
     parts.stats.note_block(made.result, made.seconds)
     parts.stats.phases["publish"].observe(seconds)
     header, use = made.result.block.header, made.result.use
-    decisions = Counter(d.decision for d in made.result.trace)
+    decisions = Counter([decided.decision for decided in made.result.trace])
     parts.log.info(
         "block_committed",
         height=header.height,
         span=header.span,
-        hash=made.block_hash.hex(),
+        hash=made.lookup.block_hash.hex(),
         transactions=len(made.result.block.transactions),
         receipts=len(made.result.receipts),
-        failed=sum(1 for r in made.result.receipts if r.failure is not None),
+        failed=len([r for r in made.result.receipts if r.failure is not None]),
         events=len(made.result.events),
         fires=decisions[Decision.FIRED],
         put_off=decisions[Decision.PUT_OFF],

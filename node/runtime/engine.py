@@ -205,28 +205,28 @@ class Engine:
         return transaction
 
     def _note_dropped(self, dropped: Sequence[Evicted]) -> None:
-        for one in dropped:
-            self._parts.stats.dropped[one.reason.fault.value] += 1
-            outcome = DroppedTransaction(one.transaction.id, one.reason)
-            if one.transaction.id in self._in_block:
+        for evicted in dropped:
+            self._parts.stats.dropped[evicted.reason.fault.value] += 1
+            outcome = DroppedTransaction(evicted.transaction.id, evicted.reason)
+            if evicted.transaction.id in self._in_block:
                 self._outcomes.displace(outcome)
             else:
                 self._outcomes.note(outcome)
 
     async def wait_for(self, transaction_id: bytes) -> TransactionOutcome:
         """Wait until a transaction is committed or dropped: see `Backend`."""
-        wanted = Hash32(transaction_id)
-        if wanted in self._pool or wanted in self._in_block:
+        id_ = Hash32(transaction_id)
+        if id_ in self._pool or id_ in self._in_block:
             if self.is_stopping and not self._in_block:
                 raise NodeStopping("the node is stopping")
-            return await self._outcomes.wait(wanted)
-        outcome = self._outcomes.find(wanted)
+            return await self._outcomes.wait(id_)
+        outcome = self._outcomes.find(id_)
         if outcome is not None:
             return outcome
         # With all others of its block, which may be many: not here.
-        committed = await self.run_read(lambda state: find_transaction(state, wanted))
+        committed = await self.run_read(lambda state: find_transaction(state, id_))
         if committed is None:
-            raise UnknownTransaction(wanted.hex())
+            raise UnknownTransaction(id_.hex())
         return committed
 
     def look_up(
@@ -283,7 +283,7 @@ class Engine:
 
         async def create() -> NamedSnapshot:
             chain, head = self._chain, self._state.head
-            waiting = tuple(one.raw for one in self._pool.transactions())
+            waiting = tuple([each.raw for each in self._pool.transactions()])
             return await self._on_worker(
                 lambda: chain.create_snapshot(name, head, waiting)
             )
@@ -442,8 +442,8 @@ class Engine:
         before = self._state.head.height
         candidates = self._pool.select(self._state, first=command.first)
         heights_max = self._pool.heights_to_pass(self._state, command.blocks_left)
-        wanted = BuildRequest(heights_max, is_done=command.is_done)
-        results = await self._make_block(tuple(candidates), wanted)
+        request = BuildRequest(heights_max, is_done=command.is_done)
+        results = await self._make_block(tuple(candidates), request)
         command.blocks_left -= self._state.head.height - before
         if (command.is_done or not command.blocks_left) and not command.done.done():
             command.done.set_result(results)
@@ -465,7 +465,7 @@ class Engine:
     def _go_back(self, rewound: Rewound, event: str) -> Header:
         """Show a chain that was rewound, with the pool it had; tell whom it undid."""
         self._time_control.forget()
-        undone = {one.id: None for one in self._pool.clear()}
+        undone = {dropped.id: None for dropped in self._pool.clear()}
         undone |= dict.fromkeys(reversed(rewound.undone))  # the latest is kept longest
         self._state, self._chain = rewound.state, rewound.chain
         self._consensus = history.load_consensus(self._state.snapshot)
@@ -491,15 +491,15 @@ class Engine:
     # --- one block -------------------------------------------------------------------
 
     async def _make_block(
-        self, candidates: tuple[Transaction, ...], wanted: BuildRequest
+        self, candidates: tuple[Transaction, ...], request: BuildRequest
     ) -> tuple[BlockResult, ...]:
         """Durable, visible, announced: see the top of this module."""
         state, parts, chain = self._state, self._parts, self._chain
-        self._in_block = frozenset(transaction.id for transaction in candidates)
+        self._in_block = frozenset([transaction.id for transaction in candidates])
         is_alone = not candidates and not len(self._pool)
         make = partial(
             make_blocks,
-            *(state, candidates, parts.clock, chain, wanted),
+            *(state, candidates, parts.clock, chain, request),
             is_alone=is_alone,
         )
         height = state.head.height + 1
@@ -510,9 +510,9 @@ class Engine:
             self._in_block = frozenset()
             self._set_aside(made)
             return ()
-        for one in made:
-            await self._show(one)
-        return tuple(one.result for one in made)
+        for built in made:
+            await self._show(built)
+        return tuple([built.result for built in made])
 
     async def _show(self, made: BuiltBlock) -> None:
         """Make a block visible that is durable, and announce it."""

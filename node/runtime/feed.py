@@ -224,14 +224,13 @@ def weigh(notice: Notice) -> int:
     """About what a notice takes in memory, in bytes."""
     if isinstance(notice, RewindNotice):
         return _PART_BYTES
-    transactions, receipts = notice.block.transactions, notice.receipts
-    parts = len(transactions) + len(receipts) + len(notice.events) + len(notice.trace)
-    return (
-        (1 + parts) * _PART_BYTES
-        + sum(len(transaction.raw) for transaction in transactions)
-        + sum(len(receipt.value) for receipt in receipts)
-        + sum(len(event.data) for event in notice.events)
+    carried = (
+        *[transaction.raw for transaction in notice.block.transactions],
+        *[receipt.value for receipt in notice.receipts],
+        *[event.data for event in notice.events],
     )
+    parts = 1 + len(carried) + len(notice.trace)
+    return parts * _PART_BYTES + sum(map(len, carried))
 
 
 def _place_of(notice: Notice) -> tuple[Height, Hash32]:

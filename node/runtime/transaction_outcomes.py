@@ -7,7 +7,6 @@ a rewind undid, the latest are remembered here, a bounded number.
 import asyncio
 from itertools import islice
 
-from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult
 from node.history import load_transaction_location
 from node.primitives.types import Hash32
@@ -78,15 +77,6 @@ class TransactionOutcomes:
             del self._outcomes[next(iter(self._outcomes))]
         self._tell(transaction_id, outcome)
 
-    def _is_awaited(self, transaction_id: Hash32) -> bool:
-        """Whether somebody waits for a transaction."""
-        return transaction_id in self._waiters
-
-    def _note_committed(self, transaction: Transaction) -> None:
-        """A transaction is in a block: whatever else was noted is void."""
-        self._displaced.pop(transaction.id, None)
-        self._outcomes.pop(transaction.id, None)
-
     async def settle(self, result: BlockResult, lookup: BlockLookup) -> None:
         """A block is visible: its transactions are decided; tell those who wait.
 
@@ -95,8 +85,9 @@ class TransactionOutcomes:
         """
         waited: list[int] = []
         for index, transaction in enumerate(result.block.transactions):
-            self._note_committed(transaction)
-            if self._is_awaited(transaction.id):
+            self._displaced.pop(transaction.id, None)
+            self._outcomes.pop(transaction.id, None)
+            if transaction.id in self._waiters:
                 waited.append(index)
         self.settle_displaced()
         told = committed_in(

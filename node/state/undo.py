@@ -84,7 +84,7 @@ def encode_record(record: UndoRecord) -> bytes:
     """The bytes of a record."""
     names, values = record.changes.keys(), record.changes.values()
     count = len(names)
-    sizes = (0 if value is None else len(value) + 1 for value in values)
+    sizes = [0 if value is None else len(value) + 1 for value in values]
     return b"".join(
         [
             _HEAD.pack(record.previous, record.oldest, count),

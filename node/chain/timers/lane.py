@@ -5,8 +5,7 @@ order and at which price (`ruleset.RuleSet.run_lane`); the steps themselves, and
 record of each decision with the numbers compared, are here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -19,7 +18,6 @@ from node.chain.fees import settle
 from node.chain.messages import Call, process_entered
 from node.chain.params import GC_CYCLES_PER_REMOVAL, WRITES_BEFORE_DEFERRED_STOP
 from node.chain.timers import calendar
-from node.chain.timers.tiers import Held
 from node.chain.timers.timer import (
     Decision,
     Timer,
@@ -37,22 +35,20 @@ NO_STORY: Mapping[str, int] = MappingProxyType({})
 
 
 def due_timers(block: BlockContext) -> list[Timer]:
-    """Those the block looks at: the first that are due (D8, D22)."""
-    live = _live(block, block.calendar.due(block.height))
-    return list(islice(live, block.timer_config.max_due_examined))
+    """Those the block looks at: the first that are due (D8, D22).
 
-
-def _live(block: BlockContext, found: Iterable[tuple[bytes, Held]]) -> Iterator[Timer]:
-    """Timers of the parent's calendar, as this block's transactions left them."""
-    journal, reader = block.journal, block.calendar.reader
-    changed = journal.changed_keys()
-    for key, held in found:
+    They are the parent's, as this block's transactions left them.
+    """
+    journal, parent = block.journal, block.calendar
+    changed, timers = journal.changed_keys(), list[Timer]()
+    for key, held in parent.due(block.height):
+        if len(timers) == block.timer_config.max_due_examined:
+            break
         if key not in changed:
-            yield held.timer(key, reader)
-            continue
-        record = journal.get(key)
-        if record is not None:
-            yield decode_timer(key, record)
+            timers.append(held.timer(key, parent.reader))
+        elif (record := journal.get(key)) is not None:
+            timers.append(decode_timer(key, record))
+    return timers
 
 
 def has_gc_budget(block: BlockContext) -> bool:

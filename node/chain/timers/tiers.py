@@ -224,13 +224,13 @@ class TieredCalendar:
     ) -> None:
         """Follow the chain to its next head: what its block wrote, and time.
 
-        `changes` are of all keys; those of the ordered set are picked out.
+        `changes` are of all keys; between the bounds lie none but the ordered set's.
         """
         assert height > self.height, "time passes"
         self.reader, self.state_root = reader, state_root
         # With the old bounds, so that what is new finds the place that it would have.
         self._cursor = min(self._cursor, stop_after(self.epoch_last))
-        for key in filter(_is_timer, changes):
+        for key in changes:
             if self._start <= key < self._cursor:
                 self._change(key, changes[key])
         self._promote(height)
@@ -356,12 +356,8 @@ class TieredCalendar:
         self._start = self._cursor = FIRST_KEY
 
 
-def _is_timer(key: bytes) -> bool:
-    return key[:1] == keys.TIMER_PREFIX
-
-
 def _within(buckets: Mapping[int, Bucket], first: int, last: int) -> list[int]:
     """Heights of buckets from `first` to `last`, ascending, at the lesser effort."""
     if last - first < len(buckets):
         return [height for height in range(first, last + 1) if height in buckets]
-    return sorted(height for height in buckets if first <= height <= last)
+    return sorted([height for height in buckets if first <= height <= last])
