@@ -187,10 +187,12 @@ def _require_listenable(config: NodeConfig) -> None:
 def _is_listenable(listen: Listen) -> bool:
     """Whether nothing listens there yet; others refuse a name that is none."""
     try:
-        found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(
+            listen.host, listen.port, type=socket.SOCK_STREAM
+        )
     except OSError:
         return True
-    family, _, _, _, address = found[0]
+    family, _, _, _, address = addresses[0]
     try:
         socket.create_server(address[:2], family=family).close()
     except OSError:
@@ -204,7 +206,7 @@ def _confine(config: NodeConfig) -> Walls:
     Raises:
         CannotConfine: A wall is required that this machine does not have.
     """
-    listens = [one for one in (config.grpc_listen, config.http_listen) if one]
+    listens = [place for place in (config.grpc_listen, config.http_listen) if place]
     folders = [] if config.data_dir is None else [config.data_dir]
     for folder in folders:
         with suppress(OSError):  # whoever opens the store says what is wrong
@@ -346,19 +348,19 @@ def _hold(config: NodeConfig, state: State) -> tuple[NodeConfig, Exhausted | Non
     return config, held
 
 
-def _end_exhausted(config: NodeConfig, log: NodeLog, found: Exhausted) -> NoReturn:
+def _end_exhausted(config: NodeConfig, log: NodeLog, exhausted: Exhausted) -> NoReturn:
     """A block found no memory: say what it executed, and end; called on the worker."""
-    found = replace(found, memory_max=config.memory_max)
-    if found.is_in_state and config.data_dir is not None:
-        found = leave_note(config.data_dir, found)
+    exhausted = replace(exhausted, memory_max=config.memory_max)
+    if exhausted.is_in_state and config.data_dir is not None:
+        exhausted = leave_note(config.data_dir, exhausted)
     log.error(
         "memory_exhausted",
-        height=found.height,
-        kind=found.kind,
-        actor=found.actor,
-        id=found.id,
-        memory_max=found.memory_max,
-        times=found.times,
+        height=exhausted.height,
+        kind=exhausted.kind,
+        actor=exhausted.actor,
+        id=exhausted.id,
+        memory_max=exhausted.memory_max,
+        times=exhausted.times,
     )
     with suppress(ConfigError):
         _forget(config.ready_file)

@@ -219,11 +219,13 @@ def ended_timers(
     That is all that ended once they were due, but those that fired at once.
     """
     return {
-        _ended_key(one): codec.encode([one.timer_id, one.actor, one.fee_payer])
-        for one in decisions
-        if one.is_final
-        and one.due_height <= height
-        and (one.due_height < height or one.decision is not Decision.FIRED)
+        _ended_key(decision): codec.encode(
+            [decision.timer_id, decision.actor, decision.fee_payer]
+        )
+        for decision in decisions
+        if decision.is_final
+        and decision.due_height <= height
+        and (decision.due_height < height or decision.decision is not Decision.FIRED)
     }
 
 
@@ -484,10 +486,10 @@ def load_put_offs(
     identity = known.timer_id, known.actor, known.fee_payer
     for height in range(last, first - 1, -1):
         data = snapshot.get(keys.timer_trace(height)) or b""
-        found = None
+        put_off = None
         for index, decision in find_put_offs(data, place, identity) if data else ():
-            found = PlacedDecision(Height(height), index, decision)
-        yield Height(height), len(data), found
+            put_off = PlacedDecision(Height(height), index, decision)
+        yield Height(height), len(data), put_off
 
 
 def load_put_off_count(snapshot: StoreSnapshot, height: Height) -> int:
@@ -504,7 +506,7 @@ def load_trace(snapshot: StoreSnapshot, height: Height) -> tuple[TimerDecision, 
 def load_entries(snapshot: StoreSnapshot, height: Height) -> tuple[TimerDecision, ...]:
     """The same of the block at a height without the timers that were put off."""
     data = snapshot.get(keys.timer_trace(height))
-    return tuple(one for _, one in decode_entries(data)) if data else ()
+    return tuple(decision for _, decision in decode_entries(data)) if data else ()
 
 
 def decisions_between(

@@ -74,9 +74,9 @@ def block_at(state: State, height: int) -> BlockView:
         header = load_header_over(state.snapshot, height)
         if header is not None and header.span > 1:
             return _within_run(state, header, Height(height))
-        found = find_block(state.snapshot, Height(height))
-        if found is not None:
-            return found
+        view = find_block(state.snapshot, Height(height))
+        if view is not None:
+            return view
     raise HeightNotReached(height, state.head.height)
 
 

@@ -439,18 +439,18 @@ def _optional_to_proto(amount: Amount | None) -> str:
     return "" if amount is None else str(amount)
 
 
-def proof_to_proto(found: Proof) -> queries_pb2.GetProofResponse:
+def proof_to_proto(proof: Proof) -> queries_pb2.GetProofResponse:
     """A proof with what the root of its tree is committed to by."""
-    globals_hash, state_root, calendar_root = found.parts or (b"", b"", b"")
+    globals_hash, state_root, calendar_root = proof.parts or (b"", b"", b"")
     return queries_pb2.GetProofResponse(
-        header=found.header.encode(),
+        header=proof.header.encode(),
         globals_hash=globals_hash,
         state_tree_root=state_root,
         calendar_root=calendar_root,
-        proof=found.proof,
+        proof=proof.proof,
         records=[
             queries_pb2.ProvenRecord(key=key, value=record)
-            for key, record in found.records
+            for key, record in proof.records
         ],
     )
 

@@ -118,7 +118,7 @@ def make_blocks(
     candidates: tuple[Transaction, ...],
     clock: Clock,
     chain: ChainStore,
-    wanted: BuildRequest,
+    request: BuildRequest,
     *,
     is_alone: bool,
 ) -> tuple[BuiltBlock, ...] | BlockResult:
@@ -128,32 +128,32 @@ def make_blocks(
     waits that could go into the next one (D36). If an empty block is not wanted, one
     that took no candidate is not committed: then its result says why.
     """
-    if wanted.heights_max > 1 and is_alone:
-        return _make_headers(state, clock, chain, wanted)
+    if request.heights_max > 1 and is_alone:
+        return _make_headers(state, clock, chain, request)
     began = clock.monotonic()
-    result = build_next(state, candidates, wanted.heights_max)
-    if not result.block.transactions and not wanted.is_empty_wanted:
+    result = build_next(state, candidates, request.heights_max)
+    if not result.block.transactions and not request.is_empty_wanted:
         return result
     return (_commit(state, result, clock, chain, began=began, sync=True),)
 
 
 def _make_headers(
-    state: State, clock: Clock, chain: ChainStore, wanted: BuildRequest
+    state: State, clock: Clock, chain: ChainStore, request: BuildRequest
 ) -> tuple[BuiltBlock, ...]:
     """One header at least, and more until others should have their turn."""
     began = now = clock.monotonic()
     made: list[BuiltBlock] = []
-    last = state.head.height + wanted.heights_max
+    last = state.head.height + request.heights_max
     while not made or (
         state.head.height < last
         and len(made) < HEADERS_AT_ONCE
         and now - began < SECONDS_AT_ONCE
-        and not (wanted.is_done and wanted.is_done(state))
+        and not (request.is_done and request.is_done(state))
     ):
         result = build_next(state, (), last - state.head.height)
         made.append(_commit(state, result, clock, chain, began=now, sync=False))
         state, now = made[-1].state, clock.monotonic()
-    if not all(one.result.is_empty for one in made):
+    if not all(built.result.is_empty for built in made):
         chain.sync()
     return tuple(made)
 

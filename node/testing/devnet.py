@@ -300,15 +300,15 @@ class Devnet:
         """
         self.require_open()
         check_id("timer_id", timer_id)
-        found: list[tuple[int, TimerDecision]] = [
+        decisions: list[tuple[int, TimerDecision]] = [
             (result.header.height, decision)
             for result in self.results
             for decision in result.trace
             if decision.timer_id == timer_id
         ]
-        if not found:
+        if not decisions:
             raise unknown_timer("timer_id", timer_id)
-        return found
+        return decisions
 
     def explain(self, timer_id: bytes) -> TimerStory:
         """Why a timer did what it did, and what awaits it; print it to read it.
@@ -362,14 +362,14 @@ class Devnet:
             known.pop(name, None)
             for name in ("max_fee_per_cycle", "max_priority_fee_per_cycle")
         )
-        wanted = QuoteRequest(
+        request = QuoteRequest(
             address,
             address if payer is None else payer,
             max_fee=None if fee is None else Amount(fee),
             max_priority=None if priority is None else Amount(priority),
             **known,
         )
-        return quote_story(self.state, self.result_at, wanted)
+        return quote_story(self.state, self.result_at, request)
 
     def events(self, topic: str | None = None) -> list[Event]:
         """The events of all blocks, in order, or only those of one topic."""
@@ -561,9 +561,9 @@ class Devnet:
     def _build_profiled(
         self, state: State, candidates: Iterable[Transaction], heights_max: int
     ) -> BlockResult:
-        result, found = profile_next(state, candidates, heights_max)
+        result, executed = profile_next(state, candidates, heights_max)
         for profile in self._profiles:
-            profile.add(found)
+            profile.add(executed)
         return result
 
     def _return_to(self, mark: ResultsMark, sources: int = 0) -> None:
@@ -684,14 +684,14 @@ class Devnet:
         """
         check_chain(expect_failure=expect_failure)
         check_chain.optional(strict=strict)
-        wanted = given(
+        stated = given(
             blocks=blocks,
             height=height,
             duration_ms=duration_ms,
             next_timer=next_timer,
             until_idle=until_idle,
         )
-        target = check_target(wanted, self.height)
+        target = check_target(stated, self.height)
         begun = len(self.results)
         summary = self._on_worker(lambda: self._advance(target))
         is_strict = self.is_strict if strict is None else strict
@@ -973,8 +973,8 @@ class Devnet:
         Raises:
             UnknownId: no actor was deployed at the address.
         """
-        found = self._actor_at(address, "address")
-        return Actor(self, found, self._code_of(found))
+        own = self._actor_at(address, "address")
+        return Actor(self, own, self._code_of(own))
 
 
 if TYPE_CHECKING:
