@@ -15,7 +15,7 @@ import pvm
 from node.chain.block import Event, Price, Receipt, ReceiptKind
 from node.chain.effects import EventEmitted, ExecutionSideEffects
 from node.chain.globals import BlockPrices, Globals, Governed
-from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, ChainParams, TimerConfig
 from node.chain.timers.due_book import DueBook
 from node.chain.timers.ruleset import RuleSet
 from node.chain.timers.tiers import TieredCalendar
@@ -135,6 +135,11 @@ class BlockContext(Struct):
     def basefee_config(self) -> BasefeeConfig:
         """In force in this block (D3)."""
         return self.governed.basefee_config
+
+    @property
+    def bidding_config(self) -> BiddingConfig:
+        """In force in this block (D3)."""
+        return self.governed.bidding_config
 
     @property
     def cycles(self) -> int:

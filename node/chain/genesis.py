@@ -6,6 +6,7 @@ chains that differ in any parameter differ in every hash.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -28,6 +29,7 @@ from node.chain.params import (
     U128_MAX,
     ZERO_ADDRESS,
     BasefeeConfig,
+    BiddingConfig,
     CalendarSizes,
     ChainParams,
     TieBreak,
@@ -47,7 +49,9 @@ from node.state.store import WriteSet
 ACCOUNTS_MAX = 1_000
 """Dev accounts of a genesis: each is derived, funded and printed at every start."""
 AMOUNT_DIGITS_MAX = 39  # of 2^128 - 1
-_Config = TypeVar("_Config", TimerConfig, BasefeeConfig, CalendarSizes)
+_Config = TypeVar(
+    "_Config", TimerConfig, BasefeeConfig, BiddingConfig, CalendarSizes
+)
 
 
 class Genesis(Struct, frozen=True):
@@ -63,10 +67,18 @@ class Genesis(Struct, frozen=True):
     dev_account_balance: Amount = NOTHING
 
     def document(self) -> dict[str, object]:
-        """The whole document, defaults written out; `parse_genesis` reads it back."""
+        """The whole document; `parse_genesis` reads it back.
+
+        Defaults are written out, but for those of what later versions have added: a
+        chain that does not choose them keeps the hash that it always had.
+        """
         params = asdict(self.params)
         for config in ("calendar", "timer_config", "basefee_config"):
             params[config] = asdict(params[config])
+        for config, kind in _ADDED.items():
+            params[config] = asdict(params[config])
+            if params[config] == asdict(kind()):
+                del params[config]
         params["proposer"] = self.params.proposer.hex()
         params["system_deployers"] = [a.hex() for a in self.params.system_deployers]
         params["auction_tie_break"] = self.params.auction_tie_break.value
@@ -230,6 +242,10 @@ def build_genesis(genesis: Genesis) -> BlockResult:
 
 # --- reading a document --------------------------------------------------------------
 
+_ADDED: Mapping[str, type[BiddingConfig]] = MappingProxyType(
+    {"bidding_config": BiddingConfig}
+)
+"""What a document has named since 0.1.0, where it is not the default."""
 _FIELDS = set(ChainParams.__struct_fields__) | {
     "name",
     "accounts",
@@ -269,6 +285,7 @@ def _params(document: Mapping[str, object], account_count: int) -> ChainParams:
         calendar=_config(document, "calendar", defaults.calendar),
         timer_config=_config(document, "timer_config", defaults.timer_config),
         basefee_config=_config(document, "basefee_config", defaults.basefee_config),
+        bidding_config=_config(document, "bidding_config", defaults.bidding_config),
     )
 
 
@@ -289,6 +306,7 @@ def _check_params(params: ChainParams) -> None:
     violations = [
         *params.timer_config.violations(),
         *params.basefee_config.violations(),
+        *params.bidding_config.violations(),
     ]
     sizes = params.calendar
     if min(sizes.ring_size, sizes.epoch_length, sizes.epochs) < 1:

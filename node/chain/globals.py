@@ -12,7 +12,7 @@ from operator import methodcaller
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from node.chain.params import BasefeeConfig, ChainParams, TimerConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, ChainParams, TimerConfig
 from node.chain.reader import Reader
 from node.primitives import codec
 from node.primitives.crypto import keccak256
@@ -21,7 +21,13 @@ from node.state import keys
 from node.state.journal import Journal
 
 RULES_AT_GENESIS = "fifo"
-_GOVERNED_PREFIXES = (keys.TIMER_CONFIG, keys.BASEFEE_CONFIG, keys.ACTIVATION_PREFIX)
+_GOVERNED_PREFIXES = (
+    keys.TIMER_CONFIG,
+    keys.BASEFEE_CONFIG,
+    keys.BIDDING_CONFIG,
+    keys.WEIGHTS_RESET,
+    keys.ACTIVATION_PREFIX,
+)
 GLOBALS_REMEMBERED_MAX = 16
 """Records whose globals are remembered, the latest: all ask for those of the head."""
 
@@ -104,7 +110,21 @@ def decode_basefee_config(record: bytes) -> BasefeeConfig:
     return BasefeeConfig(*codec.decode(record))  # type: ignore[misc]
 
 
-def encode_config(config: TimerConfig | BasefeeConfig) -> bytes:
+def load_bidding_config(reader: Reader, params: ChainParams) -> BiddingConfig:
+    """The configuration of `bidding` as governance left it (D3, D49)."""
+    record = reader.get(keys.BIDDING_CONFIG)
+    if record is None:
+        return params.bidding_config
+    return BiddingConfig(*codec.decode(record))  # type: ignore[misc]
+
+
+def load_weights_reset(reader: Reader) -> Height | None:
+    """At which height governance last reset the weights of `bidding`, if ever (D49)."""
+    record = reader.get(keys.WEIGHTS_RESET)
+    return None if record is None else Height(int.from_bytes(record, "big"))
+
+
+def encode_config(config: TimerConfig | BasefeeConfig | BiddingConfig) -> bytes:
     """One array of all fields in order: the record, and an update event's data."""
     return codec.encode(
         [list(v) if isinstance(v, tuple) else v for v in astuple(config)]
@@ -121,6 +141,16 @@ def save_basefee_config(journal: Journal, config: BasefeeConfig) -> None:
     journal.put(keys.BASEFEE_CONFIG, encode_config(config))
 
 
+def save_bidding_config(journal: Journal, config: BiddingConfig) -> None:
+    """Write through at once; the next block sees it (D3)."""
+    journal.put(keys.BIDDING_CONFIG, encode_config(config))
+
+
+def save_weights_reset(journal: Journal, height: Height) -> None:
+    """From the next block on weights of this height and before are none (D49)."""
+    journal.put(keys.WEIGHTS_RESET, keys.height8(height))
+
+
 class Governed(Struct, frozen=True):
     """What governance decided, read once a block at most (D3)."""
 
@@ -128,6 +158,9 @@ class Governed(Struct, frozen=True):
     """Height → rules, ascending, past and to come; the first is genesis' (D1)."""
     timer_config: TimerConfig
     basefee_config: BasefeeConfig
+    bidding_config: BiddingConfig
+    weights_reset: Height | None
+    """At which height the weights of `bidding` were last reset, if ever (D49)."""
 
     def rules_at(self, height: int) -> str:
         """Name of the rules in force at a height: the latest activation's."""
@@ -135,6 +168,17 @@ class Governed(Struct, frozen=True):
             if since <= height:
                 return rules
         raise AssertionError("genesis activates rules at height 0")
+
+    def in_force_since(self, height: int) -> Height:
+        """The height at which the rules of a height came into force."""
+        rules, first = self.rules_at(height), Height(height)
+        for since, name in reversed(self.activations):
+            if since > height:
+                continue
+            if name != rules:
+                break
+            first = since
+        return first
 
 
 def load_governed(reader: Reader, params: ChainParams) -> Governed:
@@ -148,6 +192,8 @@ def load_governed(reader: Reader, params: ChainParams) -> Governed:
         tuple(({Height(0): RULES_AT_GENESIS} | activations).items()),
         load_timer_config(reader, params),
         load_basefee_config(reader, params),
+        load_bidding_config(reader, params),
+        load_weights_reset(reader),
     )
 
 

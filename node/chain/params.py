@@ -1,7 +1,8 @@
 """The numbers that consensus rests on, each with its unit and its source.
 
 Constants are the same on every chain. `ChainParams` is what a genesis may choose;
-`TimerConfig` and `BasefeeConfig` start from it and are governed afterwards (D25).
+`TimerConfig`, `BasefeeConfig` and `BiddingConfig` start from it and are governed
+afterwards (D25, D49).
 """
 
 from enum import Enum
@@ -18,6 +19,7 @@ TIMER_ID_BYTES_MAX = 256  # CIP-5 §3.1; ours are 32 long
 PAYLOAD_BYTES_MAX = 1_048_576  # a timer's payload, 1 MiB (CIP-5 §4.2)
 U64_MAX = 2**64 - 1
 U128_MAX = 2**128 - 1
+PERMILLE = 1_000
 
 # --- intrinsic cost of a transaction (D6) ------------------------------------------
 INTRINSIC_CYCLES = 5_000
@@ -148,6 +150,33 @@ class BasefeeConfig(Struct, frozen=True):
         return [rule for rule, holds in rules.items() if not holds]
 
 
+WEIGHT_NEUTRAL = 1_000_000  # of an actor under `bidding`, in parts per million (D48)
+
+
+class BiddingConfig(Struct, frozen=True):
+    """Governed parameters of the rules `bidding` (D49), in the order of the wire."""
+
+    lambda_permille: int = 200
+    weight_min: int = 250_000
+    weight_max: int = 2_000_000
+    starvation_floor: int = 1_500_000
+
+    def violations(self) -> list[str]:
+        """The rules of D49 that this config breaks, as sentences."""
+        bounds = self.weight_min, WEIGHT_NEUTRAL, self.starvation_floor, self.weight_max
+        rules = {
+            "every field must be below 2^64": all(
+                0 <= n <= U64_MAX for n in astuple(self)
+            ),
+            "lambda_permille must be at most 1,000": self.lambda_permille <= PERMILLE,
+            "weight_min must be above 0": self.weight_min > 0,
+            "weight_min, 1,000,000, starvation_floor and weight_max must ascend": (
+                list(bounds) == sorted(bounds)
+            ),
+        }
+        return [rule for rule, holds in rules.items() if not holds]
+
+
 class CalendarSizes(Struct, frozen=True):
     """Sizes of the three tiers (D24); any positive ones are right."""
 
@@ -174,6 +203,7 @@ class ChainParams(Struct, frozen=True):
     calendar: CalendarSizes = field(default_factory=CalendarSizes)
     timer_config: TimerConfig = field(default_factory=TimerConfig)
     basefee_config: BasefeeConfig = field(default_factory=BasefeeConfig)
+    bidding_config: BiddingConfig = field(default_factory=BiddingConfig)
 
     @property
     def transaction_cells_max(self) -> int:

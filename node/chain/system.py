@@ -14,9 +14,11 @@ from node.chain.globals import (
     encode_config,
     save_activation,
     save_basefee_config,
+    save_bidding_config,
     save_timer_config,
+    save_weights_reset,
 )
-from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
 from node.chain.timers import calendar
 from node.chain.timers.host_calls import clamp_expiry
 from node.chain.transaction import (
@@ -24,13 +26,15 @@ from node.chain.transaction import (
     DevInstruction,
     ExtendTimer,
     Fund,
+    ResetWeights,
     ScheduleActivation,
     SetBalance,
     SystemInstruction,
     UpdateBasefeeConfig,
+    UpdateBiddingConfig,
     UpdateTimerConfig,
 )
-from node.primitives.types import Address, Amount
+from node.primitives.types import Address, Amount, Height
 
 
 class InstructionRefused(Exception):  # noqa: N818 - a refusal, not a defect
@@ -67,6 +71,14 @@ def perform_system(
             _refuse_violations(config)
             save_basefee_config(execution.block.journal, config)
             _emit_config(execution, "basefee_config.updated", config)
+        case UpdateBiddingConfig(config):
+            _refuse_violations(config)
+            save_bidding_config(execution.block.journal, config)
+            _emit_config(execution, "bidding_config.updated", config)
+        case ResetWeights():
+            height = Height(execution.block.height)
+            save_weights_reset(execution.block.journal, height)
+            execution.emit_system("weights.reset", height=height)
         case ScheduleActivation(height, rules):
             _schedule_activation(execution, height, rules)
 
@@ -100,14 +112,16 @@ def _extend_timer(
     )
 
 
-def _refuse_violations(config: TimerConfig | BasefeeConfig) -> None:
+def _refuse_violations(config: TimerConfig | BasefeeConfig | BiddingConfig) -> None:
     violations = config.violations()
     if violations:
         raise InstructionRefused("InvalidInput", "; ".join(violations))
 
 
 def _emit_config(
-    execution: ExecutionScope, topic: str, config: TimerConfig | BasefeeConfig
+    execution: ExecutionScope,
+    topic: str,
+    config: TimerConfig | BasefeeConfig | BiddingConfig,
 ) -> None:
     execution.emit_system(topic, config=encode_config(config))
 

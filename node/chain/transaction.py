@@ -26,6 +26,7 @@ from node.chain.params import (
     U64_MAX,
     U128_MAX,
     BasefeeConfig,
+    BiddingConfig,
     TimerConfig,
 )
 from node.primitives import codec
@@ -109,12 +110,22 @@ class UpdateBasefeeConfig(Struct, frozen=True):
     config: BasefeeConfig
 
 
+class UpdateBiddingConfig(Struct, frozen=True):
+    """Instruction 238: replace the whole `BiddingConfig` (D49)."""
+
+    config: BiddingConfig
+
+
+class ResetWeights(Struct, frozen=True):
+    """Instruction 239: all weights of `bidding` are neutral again (D49)."""
+
+
 class ScheduleActivation(Struct, frozen=True):
     """Instruction 240: put other timer rules in force from a height on (D1)."""
 
     height: Height
     rules: str
-    """`fifo` or `auction`."""
+    """`fifo`, `auction` or `bidding`."""
 
 
 class Fund(Struct, frozen=True):
@@ -140,10 +151,12 @@ SystemInstruction = (
     | ExtendTimer
     | UpdateTimerConfig
     | UpdateBasefeeConfig
+    | UpdateBiddingConfig
+    | ResetWeights
     | ScheduleActivation
 )
 DevInstruction = Fund | SetBalance
-_CONFIGS = (UpdateTimerConfig, UpdateBasefeeConfig)
+_CONFIGS = (UpdateTimerConfig, UpdateBasefeeConfig, UpdateBiddingConfig)
 DEV_INSTRUCTIONS = (Fund, SetBalance)
 """As `isinstance` takes them: a union would be made anew each time."""
 Instruction = Transfer | DeployActor | ExecuteActor | SystemInstruction | DevInstruction
@@ -247,6 +260,8 @@ NUMBERS: dict[type, int] = {
     ExtendTimer: 50,
     DeployActor: 51,
     ExecuteActor: 230,
+    UpdateBiddingConfig: 238,
+    ResetWeights: 239,
     ScheduleActivation: 240,
     Fund: 241,
     SetBalance: 242,
@@ -434,17 +449,24 @@ def _timer_config(value: object, name: str) -> TimerConfig:
     return TimerConfig(*numbers[:8], tiers, *numbers[8:])  # type: ignore[arg-type, call-arg]
 
 
-def _basefee_config(value: object, name: str) -> BasefeeConfig:
-    width = len(BasefeeConfig.__struct_fields__)
-    if type(value) is not list or len(value) != width:
-        raise _malformed(f"{name} is an array of {width} fields")
-    return BasefeeConfig(*[_u64(v, name) for v in value])
-
-
 _Reader = Callable[[object, str], object]
+
+
+def _numbers(kind: type[BasefeeConfig] | type[BiddingConfig]) -> _Reader:
+    """What reads a config of numbers alone: one array of all its fields."""
+
+    def read(value: object, name: str) -> BasefeeConfig | BiddingConfig:
+        width = len(kind.__struct_fields__)
+        if type(value) is not list or len(value) != width:
+            raise _malformed(f"{name} is an array of {width} fields")
+        return kind(*[_u64(v, name) for v in value])
+
+    return read
+
+
 _INSTRUCTIONS: dict[int, tuple[type[Instruction], dict[str, _Reader]]] = {
     1: (Transfer, {"to": _address, "amount": _amount}),
-    44: (UpdateBasefeeConfig, {"config": _basefee_config}),
+    44: (UpdateBasefeeConfig, {"config": _numbers(BasefeeConfig)}),
     48: (CancelTimer, {"timer_id": _timer_id}),
     49: (UpdateTimerConfig, {"config": _timer_config}),
     50: (ExtendTimer, {"timer_id": _timer_id, "new_expires_at": _u64}),
@@ -456,6 +478,8 @@ _INSTRUCTIONS: dict[int, tuple[type[Instruction], dict[str, _Reader]]] = {
         ExecuteActor,
         {"actor": _address, "handler": _text, "payload": _bytes, "value": _amount},
     ),
+    238: (UpdateBiddingConfig, {"config": _numbers(BiddingConfig)}),
+    239: (ResetWeights, {}),
     240: (ScheduleActivation, {"height": _u64, "rules": _text}),
     241: (Fund, {"to": _address, "amount": _amount}),
     242: (SetBalance, {"address": _address, "amount": _amount}),

@@ -20,7 +20,12 @@ from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
 
 __all__ = ["govern"]
 
-_Config = TypeVar("_Config", types_pb2.TimerConfig, types_pb2.BasefeeConfig)
+_Config = TypeVar(
+    "_Config",
+    types_pb2.TimerConfig,
+    types_pb2.BasefeeConfig,
+    types_pb2.BiddingConfig,
+)
 _CHANGES = click.argument("changes", nargs=-1, required=True, metavar="NAME=NUMBER...")
 
 
@@ -46,6 +51,10 @@ def show(connection: Connection, at_height: int | None) -> None:
     since = f"from height {params.configs_hold_from:,}"
     output.fields(f"Timers, {since}", _shown(params.timer_config))
     output.fields(f"Fees, {since}", _shown(params.basefee_config))
+    bidding = _shown(params.bidding_config)
+    if params.HasField("weights_reset"):
+        bidding["weights reset"] = f"at height {params.weights_reset:,}"
+    output.fields(f"Rules bidding, {since}", bidding)
 
 
 def _prices(params: messages.GetParamsResponse) -> dict[str, str]:
@@ -70,7 +79,7 @@ def _prices(params: messages.GetParamsResponse) -> dict[str, str]:
 @click.argument("rules")
 @sending_command
 def activate(connection: Connection, how: Sending, height: int, rules: str) -> None:
-    """Let RULES (`fifo`, `auction`) hold from HEIGHT on."""
+    """Let RULES (`fifo`, `auction`, `bidding`) hold from HEIGHT on."""
     scheduled = types_pb2.ScheduleActivation(height=height, rules=rules)
     send(connection, how, types_pb2.Instruction(schedule_activation=scheduled))
 
@@ -96,6 +105,24 @@ def basefee(connection: Connection, how: Sending, changes: tuple[str, ...]) -> N
     config = _changed(_params(connection).basefee_config, changes)
     update = types_pb2.UpdateBasefeeConfig(config=config)
     send(connection, how, types_pb2.Instruction(update_basefee_config=update))
+
+
+@govern.command()
+@_CHANGES
+@sending_command
+def bidding(connection: Connection, how: Sending, changes: tuple[str, ...]) -> None:
+    """Change parameters of the rules `bidding`, as `lambda_permille=100`."""
+    config = _changed(_params(connection).bidding_config, changes)
+    update = types_pb2.UpdateBiddingConfig(config=config)
+    send(connection, how, types_pb2.Instruction(update_bidding_config=update))
+
+
+@govern.command(name="reset-weights")
+@sending_command
+def reset_weights(connection: Connection, how: Sending) -> None:
+    """Make all weights of the rules `bidding` neutral from the next block on."""
+    reset = types_pb2.ResetWeights()
+    send(connection, how, types_pb2.Instruction(reset_weights=reset))
 
 
 def _params(

@@ -3,7 +3,7 @@
 Imports little, so that `node.client` stays light.
 """
 
-from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
 from node.chain.transaction import (
     Body,
     CancelTimer,
@@ -12,17 +12,20 @@ from node.chain.transaction import (
     ExtendTimer,
     Fund,
     Instruction,
+    ResetWeights,
     ScheduleActivation,
     SetBalance,
     SystemInstruction,
     Transfer,
     UpdateBasefeeConfig,
+    UpdateBiddingConfig,
     UpdateTimerConfig,
 )
 from node.rpc.v1 import types_pb2
 
 __all__ = [
     "basefee_config_to_proto",
+    "bidding_config_to_proto",
     "body_to_proto",
     "instruction_to_proto",
     "timer_config_to_proto",
@@ -86,6 +89,12 @@ def _system_instruction_to_proto(
             message.update_basefee_config.config.CopyFrom(
                 basefee_config_to_proto(config)
             )
+        case UpdateBiddingConfig(config):
+            message.update_bidding_config.config.CopyFrom(
+                bidding_config_to_proto(config)
+            )
+        case ResetWeights():
+            message.reset_weights.SetInParent()
         case ScheduleActivation(height, rules):
             message.schedule_activation.height = height
             message.schedule_activation.rules = rules
@@ -117,4 +126,14 @@ def basefee_config_to_proto(config: BasefeeConfig) -> types_pb2.BasefeeConfig:
         alpha=config.alpha,
         denom=config.denom,
         min_basefee=config.min_basefee,
+    )
+
+
+def bidding_config_to_proto(config: BiddingConfig) -> types_pb2.BiddingConfig:
+    """Governed parameters of the rules `bidding`."""
+    return types_pb2.BiddingConfig(
+        lambda_permille=config.lambda_permille,
+        weight_min=config.weight_min,
+        weight_max=config.weight_max,
+        starvation_floor=config.starvation_floor,
     )

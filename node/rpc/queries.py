@@ -114,6 +114,10 @@ class Queries(QueryServiceServicer):
             basefee_config=instructions.basefee_config_to_proto(
                 governed.basefee_config
             ),
+            bidding_config=instructions.bidding_config_to_proto(
+                governed.bidding_config
+            ),
+            weights_reset=governed.weights_reset,
             activations=[
                 pb.Activation(height=height, rules=rules)
                 for height, rules in governed.activations

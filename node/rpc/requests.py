@@ -26,6 +26,7 @@ from node.chain.params import (
     TIMER_ID_BYTES_MAX,
     U128_MAX,
     BasefeeConfig,
+    BiddingConfig,
     TimerConfig,
 )
 from node.chain.timers.timer import Decision
@@ -37,10 +38,12 @@ from node.chain.transaction import (
     ExtendTimer,
     Fund,
     Instruction,
+    ResetWeights,
     ScheduleActivation,
     SetBalance,
     Transfer,
     UpdateBasefeeConfig,
+    UpdateBiddingConfig,
     UpdateTimerConfig,
 )
 from node.chain.transition import State
@@ -360,6 +363,12 @@ def _system_instruction_from_proto(
             return UpdateBasefeeConfig(
                 _basefee_config_from_proto(message.update_basefee_config.config)
             )
+        case "update_bidding_config":
+            return UpdateBiddingConfig(
+                _bidding_config_from_proto(message.update_bidding_config.config)
+            )
+        case "reset_weights":
+            return ResetWeights()
         case "schedule_activation":
             rules = message.schedule_activation.rules
             return ScheduleActivation(
@@ -395,6 +404,15 @@ def _basefee_config_from_proto(message: types_pb2.BasefeeConfig) -> BasefeeConfi
         message.alpha,
         message.denom,
         message.min_basefee,
+    )
+
+
+def _bidding_config_from_proto(message: types_pb2.BiddingConfig) -> BiddingConfig:
+    return BiddingConfig(
+        message.lambda_permille,
+        message.weight_min,
+        message.weight_max,
+        message.starvation_floor,
     )
 
 

@@ -71,6 +71,9 @@ def mailbox_message(queued_at: int, index: int) -> bytes:
 
 TIMER_CONFIG = b"sgtimer_config"
 BASEFEE_CONFIG = b"sgbasefee_config"
+BIDDING_CONFIG = b"sgbidding_config"
+WEIGHTS_RESET = b"sgweights_reset"
+"""→ height8 of the last reset of the weights of `bidding` (D49)."""
 ACTIVATION_PREFIX = b"sv"
 
 
@@ -85,6 +88,18 @@ FAIRNESS_PREFIX = b"sf"
 def fairness(height: int, actor: Address) -> bytes:
     """→ how many timers of an actor fired at a height under `auction` (D32)."""
     return FAIRNESS_PREFIX + height8(height) + actor
+
+
+WEIGHT_PREFIX = b"sw"
+
+
+def weight(actor: Address) -> bytes:
+    """→ an actor's weight under `bidding`, and its fires in one epoch (D48)."""
+    return WEIGHT_PREFIX + actor
+
+
+EPOCHS_WITH_FIRES = b"sgbidding_epochs"
+"""→ everybody's fires under `bidding` in the last two epochs that had any (D48)."""
 
 
 # --- the calendar ----------------------------------------------------------------

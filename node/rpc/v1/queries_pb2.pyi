@@ -270,6 +270,8 @@ class GetParamsResponse(_message.Message):
     BASEFEE_LANE_FIELD_NUMBER: _builtins.int
     P50_PRIORITY_FIELD_NUMBER: _builtins.int
     TIER_PRIORITIES_FIELD_NUMBER: _builtins.int
+    BIDDING_CONFIG_FIELD_NUMBER: _builtins.int
+    WEIGHTS_RESET_FIELD_NUMBER: _builtins.int
     chain_id: _builtins.int
     genesis_timestamp_ms: _builtins.int
     block_interval_ms: _builtins.int
@@ -288,7 +290,7 @@ class GetParamsResponse(_message.Message):
     auction_tie_break: _builtins.str
     transaction_body_bytes_max: _builtins.int
     configs_hold_from: _builtins.int
-    """The first height for which both configurations are known to hold: the next block."""
+    """The first height for which all configurations are known to hold: the next block."""
     rules: _builtins.str
     """This and all below are those of the next block: timer rules, and prices by parts."""
     basefee_cycle: _builtins.str
@@ -297,6 +299,10 @@ class GetParamsResponse(_message.Message):
     """Of the timer lane under `auction`, in addition to basefee_cycle; else 0."""
     p50_priority: _builtins.str
     """Median priority of the fires of the previous block: what the default agent offers."""
+    weights_reset: _builtins.int
+    """Height of the last instruction that reset the weights of `bidding`; absent if none
+    did.
+    """
     @_builtins.property
     def system_deployers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     @_builtins.property
@@ -312,6 +318,10 @@ class GetParamsResponse(_message.Message):
     @_builtins.property
     def tier_priorities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Base units for a cycle of the tiers economy, standard, fast and urgent."""
+
+    @_builtins.property
+    def bidding_config(self) -> _types_pb2.BiddingConfig:
+        """With all changes by governance."""
 
     def __init__(
         self,
@@ -342,12 +352,16 @@ class GetParamsResponse(_message.Message):
         basefee_lane: _builtins.str = ...,
         p50_priority: _builtins.str = ...,
         tier_priorities: _abc.Iterable[_builtins.str] | None = ...,
+        bidding_config: _types_pb2.BiddingConfig | None = ...,
+        weights_reset: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["basefee_config", b"basefee_config", "timer_config", b"timer_config"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_weights_reset", b"_weights_reset", "basefee_config", b"basefee_config", "bidding_config", b"bidding_config", "timer_config", b"timer_config", "weights_reset", b"weights_reset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["activations", b"activations", "auction_tie_break", b"auction_tie_break", "basefee_cell", b"basefee_cell", "basefee_config", b"basefee_config", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "block_cells", b"block_cells", "block_interval_ms", b"block_interval_ms", "chain_id", b"chain_id", "configs_hold_from", b"configs_hold_from", "dev", b"dev", "epoch_length", b"epoch_length", "epochs", b"epochs", "genesis_timestamp_ms", b"genesis_timestamp_ms", "lane_deferred_cycles", b"lane_deferred_cycles", "lane_user_cycles", b"lane_user_cycles", "message_cycles_max", b"message_cycles_max", "p50_priority", b"p50_priority", "proposer", b"proposer", "ring_size", b"ring_size", "rules", b"rules", "system_deployers", b"system_deployers", "tier_priorities", b"tier_priorities", "timer_config", b"timer_config", "transaction_body_bytes_max", b"transaction_body_bytes_max", "transaction_cells_max", b"transaction_cells_max"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_weights_reset", b"_weights_reset", "activations", b"activations", "auction_tie_break", b"auction_tie_break", "basefee_cell", b"basefee_cell", "basefee_config", b"basefee_config", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "bidding_config", b"bidding_config", "block_cells", b"block_cells", "block_interval_ms", b"block_interval_ms", "chain_id", b"chain_id", "configs_hold_from", b"configs_hold_from", "dev", b"dev", "epoch_length", b"epoch_length", "epochs", b"epochs", "genesis_timestamp_ms", b"genesis_timestamp_ms", "lane_deferred_cycles", b"lane_deferred_cycles", "lane_user_cycles", b"lane_user_cycles", "message_cycles_max", b"message_cycles_max", "p50_priority", b"p50_priority", "proposer", b"proposer", "ring_size", b"ring_size", "rules", b"rules", "system_deployers", b"system_deployers", "tier_priorities", b"tier_priorities", "timer_config", b"timer_config", "transaction_body_bytes_max", b"transaction_body_bytes_max", "transaction_cells_max", b"transaction_cells_max", "weights_reset", b"weights_reset"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__weights_reset: _TypeAlias = _typing.Literal["weights_reset"]  # noqa: Y015
+    _WhichOneofArgType__weights_reset: _TypeAlias = _typing.Literal["_weights_reset", b"_weights_reset"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__weights_reset) -> _WhichOneofReturnType__weights_reset | None: ...
 
 Global___GetParamsResponse: _TypeAlias = GetParamsResponse  # noqa: Y015
 

@@ -312,6 +312,40 @@ class BasefeeConfig(_message.Message):
 Global___BasefeeConfig: _TypeAlias = BasefeeConfig  # noqa: Y015
 
 @_typing.final
+class BiddingConfig(_message.Message):
+    """Parameters of the rules `bidding`; replaced as a whole by governance. Weights are
+    parts per million: 1,000,000 is neutral.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LAMBDA_PERMILLE_FIELD_NUMBER: _builtins.int
+    WEIGHT_MIN_FIELD_NUMBER: _builtins.int
+    WEIGHT_MAX_FIELD_NUMBER: _builtins.int
+    STARVATION_FLOOR_FIELD_NUMBER: _builtins.int
+    lambda_permille: _builtins.int
+    """How far one epoch moves a weight towards its score, in thousandths."""
+    weight_min: _builtins.int
+    weight_max: _builtins.int
+    starvation_floor: _builtins.int
+    """Least weight of an actor whose timers were put off through a whole epoch."""
+    def __init__(
+        self,
+        *,
+        lambda_permille: _builtins.int = ...,
+        weight_min: _builtins.int = ...,
+        weight_max: _builtins.int = ...,
+        starvation_floor: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lambda_permille", b"lambda_permille", "starvation_floor", b"starvation_floor", "weight_max", b"weight_max", "weight_min", b"weight_min"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BiddingConfig: _TypeAlias = BiddingConfig  # noqa: Y015
+
+@_typing.final
 class Instruction(_message.Message):
     """What a transaction asks; the numbers of the fields are the numbers on the wire."""
 
@@ -324,6 +358,8 @@ class Instruction(_message.Message):
     EXTEND_TIMER_FIELD_NUMBER: _builtins.int
     DEPLOY_ACTOR_FIELD_NUMBER: _builtins.int
     EXECUTE_ACTOR_FIELD_NUMBER: _builtins.int
+    UPDATE_BIDDING_CONFIG_FIELD_NUMBER: _builtins.int
+    RESET_WEIGHTS_FIELD_NUMBER: _builtins.int
     SCHEDULE_ACTIVATION_FIELD_NUMBER: _builtins.int
     FUND_FIELD_NUMBER: _builtins.int
     SET_BALANCE_FIELD_NUMBER: _builtins.int
@@ -342,6 +378,10 @@ class Instruction(_message.Message):
     @_builtins.property
     def execute_actor(self) -> Global___ExecuteActor: ...
     @_builtins.property
+    def update_bidding_config(self) -> Global___UpdateBiddingConfig: ...
+    @_builtins.property
+    def reset_weights(self) -> Global___ResetWeights: ...
+    @_builtins.property
     def schedule_activation(self) -> Global___ScheduleActivation: ...
     @_builtins.property
     def fund(self) -> Global___Fund: ...
@@ -357,15 +397,17 @@ class Instruction(_message.Message):
         extend_timer: Global___ExtendTimer | None = ...,
         deploy_actor: Global___DeployActor | None = ...,
         execute_actor: Global___ExecuteActor | None = ...,
+        update_bidding_config: Global___UpdateBiddingConfig | None = ...,
+        reset_weights: Global___ResetWeights | None = ...,
         schedule_activation: Global___ScheduleActivation | None = ...,
         fund: Global___Fund | None = ...,
         set_balance: Global___SetBalance | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["transfer", "update_basefee_config", "cancel_timer", "update_timer_config", "extend_timer", "deploy_actor", "execute_actor", "schedule_activation", "fund", "set_balance"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["transfer", "update_basefee_config", "cancel_timer", "update_timer_config", "extend_timer", "deploy_actor", "execute_actor", "update_bidding_config", "reset_weights", "schedule_activation", "fund", "set_balance"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -531,6 +573,43 @@ class UpdateBasefeeConfig(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UpdateBasefeeConfig: _TypeAlias = UpdateBasefeeConfig  # noqa: Y015
+
+@_typing.final
+class UpdateBiddingConfig(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONFIG_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def config(self) -> Global___BiddingConfig: ...
+    def __init__(
+        self,
+        *,
+        config: Global___BiddingConfig | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateBiddingConfig: _TypeAlias = UpdateBiddingConfig  # noqa: Y015
+
+@_typing.final
+class ResetWeights(_message.Message):
+    """From the next block on all weights of the rules `bidding` are neutral again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResetWeights: _TypeAlias = ResetWeights  # noqa: Y015
 
 @_typing.final
 class ScheduleActivation(_message.Message):

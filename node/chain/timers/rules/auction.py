@@ -16,7 +16,7 @@ from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basefee
 from node.chain.globals import BlockPrices
-from node.chain.params import TIERS, TimerConfig
+from node.chain.params import PERMILLE, TIERS, TimerConfig
 from node.chain.timers import due_index, fairness
 from node.chain.timers.auction_lane import fire_price, note_turn, run_auction
 from node.chain.timers.due_index import Decline, DueTimer, LaneView
@@ -27,8 +27,6 @@ from node.primitives import codec
 from node.primitives.types import NOTHING, Amount, Height
 from node.state import keys
 from pvm import HostError, HostErrorCode, ScheduleRequest
-
-PERMILLE = 1_000
 
 
 class Auction:
