@@ -137,6 +137,7 @@ class HostErrorCode(IntEnum):
     PurityViolation = 15
     Reentrancy = 16
     StorageError = 17
+    GbaRequired = 18
 
 
 class Sealed(type):

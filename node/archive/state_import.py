@@ -22,12 +22,15 @@ from node import history
 from node.archive.state_file import StateFile, StateFileRefused, read_records
 from node.chain.fees import idle_lane_basefee
 from node.chain.genesis import build_genesis
-from node.chain.globals import load_globals, load_governed
+from node.chain.globals import Governed, load_globals, load_governed
 from node.chain.mailbox import decode_message
 from node.chain.reader import load_count
-from node.chain.timers import calendar, due_index, fairness
+from node.chain.timers import calendar, fairness
+from node.chain.timers.bidding_index import BIDDING_INDEX
 from node.chain.timers.due_index import LaneView
+from node.chain.timers.rules import INDEXES
 from node.chain.timers.rules.auction import Auction
+from node.chain.timers.rules.bidding import Bidding, bidding_view
 from node.chain.timers.timer import decode_timer
 from node.chain.transition import Caches, State, open_state
 from node.primitives import codec
@@ -99,7 +102,7 @@ def load_state(
             raise _foreign(file, f"a record cannot be read ({error})") from error
         done += len(part)
         tell(done)
-    store.commit(_derived_by_auction(file, store.snapshot()), sync=False)
+    store.commit(_derived_of_lane(file, store.snapshot()), sync=False)
     snapshot = store.snapshot()
     if state_root_of_pages(snapshot) != file.head.state_root:
         raise _foreign(file, "its records do not have the state root of its header")
@@ -128,27 +131,40 @@ def _commit_part(
     store.commit(writes | tree_writes, sync=False)
 
 
-def _derived_by_auction(file: StateFile, snapshot: StoreSnapshot) -> WriteSet:
+def _derived_of_lane(file: StateFile, snapshot: StoreSnapshot) -> WriteSet:
     """The sums of fires, and the orders in which due timers wait (D32, D36)."""
-    head, params = file.head, file.genesis.params
-    governed = load_governed(snapshot, params)
+    head = file.head
+    governed = load_governed(snapshot, file.genesis.params)
     journal = Journal(snapshot)
     for key, value in fairness.expected_sums(snapshot).items():
         journal.put(key, value)
-    if governed.rules_at(head.height) == Auction.name:
-        following = load_globals(snapshot)
-        cap = Auction().cycles_cap(governed.timer_config)
-        last = idle_lane_basefee(head.basefee_lane, head.span - 1)
-        views = (
-            LaneView(head.height, last, cap, following.p50_priority),
-            LaneView(
-                head.height + 1, following.basefee_lane, cap, following.p50_priority
-            ),
-        )
+    rules = governed.rules_at(head.height)
+    if rules in INDEXES:
+        index, views = INDEXES[rules], _views(file, snapshot, governed)
         for timer in calendar.timers_between(snapshot, 0, head.height):
             is_asleep = any(view.is_dormant(timer) for view in views)
-            due_index.add(journal, timer, is_asleep=is_asleep)
+            index.add(journal, timer, is_asleep=is_asleep)
+        BIDDING_INDEX.refresh(journal)
     return journal.write_set()
+
+
+def _views(
+    file: StateFile, snapshot: StoreSnapshot, governed: Governed
+) -> tuple[LaneView, ...]:
+    """Of the head and of the next height: who sleeps fell asleep by one of them."""
+    head, params, following = file.head, file.genesis.params, load_globals(snapshot)
+    if governed.rules_at(head.height) == Bidding.name:
+        length = params.calendar.epoch_length
+        next_height = head.height + 1
+        view = bidding_view(next_height, following.basefee_cycle, length, snapshot)
+        return (view,)
+    cap = Auction().cycles_cap(governed.timer_config)
+    last = idle_lane_basefee(head.basefee_lane, head.span - 1)
+    p50 = following.p50_priority
+    return (
+        LaneView(head.height, last, cap, p50),
+        LaneView(head.height + 1, following.basefee_lane, cap, p50),
+    )
 
 
 def _history_of(file: StateFile) -> WriteSet:

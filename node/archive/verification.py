@@ -23,7 +23,7 @@ from node.chain.block import Header, Receipt, ReceiptKind, list_root
 from node.chain.globals import load_globals, load_governed
 from node.chain.mailbox import pending_messages
 from node.chain.timers import due_index, fairness
-from node.chain.timers.rules.auction import Auction
+from node.chain.timers.rules import INDEXES
 from node.chain.timers.timer import Decision, decode_timer
 from node.chain.timers.trace import encode_trace
 from node.chain.transition import State
@@ -65,7 +65,7 @@ def verify(state: State) -> Verified:
     accounts = _verify_supply(snapshot)
     timers = _verify_timers(snapshot)
     _verify_messages(snapshot)
-    _verify_auction(state)
+    _verify_lane(state)
     blocks, transactions = _verify_history(snapshot, state.head)
     _verify_way_back(snapshot, state.head)
     return Verified(blocks, transactions, accounts, timers)
@@ -155,7 +155,7 @@ def _verify_messages(snapshot: StoreSnapshot) -> None:
         raise DamagedChain(f"the index under {min(counts).hex()} is missing")
 
 
-def _verify_auction(state: State) -> None:
+def _verify_lane(state: State) -> None:
     """The sums of fires (D32), and the orders in which due timers wait."""
     snapshot, height = state.snapshot, state.head.height
     sums = fairness.expected_sums(snapshot)
@@ -165,8 +165,9 @@ def _verify_auction(state: State) -> None:
         raise DamagedChain("there are more sums of fires than fires")
     rules = load_governed(snapshot, state.params).rules_at(height)
     left = due_index.found(snapshot)
-    if rules == Auction.name:
-        for key, value in due_index.expected(snapshot, height):
+    index = INDEXES.get(rules)
+    if index is not None:
+        for key, value in index.expected(snapshot, height):
             kept = snapshot.get(key)
             if kept is None or due_index.as_found(key, kept) != (key, value):
                 raise DamagedChain(

@@ -49,9 +49,7 @@ from node.state.store import WriteSet
 ACCOUNTS_MAX = 1_000
 """Dev accounts of a genesis: each is derived, funded and printed at every start."""
 AMOUNT_DIGITS_MAX = 39  # of 2^128 - 1
-_Config = TypeVar(
-    "_Config", TimerConfig, BasefeeConfig, BiddingConfig, CalendarSizes
-)
+_Config = TypeVar("_Config", TimerConfig, BasefeeConfig, BiddingConfig, CalendarSizes)
 
 
 class Genesis(Struct, frozen=True):

@@ -151,6 +151,7 @@ class BasefeeConfig(Struct, frozen=True):
 
 
 WEIGHT_NEUTRAL = 1_000_000  # of an actor under `bidding`, in parts per million (D48)
+OVERDUE_ACTORS_MAX = 1_000  # whose waiting counts in the first block of an epoch (D48)
 
 
 class BiddingConfig(Struct, frozen=True):

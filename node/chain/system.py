@@ -18,7 +18,6 @@ from node.chain.globals import (
     save_timer_config,
     save_weights_reset,
 )
-from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
 from node.chain.timers import calendar
 from node.chain.timers.host_calls import clamp_expiry
 from node.chain.transaction import (
@@ -35,6 +34,7 @@ from node.chain.transaction import (
     UpdateTimerConfig,
 )
 from node.primitives.types import Address, Amount, Height
+from node.state.journal import Journal
 
 
 class InstructionRefused(Exception):  # noqa: N818 - a refusal, not a defect
@@ -63,18 +63,8 @@ def perform_system(
             _cancel_timer(execution, timer_id)
         case ExtendTimer(timer_id, new_expires_at):
             _extend_timer(execution, timer_id, new_expires_at)
-        case UpdateTimerConfig(config):
-            _refuse_violations(config)
-            save_timer_config(execution.block.journal, config)
-            _emit_config(execution, "timer_config.updated", config)
-        case UpdateBasefeeConfig(config):
-            _refuse_violations(config)
-            save_basefee_config(execution.block.journal, config)
-            _emit_config(execution, "basefee_config.updated", config)
-        case UpdateBiddingConfig(config):
-            _refuse_violations(config)
-            save_bidding_config(execution.block.journal, config)
-            _emit_config(execution, "bidding_config.updated", config)
+        case UpdateTimerConfig() | UpdateBasefeeConfig() | UpdateBiddingConfig():
+            _update_config(execution, instruction)
         case ResetWeights():
             height = Height(execution.block.height)
             save_weights_reset(execution.block.journal, height)
@@ -112,18 +102,33 @@ def _extend_timer(
     )
 
 
-def _refuse_violations(config: TimerConfig | BasefeeConfig | BiddingConfig) -> None:
-    violations = config.violations()
+def _update_config(
+    execution: ExecutionScope,
+    instruction: UpdateTimerConfig | UpdateBasefeeConfig | UpdateBiddingConfig,
+) -> None:
+    """Replace a config as a whole, from the next block on (D3, D25, D49)."""
+    violations = instruction.config.violations()
     if violations:
         raise InstructionRefused("InvalidInput", "; ".join(violations))
+    topic = _save_config(execution.block.journal, instruction)
+    execution.emit_system(topic, config=encode_config(instruction.config))
 
 
-def _emit_config(
-    execution: ExecutionScope,
-    topic: str,
-    config: TimerConfig | BasefeeConfig | BiddingConfig,
-) -> None:
-    execution.emit_system(topic, config=encode_config(config))
+def _save_config(
+    journal: Journal,
+    instruction: UpdateTimerConfig | UpdateBasefeeConfig | UpdateBiddingConfig,
+) -> str:
+    """Write a config; the topic of the event that tells of it."""
+    match instruction:
+        case UpdateTimerConfig(config):
+            save_timer_config(journal, config)
+            return "timer_config.updated"
+        case UpdateBasefeeConfig(config):
+            save_basefee_config(journal, config)
+            return "basefee_config.updated"
+        case UpdateBiddingConfig(config):
+            save_bidding_config(journal, config)
+            return "bidding_config.updated"
 
 
 def _schedule_activation(execution: ExecutionScope, height: int, rules: str) -> None:

@@ -246,6 +246,8 @@ def prospect(state: State) -> tuple[Prospect, RuleSet]:
         head,
         _prices(known.globals, *names),
         governed.timer_config,
+        governed.basefee_config,
+        state.params.calendar.epoch_length,
         calendar_of(state),
         is_entering=len(set(names)) > 1,
         activation=next((h for h, _ in governed.activations if h > head), None),
@@ -343,6 +345,7 @@ def _execute(
     if is_any_pending(block.journal):
         run_part(block, ReceiptKind.ENGINE_MESSAGE)
         run_part(block, ReceiptKind.MAILBOX_MESSAGE)
+    block.rule_set.finish(block)
     return _seal(state, block, included, rejected)
 
 

@@ -13,7 +13,7 @@ from node.cli.formatting import receipt_fields
 from node.cli.output import amount, bytes_text, hexadecimal
 from node.cli.proofs import Prover, prove_option
 from node.client.proofs import DueProof, TimerProof
-from node.query.explain.lane_text import ppm_text
+from node.query.explain.numbers import ppm_text
 from node.rpc.convert import record_to_proto
 from node.rpc.v1 import streams_pb2, transactions_pb2
 from node.rpc.v1 import timers_pb2 as messages
@@ -100,7 +100,7 @@ def list_timers(
 
 
 def _show_list(connection: Connection, found: list[messages.Timer]) -> None:
-    """A row each; under `auction` with the place in the lane."""
+    """A row each; under `auction` and `bidding` with the place in the lane."""
     rows = [_row(timer) for timer in found]
     if not any(timer.HasField("standing") for timer in found):
         connection.output.table("", _COLUMNS, rows)
@@ -252,13 +252,20 @@ def _record_fields(timer: messages.Timer) -> dict[str, str]:
 
 
 def _standing_fields(timer: messages.Timer) -> dict[str, str]:
-    """Its place under `auction`, at the prices of the next block."""
+    """Its place where timers bid, at the prices of the next block."""
     if not timer.HasField("standing"):
         return {}
     standing = timer.standing
     rank, effective = _standing_cells(timer)
-    return {
-        "looked at": str(standing.height),
+    fields = {"looked at": str(standing.height)}
+    if standing.basefee_cycle:
+        fields["basefee"] = amount(standing.basefee_cycle)
+        fields["effective tip"] = amount(standing.priority)
+        fields["weight"] = ppm_text(standing.weight_ppm)
+        if standing.HasField("slice_cycles"):
+            fields["slice"] = f"{standing.slice_cycles:,} cycles"
+        return fields | {"waited": f"{standing.waited:,} blocks", "rank": rank}
+    return fields | {
         "lane basefee": amount(standing.basefee_lane),
         "priority": amount(standing.priority),
         "weight": ppm_text(standing.weight_ppm),
@@ -314,8 +321,8 @@ def look_ahead(connection: Connection, blocks: int) -> None:
 @click.option("--height", type=arguments.COUNT, help="When it would be due.")
 @click.option("--expires-at", type=arguments.HEIGHT, help="Height.")
 @click.option("--blocks", type=click.IntRange(0, 100), help="So many of the last ones.")
-@click.option("--max-fee", type=arguments.amount, help="A cycle, under auction.")
-@click.option("--priority", type=arguments.amount, help="A cycle, under auction.")
+@click.option("--max-fee", type=arguments.amount, help="A cycle, where timers bid.")
+@click.option("--priority", type=arguments.amount, help="A cycle, where timers bid.")
 @client_command
 def quote_timer(
     connection: Connection,

@@ -159,7 +159,7 @@ def timer_from_proto(message: timers_pb2.Timer) -> Timer:
 
 
 def place_from_proto(message: timers_pb2.TimerStanding) -> LanePosition:
-    """Where a live timer stands under `auction`."""
+    """Where a live timer stands under `auction` or `bidding`."""
     standing = Standing(
         _amount(message.basefee_lane),
         _amount(message.max_fee),
@@ -167,12 +167,15 @@ def place_from_proto(message: timers_pb2.TimerStanding) -> LanePosition:
         _amount(message.priority),
         message.weight_ppm,
         message.waits_for,
+        _amount(message.basefee_cycle) if message.basefee_cycle else None,
+        message.waited if message.HasField("waited") else None,
     )
     return LanePosition(
         Height(message.height),
         standing,
         message.rank if message.HasField("rank") else None,
         message.contenders if message.HasField("contenders") else None,
+        message.slice_cycles if message.HasField("slice_cycles") else None,
     )
 
 

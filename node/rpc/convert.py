@@ -407,7 +407,14 @@ def _place_to_proto(place: LanePosition) -> timers_pb2.TimerStanding:
         rank=place.rank,
         contenders=place.contenders,
         waits_for=standing.waits_for,
+        basefee_cycle=_stated(standing.basefee_cycle),
+        waited=standing.waited,
+        slice_cycles=place.slice_cycles,
     )
+
+
+def _stated(amount: Amount | None) -> str:
+    return "" if amount is None else str(amount)
 
 
 def record_to_proto(timer: Timer) -> timers_pb2.Timer:

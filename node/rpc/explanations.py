@@ -124,6 +124,7 @@ def _contest_to_proto(contest: Contest) -> pb.LaneContest:
         marginal_priority=_optional_to_proto(contest.marginal),
         cycles_used=contest.cycles_used,
         lane_cycles=contest.lane,
+        basefee_cycle=_optional_to_proto(contest.basefee_cycle),
     )
 
 

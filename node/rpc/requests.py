@@ -355,6 +355,22 @@ def _system_instruction_from_proto(
                 parse_timer_id(timer_id, f"{field}.timer_id"),
                 Height(message.extend_timer.new_expires_at),
             )
+        case "reset_weights":
+            return ResetWeights()
+        case "schedule_activation":
+            rules = message.schedule_activation.rules
+            return ScheduleActivation(
+                Height(message.schedule_activation.height),
+                parse_handler(rules, f"{field}.rules"),
+            )
+        case _:
+            return _config_update_from_proto(message, field)
+
+
+def _config_update_from_proto(
+    message: types_pb2.Instruction, field: str
+) -> Instruction:
+    match message.WhichOneof("kind"):
         case "update_timer_config":
             return UpdateTimerConfig(
                 _timer_config_from_proto(message.update_timer_config.config)
@@ -366,14 +382,6 @@ def _system_instruction_from_proto(
         case "update_bidding_config":
             return UpdateBiddingConfig(
                 _bidding_config_from_proto(message.update_bidding_config.config)
-            )
-        case "reset_weights":
-            return ResetWeights()
-        case "schedule_activation":
-            rules = message.schedule_activation.rules
-            return ScheduleActivation(
-                Height(message.schedule_activation.height),
-                parse_handler(rules, f"{field}.rules"),
             )
         case _:
             raise InvalidRequest(field, "says what the transaction asks: set a kind")

@@ -13,6 +13,7 @@ from node.chain.genesis import build_genesis
 from node.chain.globals import load_globals, load_governed
 from node.chain.timers import calendar, due_index, fairness
 from node.chain.timers.due_index import Decline, LaneView
+from node.chain.timers.rules.auction import idle_step
 from node.chain.timers.timer import Decision
 from node.chain.transition import (
     apply_block,
@@ -54,7 +55,7 @@ def require_derived(state):
     snapshot, height = state.snapshot, state.head.height
     wanted = {}
     if rules_at_head(state) == "auction":
-        wanted = dict(due_index.expected(snapshot, height))
+        wanted = dict(due_index.AUCTION_INDEX.expected(snapshot, height))
     assert dict(due_index.found(snapshot)) == wanted
     assert fairness.found_sums(snapshot) == fairness.expected_sums(snapshot)
 
@@ -311,7 +312,7 @@ def _require_examined(parent, result, config):
 )
 def test_decline_is_the_basefee_of_empty_blocks(first, fee, head):
     """The first height at which the falling basefee is at most a fee."""
-    since = Decline(head, first).reaches(fee)
+    since = Decline(head, first, idle_step).reaches(fee)
     basefee, height = first, head
     while basefee > fee and basefee > 1:
         basefee, height = next_lane_basefee(basefee, 0, 2_000_000), height + 1
@@ -324,7 +325,7 @@ def test_d36_a_sleeper_wakes_at_the_first_height_whose_basefee_it_reaches(basefe
     falling = [basefee]
     while falling[-1] > 1:
         falling.append(falling[-1] - max(1, falling[-1] // 8))
-    decline = Decline(70, Amount(basefee))
+    decline = Decline(70, Amount(basefee), idle_step)
     for fee in {each + more for each in falling for more in (-1, 0, 1)}:
         reached = [70 + step for step, least in enumerate(falling) if least <= fee]
         assert decline.reaches(fee) == (reached[0] if reached else None), fee

@@ -226,10 +226,10 @@ def test_d36_a_sleeper_can_be_cancelled_and_extended(chain, actor):
     chain.mine_until(height + 6)
     actor.call("extend", codec.encode([timer, chain.height + 3]))
     found = dict(due_index.found(chain.state.snapshot))
-    assert found == dict(due_index.expected(chain.state.snapshot, chain.height))
+    assert found == dict(due_index.AUCTION_INDEX.expected(chain.state.snapshot, chain.height))
     actor.call("cancel", timer)
     found = dict(due_index.found(chain.state.snapshot))
-    assert found == dict(due_index.expected(chain.state.snapshot, chain.height))
+    assert found == dict(due_index.AUCTION_INDEX.expected(chain.state.snapshot, chain.height))
     assert chain.timer(timer) is None
 
 

@@ -338,6 +338,7 @@ def test_the_codes_are_those_of_the_table():
         "PurityViolation",
         "Reentrancy",
         "StorageError",
+        "GbaRequired",
     ]
     assert [(code.value, code.name) for code in HostErrorCode] == list(
         enumerate(names, 1)

@@ -20,8 +20,8 @@ def journal():
     journal = Journal(MemoryStore().snapshot())
     for height in (3, 4, 5, 6):
         calendar.insert(journal, timer_at(height, height))
-    due_index.add(journal, timer_at(3, 3))
-    due_index.add(journal, timer_at(4, 4))
+    due_index.AUCTION_INDEX.add(journal, timer_at(3, 3))
+    due_index.AUCTION_INDEX.add(journal, timer_at(4, 4))
     return journal
 
 
@@ -35,7 +35,7 @@ def orders(journal):
 
 
 def expected(journal, height):
-    return dict(due_index.expected(journal, height))
+    return dict(due_index.AUCTION_INDEX.expected(journal, height))
 
 
 def test_the_fresh_join_the_orders_when_they_are_left(book, journal):

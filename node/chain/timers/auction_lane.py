@@ -22,7 +22,7 @@ from node.chain.globals import BlockPrices
 from node.chain.params import TieBreak
 from node.chain.timers import calendar, fairness
 from node.chain.timers.due_index import DueTimer, LaneView
-from node.chain.timers.gba import Bid, bid_of, default_bid
+from node.chain.timers.gba import Bid, Inquiry, bid_of, common_context, default_bid
 from node.chain.timers.lane import (
     available_funds,
     expire,
@@ -37,7 +37,21 @@ from node.chain.timers.lane import (
     remove_unfunded,
 )
 from node.chain.timers.timer import Decision, Timer, TimerDecision
+from node.primitives import codec
 from node.primitives.types import NOTHING, Address, Amount, TimerId
+
+
+def _agent_context(
+    block: BlockContext, timer: Timer
+) -> dict[bytes | int | str, codec.Value]:
+    """CIP-1 §7.2, name by name (D34)."""
+    return common_context(block, timer) | {
+        "basefee_lane_timer": block.prices.basefee_lane,
+        "previous_block_p50_priority_tip_per_cycle": block.prices.p50_priority,
+    }
+
+
+INQUIRY = Inquiry(_agent_context, ("max_fee_per_cycle", "max_priority_fee_per_cycle"))
 
 
 class Offer(Struct, frozen=True, gc=False):
@@ -179,7 +193,8 @@ class Judge:
     def _ask(self, due: DueTimer) -> tuple[DueTimer, Offer, bool]:
         """The timer as the answer left its record, what it offers, and if it did."""
         block, timer = self.block, due.timer
-        bid, is_own = bid_of(block, timer)
+        default = default_bid(timer, self.view.basefee, block.prices.p50_priority)
+        bid, is_own = bid_of(block, timer, INQUIRY, default)
         self._funds.clear()  # it was paid for
         answer = bid.max_fee, bid.max_priority
         if is_own and timer.last_bid != answer:

@@ -1,4 +1,4 @@
-"""DueBook: what a block under `auction` knows of the timers that are due (D36).
+"""DueBook: what a block in which timers bid knows of those that are due (D36).
 
 A due timer that stays stands in the orders of `due_index`, by which later blocks find
 it. Most timers fire in the block in which they become due: those are *fresh*, read from
@@ -21,9 +21,14 @@ from enum import IntEnum
 
 from msgspec import Struct, field
 
-from node.chain.timers import due_index
 from node.chain.timers.calendar import stop_after
-from node.chain.timers.due_index import DueTimer, LaneView
+from node.chain.timers.due_index import (
+    AUCTION_INDEX,
+    DueIndex,
+    DueTimer,
+    LaneView,
+    is_any,
+)
 from node.chain.timers.tiers import FILLED_FOR_DUE_MAX, TieredCalendar
 from node.chain.timers.timer import Timer
 from node.primitives.types import TimerId
@@ -48,6 +53,10 @@ class DueBook(Struct):
     """Of the parent."""
     indexed_to: int = -1
     """Timers that were due at this height stand in the orders, but for the fresh."""
+    index: DueIndex = AUCTION_INDEX
+    """Of the rules in force: it keeps the orders."""
+    looked_at: list[DueTimer] = field(default_factory=list)
+    """Those that the block's lane judged, for rules that come back to them."""
     _fresh: dict[TimerId, DueTimer] = field(default_factory=dict)
     _stage: _Stage = _Stage.NEW
 
@@ -63,12 +72,12 @@ class DueBook(Struct):
     def forget(self, timer: Timer) -> None:
         """A live timer left the calendar."""
         if self.is_indexed(timer):
-            due_index.forget(self.journal, timer)
+            self.index.forget(self.journal, timer)
 
     def amend(self, old: Timer, new: Timer) -> None:
         """A live timer's record was written anew."""
         if self.is_indexed(old):
-            due_index.amend(self.journal, old, new)
+            self.index.amend(self.journal, old, new)
 
     def gather(self, view: LaneView, *, is_run: bool) -> list[DueTimer]:
         """Those that became due since the latest block and are awake, in due order.
@@ -84,7 +93,7 @@ class DueBook(Struct):
         for key, record in self._live(first, stop_after(view.height)):
             due = DueTimer.read(key, record, is_asleep=False)
             if is_run or view.is_dormant(due.timer):
-                due_index.add(self.journal, due.timer, is_asleep=True)
+                self.index.add(self.journal, due.timer, is_asleep=True)
             else:
                 self._fresh[due.timer.timer_id] = due
         self.indexed_to = view.height
@@ -93,7 +102,7 @@ class DueBook(Struct):
     def is_any_due(self) -> bool:
         """Whether a timer that is due is left, once they are gathered."""
         assert self._stage >= _Stage.GATHERED, "nobody has looked yet"
-        return bool(self._fresh) or due_index.is_any(self.journal)
+        return bool(self._fresh) or is_any(self.journal)
 
     def close(self, gone: Container[TimerId] = ()) -> None:
         """The fresh ones that are left join the orders, as they stand.
@@ -105,7 +114,7 @@ class DueBook(Struct):
         for timer_id, due in fresh.items():
             left = None if timer_id in gone else due.present(self.journal)
             if left is not None:
-                due_index.add(self.journal, left)
+                self.index.add(self.journal, left)
 
     def _enter(self, stage: _Stage) -> None:
         is_next = stage == self._stage + 1

@@ -92,7 +92,7 @@ def _validate_timer(
         if request.expires_at is None
         else expect_int(request.expires_at, "expires_at", 0, latest)
     )
-    gba = _validate_agent(host, request)
+    gba = block.rule_set.validate_agent(host.execution, host.actor, request)
     count = host.execution.effects.count_timers(block.journal, host.actor)
     if count >= config.max_timers_per_actor:
         raise HostError(
@@ -139,35 +139,14 @@ def _validate_fee_payer(host: "ActorHost", value: object) -> Address:
     fee_payer = expect_address(value, "fee_payer")
     if is_reserved(fee_payer):
         refuse("fee_payer: neither the zero address nor a system actor can pay")
+    if host.execution.block.rule_set.is_owner_paying and fee_payer != host.actor:
+        refuse("fee_payer: under these rules every actor pays for its own timers")
     if fee_payer not in (host.actor, host.execution.signer):
         refuse(
             "fee_payer: the executing actor or the signer of this transaction is "
             "wanted; nobody else has consented"
         )
     return fee_payer
-
-
-def _validate_agent(host: "ActorHost", request: ScheduleRequest) -> Address | None:
-    """A Gas Bidding Agent: the actor or one of the same deployer, alone (D34)."""
-    if request.gba is None:
-        return None
-    gba = expect_address(request.gba, "gba")
-    stated = (
-        request.max_fee_per_cycle,
-        request.max_priority_fee_per_cycle,
-        request.priority_tier_hint,
-    )
-    if any(value is not None for value in stated):
-        refuse("gba: an agent states the fees; none may stand beside it")
-    journal = host.execution.block.journal
-    agent = load_account(journal, gba)
-    if not agent.is_actor:
-        refuse("gba: no actor lives there")
-    if gba != host.actor and (
-        agent.deployer != load_account(journal, host.actor).deployer
-    ):
-        refuse("gba: the actor itself or one of the same deployer is wanted")
-    return gba
 
 
 def extend_timer(host: "ActorHost", timer_id: object, new_expires_at: object) -> None:

@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from node.chain.accounts import load_account
 from node.chain.block import Price
 from node.chain.globals import BlockPrices
-from node.chain.host_arguments import expect_optional_amount, expect_text
-from node.chain.params import TimerConfig
+from node.chain.host_arguments import (
+    expect_address,
+    expect_optional_amount,
+    expect_text,
+    refuse,
+)
+from node.chain.params import BasefeeConfig, TimerConfig
 from node.chain.reader import Reader
 from node.primitives import codec
-from node.primitives.types import Amount, Height
+from node.primitives.types import Address, Amount, Height
 from pvm import ScheduleRequest
 
 if TYPE_CHECKING:
@@ -55,6 +61,29 @@ def read_terms(request: ScheduleRequest) -> FeeTerms:
     )
 
 
+def related_agent(
+    execution: "ExecutionScope", actor: Address, request: ScheduleRequest
+) -> Address | None:
+    """A Gas Bidding Agent: the actor or one of the same deployer, alone (D34)."""
+    if request.gba is None:
+        return None
+    gba = expect_address(request.gba, "gba")
+    stated = (
+        request.max_fee_per_cycle,
+        request.max_priority_fee_per_cycle,
+        request.priority_tier_hint,
+    )
+    if any(value is not None for value in stated):
+        refuse("gba: an agent states the fees; none may stand beside it")
+    journal = execution.block.journal
+    agent = load_account(journal, gba)
+    if not agent.is_actor:
+        refuse("gba: no actor lives there")
+    if gba != actor and agent.deployer != load_account(journal, actor).deployer:
+        refuse("gba: the actor itself or one of the same deployer is wanted")
+    return gba
+
+
 class Prospect(Struct, frozen=True):
     """What is known of the next heights while nothing happens in them (D36)."""
 
@@ -63,6 +92,9 @@ class Prospect(Struct, frozen=True):
     prices: BlockPrices
     """In force in the next block."""
     config: TimerConfig
+    basefee_config: BasefeeConfig
+    epoch_length: int
+    """Heights of an epoch (D24)."""
     calendar: "TieredCalendar"
     is_entering: bool
     """Whether the next block is the first under its rules."""
@@ -76,6 +108,11 @@ class RuleSet(Protocol):
     @property
     def name(self) -> str:
         """As activations call it."""
+        ...
+
+    @property
+    def is_owner_paying(self) -> bool:
+        """Whether nobody but the actor itself may pay for its timers (D13, D44)."""
         ...
 
     def enter(self, block: "BlockContext", *, is_first: bool) -> None:
@@ -98,6 +135,12 @@ class RuleSet(Protocol):
         self, execution: "ExecutionScope", request: ScheduleRequest
     ) -> FeeTerms:
         """The terms as they are recorded, or `HostError` (D31, D34, D35)."""
+        ...
+
+    def validate_agent(
+        self, execution: "ExecutionScope", actor: Address, request: ScheduleRequest
+    ) -> Address | None:
+        """The Gas Bidding Agent of an actor's timer, or `HostError` (D34, D44)."""
         ...
 
     def announcement(
@@ -123,6 +166,10 @@ class RuleSet(Protocol):
 
     def run_lane(self, block: "BlockContext") -> None:
         """Decide about every due timer of the block and fire those admitted."""
+        ...
+
+    def finish(self, block: "BlockContext") -> None:
+        """End a block, once its messages were delivered; a run has none."""
         ...
 
     def next_prices(self, block: "BlockContext") -> tuple[Amount, Amount]:

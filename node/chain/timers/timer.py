@@ -58,33 +58,42 @@ class Timer(Struct, frozen=True):
     """Whether its limit was once found above the auction's cap (D17, D36)."""
     last_bid: tuple[Amount, Amount] | None = None
     """Last valid answer of its agent: max fee and priority fee, in base units (D8)."""
+    poor_note: tuple[int, Amount] | None = None
+    """Under `bidding`, if its payer was last found poor: the epoch in which it was, and
+    the base units that were wanted (D45)."""
 
     def limit_under(self, cap: int) -> int:
         """Cycles a fire may use: as stated, at most the cap in force (D23)."""
         return cap if self.is_gas_limit_defaulted else min(self.gas_limit, cap)
 
     def encode(self) -> bytes:
-        """The record under the calendar key: the fields after the key, in order."""
-        return codec.encode(
-            [
-                self.timer_id,
-                self.actor,
-                self.payload,
-                self.handler,
-                self.fee_payer,
-                self.gas_limit,
-                self.is_gas_limit_defaulted,
-                self.expires_at,
-                self.scheduled_at,
-                self.max_fee_per_cycle,
-                self.max_priority_fee_per_cycle,
-                self.gba,
-                self.is_over_cap_noted,
-                None if self.last_bid is None else list(self.last_bid),
-            ]
-        )
+        """The record under the calendar key: the fields after the key, in order.
+
+        The last one is left out while it says nothing.
+        """
+        fields: list[codec.Value] = [
+            self.timer_id,
+            self.actor,
+            self.payload,
+            self.handler,
+            self.fee_payer,
+            self.gas_limit,
+            self.is_gas_limit_defaulted,
+            self.expires_at,
+            self.scheduled_at,
+            self.max_fee_per_cycle,
+            self.max_priority_fee_per_cycle,
+            self.gba,
+            self.is_over_cap_noted,
+            None if self.last_bid is None else list(self.last_bid),
+        ]
+        if self.poor_note is not None:
+            fields.append(list(self.poor_note))
+        return codec.encode(fields)
 
 
+_STATED = 13
+"""Fields of a record before its notes: the last bid, that its payer is poor."""
 RECORDS_REMEMBERED_MAX = 16_384
 RECORD_BYTES_REMEMBERED_MAX = 512
 """Waiting timers are looked at in every block: some 20 MB at the most."""
@@ -100,12 +109,12 @@ def decode_timer(key: bytes, record: bytes) -> Timer:
 def _decode(key: bytes, record: bytes) -> Timer:
     fields = codec.decode(record)
     assert isinstance(fields, list)
-    last_bid = fields.pop()
-    return Timer(  # type: ignore[call-arg]
+    stated, notes = fields[:_STATED], fields[_STATED:]
+    return Timer(
         Height(int.from_bytes(key[1:9], "big")),
         int.from_bytes(key[9:], "big"),
-        *fields,  # type: ignore[arg-type]
-        tuple(last_bid) if isinstance(last_bid, list) else None,
+        *stated,  # type: ignore[arg-type]
+        *(tuple(one) if isinstance(one, list) else None for one in notes),
     )
 
 
@@ -211,8 +220,9 @@ class TimerDecision(Struct, frozen=True):
     due_height: Height
     decision: Decision
     reason: str
-    """Of a put-off: `lane`, `cells`, `writes`, `gc`, `cap` or `lane_basefee`; of a
-    sleep: `cap` or `lane_basefee`, of its end also `expired`; of a cancel: by whom."""
+    """Of a put-off: `lane`, `cells`, `writes`, `gc`, `cap`, `lane_basefee`,
+    `below_basefee` or `funds`; of a sleep one of the last four, of its end also
+    `expired`; of a cancel: by whom."""
     numbers: dict[str, int]
     """What was compared, by name."""
     receipt_index: int | None = None

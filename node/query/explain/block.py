@@ -3,10 +3,11 @@
 All of it is read from the block's trace (D17); nothing is computed anew.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from node.chain.timers.fairness import PPM
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transition import State
 from node.history import load_trace
@@ -21,7 +22,7 @@ class BlockExplanation(Struct, frozen=True):
     height: Height
     due: tuple[TimerDecision, ...]
     """About the timers it looked at, in the order of looking: (height, sequence), under
-    `auction` then those that came to their turns, by rank."""
+    `auction` and `bidding` then those that came to their turns, by rank."""
     changes: tuple[TimerDecision, ...]
     """What executions scheduled, extended and cancelled, in their order."""
 
@@ -66,28 +67,37 @@ def explain_trace(height: Height, trace: Iterable[TimerDecision]) -> BlockExplan
 
 
 def _considered(decision: TimerDecision) -> tuple[int, int, int]:
-    """Judged in order of (height, sequence); then by rank; then who falls asleep."""
+    """Judged in order of (height, sequence); then by rank; then who falls asleep.
+
+    Under `bidding` by rank in each of its two rounds.
+    """
     numbers = decision.numbers
     place = decision.due_height, numbers.get("sequence", 0)
     if decision.decision is Decision.SLEPT:
         return 2, *place
-    return (1, numbers["rank"], 0) if "rank" in numbers else (0, *place)
+    if "rank" not in numbers:
+        return 0, *place
+    return 1, numbers.get("round", 1), numbers["rank"]
 
 
 class Contest(Struct, frozen=True):
-    """How a block's timer lane was filled under `auction`."""
+    """How a block's timer lane was filled under `auction` or `bidding`."""
 
     basefee_lane: int
+    """Under `auction`, else 0."""
     contenders: int
     fires: int
     put_off: int
     """For want of room in the lane."""
     highest: int | None
-    """Effective priority of the first fire, in parts per million; None without one."""
+    """Effective priority of the first fire, under `bidding` its effective tip, in parts
+    per million; None without one."""
     marginal: int | None
     """Of the last fire, if somebody was put off: the price of the last place."""
     cycles_used: int
     lane: int
+    basefee_cycle: int | None = None
+    """Under `bidding`."""
 
 
 def _contest(due: Iterable[TimerDecision]) -> Contest | None:
@@ -96,10 +106,10 @@ def _contest(due: Iterable[TimerDecision]) -> Contest | None:
         return None
     fires = [one.numbers for one in turns if one.decision is Decision.FIRED]
     put_off = sum(one.rival is not None for one in turns)
-    effective = [numbers["effective_priority"] for numbers in fires]
+    effective = [_effective(numbers) for numbers in fires]
     first = turns[0].numbers
     return Contest(
-        first["basefee_lane"],
+        first.get("basefee_lane", 0),
         first["contenders"],
         len(fires),
         put_off,
@@ -107,7 +117,15 @@ def _contest(due: Iterable[TimerDecision]) -> Contest | None:
         effective[-1] if fires and put_off else None,
         sum(numbers["cycles_used"] for numbers in fires),
         fires[0]["lane"] if fires else 0,
+        first.get("basefee_cycle"),
     )
+
+
+def _effective(numbers: Mapping[str, int]) -> int:
+    """What decided the turn of a fire, in parts per million of a base unit a cycle."""
+    if "effective_tip" in numbers:
+        return PPM * numbers["effective_tip"]
+    return numbers["effective_priority"]
 
 
 def is_of_lane(decision: TimerDecision) -> bool:

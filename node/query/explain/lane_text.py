@@ -1,4 +1,4 @@
-"""How timers competed for the lane under `auction`, in sentences.
+"""How timers competed for the lane, in sentences: under `auction` here.
 
 Priority, weight, effective priority, the price of the last place and whose fire took
 it; what a place cost in the last blocks. As in `text`, every number is one that was
@@ -9,10 +9,16 @@ from collections.abc import Mapping
 from itertools import groupby
 from types import MappingProxyType
 
-from node.chain.timers.fairness import PPM
 from node.chain.timers.timer import TimerDecision
+from node.query.explain.bidding_text import (
+    bidding_contest_text,
+    bidding_place_text,
+    lost_bid_text,
+    turn_text,
+)
 from node.query.explain.block import Contest
 from node.query.explain.lane_history import PastPlace
+from node.query.explain.numbers import ordinal, ppm_text
 from node.query.forecasts.lane_position import LanePosition
 
 __all__ = [
@@ -20,27 +26,16 @@ __all__ = [
     "lost_text",
     "past_text",
     "place_text",
-    "ppm_text",
     "won_text",
 ]
 
 
-def ppm_text(number: int) -> str:
-    """Parts per million as a decimal: 1,500,000 is 1.5."""
-    whole, part = divmod(number, PPM)
-    return f"{whole:,}" + (f".{part:06}".rstrip("0") if part else "")
-
-
-def _ordinal(number: int) -> str:
-    teens = 10 <= number % 100 <= 20  # noqa: PLR2004 - 11th, 12th, 13th
-    ending = "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{ending}"
-
-
 def _turn_text(numbers: Mapping[str, int]) -> str:
     """Where it came, and by what."""
+    if "effective_tip" in numbers:
+        return turn_text(numbers)
     return (
-        f"it came {_ordinal(numbers['rank'])} of {numbers['contenders']:,} by an "
+        f"it came {ordinal(numbers['rank'])} of {numbers['contenders']:,} by an "
         f"effective priority of {ppm_text(numbers['effective_priority'])} "
         f"({_offer_text(numbers)}, times its actor's weight of "
         f"{ppm_text(numbers['weight_ppm'])})"
@@ -68,6 +63,8 @@ def won_text(numbers: Mapping[str, int]) -> str:
 
 def lost_text(decision: TimerDecision) -> str:
     """Why the lane had no room, and what the last place would have cost."""
+    if "effective_tip" in decision.numbers:
+        return lost_bid_text(decision)
     numbers, rival = decision.numbers, decision.rival
     text = (
         f"{_turn_text(numbers)}, and the timers before it used {numbers['used']:,} of "
@@ -86,6 +83,8 @@ def lost_text(decision: TimerDecision) -> str:
 
 def contest_text(contest: Contest) -> str:
     """How a block's lane was filled."""
+    if contest.basefee_cycle is not None:
+        return bidding_contest_text(contest)
     fires = f"{contest.fires:,} of {contest.contenders:,} contenders fired"
     text = f"At a lane basefee of {contest.basefee_lane:,} a cycle {fires}"
     if contest.fires:
@@ -113,6 +112,8 @@ _WAITS: Mapping[str, str] = MappingProxyType(
 def place_text(place: LanePosition) -> str:
     """Where a timer stands, as things are."""
     standing = place.standing
+    if standing.basefee_cycle is not None:
+        return bidding_place_text(place)
     if standing.waits_for:
         why = _WAITS[standing.waits_for].format(
             fee=standing.max_fee, basefee=standing.basefee_lane
@@ -126,7 +127,7 @@ def place_text(place: LanePosition) -> str:
     )
     if place.rank is None or place.contenders is None:
         return f"{text}."
-    return f"{text}: {_ordinal(place.rank)} of {place.contenders:,} known to compete."
+    return f"{text}: {ordinal(place.rank)} of {place.contenders:,} known to compete."
 
 
 def past_text(past: tuple[PastPlace, ...]) -> list[str]:

@@ -129,37 +129,43 @@ def _extended_text(decision: TimerDecision, receipt: Receipt | None) -> str:
     return f"extended{by}: expires after height {_number(decision, 'expires_at')}"
 
 
+_PUT_OFF: Mapping[str, str] = MappingProxyType(
+    {
+        "cap": "it may use {limit} cycles, and {cap} are the most in force",
+        "lane_basefee": (
+            "its agent offered at most {max_fee} a cycle, and the lane's basefee was "
+            "{basefee_lane}"
+        ),
+        "below_basefee": (
+            "its agent offered at most {max_fee} a cycle, and the basefee was "
+            "{basefee_cycle}"
+        ),
+        "lane": (
+            "the timer lane had no room: {reserved} of its {lane} cycles were reserved "
+            "by timers before it, and it may use {limit}"
+        ),
+        "cells": (
+            "the block had no room for its cells: {cells_used} of {cells_limit} were "
+            "used, and a fire may use {cells_cap}"
+        ),
+        "writes": "the block had written {writes} keys, of {limit} that it may",
+        "gc": (
+            "it was to be removed, but the cleanup lane was spent: {gc_cycles_used} of "
+            "{gc_cycles_limit} cycles"
+        ),
+    }
+)
+
+
 def _put_off_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     if decision.reason == "lane" and "rank" in decision.numbers:
         return f"put off: {lost_text(decision)}"
+    if decision.reason == "funds":
+        return f"put off: {_short_of_funds(decision)}"
+    why = _PUT_OFF.get(decision.reason)
+    if why is None:
+        return f"put off: {decision.reason} ({_listed(decision)})"
     numbers = {name: f"{number:,}" for name, number in decision.numbers.items()}
-    match decision.reason:
-        case "cap":
-            why = "it may use {limit} cycles, and {cap} are the most in force"
-        case "lane_basefee":
-            why = (
-                "its agent offered at most {max_fee} a cycle, and the lane's basefee "
-                "was {basefee_lane}"
-            )
-        case "lane":
-            why = (
-                "the timer lane had no room: {reserved} of its {lane} cycles were "
-                "reserved by timers before it, and it may use {limit}"
-            )
-        case "cells":
-            why = (
-                "the block had no room for its cells: {cells_used} of {cells_limit} "
-                "were used, and a fire may use {cells_cap}"
-            )
-        case "writes":
-            why = "the block had written {writes} keys, of {limit} that it may"
-        case "gc":
-            why = (
-                "it was to be removed, but the cleanup lane was spent: "
-                "{gc_cycles_used} of {gc_cycles_limit} cycles"
-            )
-        case reason:
-            why = f"{reason} ({_listed(decision)})"
     return "put off: " + why.format_map(numbers)
 
 
@@ -206,7 +212,28 @@ def _removed_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     )
 
 
+def _short_of_funds(decision: TimerDecision) -> str:
+    """Under `bidding`, where nobody is removed for it."""
+    required, available = decision.numbers["required"], decision.numbers["available"]
+    return (
+        f"a fire sets aside at least {cby_text(required)} and its payer "
+        f"0x{decision.fee_payer.hex()} had {cby_text(available)}, "
+        f"{cby_text(required - available)} too little"
+    )
+
+
 def _sleep_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    if decision.reason == "funds":
+        return (
+            f"sleeps through epoch {_number(decision, 'epoch')}, unless its payer gets "
+            f"{cby_text(decision.numbers['required'])}: it has "
+            f"{cby_text(decision.numbers['available'])}"
+        )
+    if decision.reason == "below_basefee":
+        return (
+            f"sleeps: the basefee rises to {_number(decision, 'basefee_cycle')}, "
+            f"above its maximum fee of {_number(decision, 'max_fee')}"
+        )
     if decision.reason == "cap":
         return (
             f"sleeps: it may use {_number(decision, 'limit')} cycles, and "
@@ -220,8 +247,11 @@ def _sleep_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
 
 def _woken_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     reasons = {
+        "below_basefee": "its maximum fee reaches the basefee",
         "cap": "its limit fits the cap in force",
+        "epoch": "another epoch began, and its payer is asked for again",
         "expired": "its expiry passed",
+        "funds": "its payer has what was wanted",
         "lane_basefee": "its maximum fee reaches the lane's basefee",
     }
     return f"woke: {reasons[decision.reason]}"
@@ -297,15 +327,16 @@ def _price_text(terms: FireTerms) -> str:
 
 def _funds_text(seen: Forecast) -> str:
     cost, before = seen.terms.max_cost, seen.before.payer_cost
+    left_out = "put off" if seen.terms.is_patient else "removed"
     if seen.is_payable:
         beside = f", beside {cby_text(before)} for others before it" if before else ""
         return f": enough{beside}"
     if before and seen.available >= cost:
         return (
             f": not enough beside {cby_text(before)} for others before it, so it may "
-            "be removed"
+            f"be {left_out}"
         )
-    return f", {cby_text(cost - seen.available)} too little: it will be removed"
+    return f", {cby_text(cost - seen.available)} too little: it will be {left_out}"
 
 
 def block_text(told: BlockExplanation, first: int = 0, count: int | None = None) -> str:
@@ -360,7 +391,11 @@ def quote_text(quote: Quote) -> str:
     )
     lines = [scheduling, fire, funds]
     lines.extend(
-        _WARNINGS[warning].format(fires=terms.fires_a_block, until=quote.expires_at)
+        _WARNINGS[warning].format(
+            fires=terms.fires_a_block,
+            until=quote.expires_at,
+            left_out="put off" if terms.is_patient else "removed",
+        )
         for warning in quote.warnings
     )
     lines.extend(past_text(quote.past))
@@ -379,7 +414,7 @@ _WARNINGS: Mapping[Warnings, str] = MappingProxyType(
         ),
         Warnings.PAYER_CANNOT_PAY: (
             "Warning: the payer cannot set aside one more fire; the timer would be "
-            "removed when it is due."
+            "{left_out} when it is due."
         ),
         Warnings.TIMER_LIMIT_REACHED: (
             "Warning: the actor holds as many timers as it may; the call would be "

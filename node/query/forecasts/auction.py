@@ -3,15 +3,17 @@
 from itertools import islice
 from operator import attrgetter
 
+from node.chain.block import Price
 from node.chain.context import BlockContext
 from node.chain.params import TieBreak
-from node.chain.timers import calendar, due_index, fairness
+from node.chain.timers import calendar, fairness
 from node.chain.timers.auction_lane import fire_price
-from node.chain.timers.gba import last_bid
+from node.chain.timers.due_index import AUCTION_INDEX
+from node.chain.timers.gba import fill_bid, last_bid
 from node.chain.timers.rules.auction import lane_ahead, lane_view
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
-from node.primitives.types import Address, Height
+from node.primitives.types import Address, Amount, Height
 from node.query.forecasts.lane_position import Standing
 from node.query.forecasts.turn import Turn
 
@@ -20,6 +22,7 @@ class AuctionForecast:
     """By effective priority, and D33's tie-break."""
 
     is_reserving = False
+    is_patient = False
 
     def __init__(self, block: BlockContext, prospect: Prospect) -> None:
         """`block` is the next one, begun and thrown away."""
@@ -30,6 +33,15 @@ class AuctionForecast:
         window = block.timer_config.fairness_window_blocks
         fairness.prune(block.journal, block.height, window)
         self._weights = fairness.Weights(block.journal)
+
+    @staticmethod
+    def offered_price(
+        block: BlockContext, max_fee: Amount | None, max_priority: Amount | None
+    ) -> Price:
+        """With what is stated, the rest the default agent's (CIP-1 §7.1)."""
+        lane, p50 = block.prices.basefee_lane, block.prices.p50_priority
+        bid = fill_bid(max_fee, max_priority, lane, p50)
+        return fire_price(block.prices, bid.priority(lane))
 
     def weight(self, actor: Address) -> int:
         """What decides beside the priority (D32)."""
@@ -77,7 +89,7 @@ class AuctionForecast:
             block.due_book.gather(self._view, is_run=False)
             block.due_book.close()
             self._is_gathered = True
-        due = due_index.select(journal, self._view, count_max)
+        due = AUCTION_INDEX.select(journal, self._view, count_max)
         return [one.timer for one in due]
 
     def examined_at(self, timer: Timer) -> Height:

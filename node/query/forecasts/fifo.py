@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from node.chain.block import Price
 from node.chain.context import BlockContext
 from node.chain.timers import calendar
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
-from node.primitives.types import Address, Height
+from node.primitives.types import Address, Amount, Height
 from node.query.forecasts.turn import Turn
 
 
@@ -14,11 +15,20 @@ class FifoForecast:
     """By due height and sequence (D22)."""
 
     is_reserving = True
+    is_patient = False
 
     def __init__(self, block: BlockContext, prospect: Prospect) -> None:
         """`block` is the next one, begun and thrown away."""
         self._block = block
         self._head = prospect.head
+
+    @staticmethod
+    def offered_price(
+        block: BlockContext, max_fee: Amount | None, max_priority: Amount | None
+    ) -> Price:
+        """The basefees, whatever is offered (D27)."""
+        del max_fee, max_priority
+        return block.rule_set.price(block.prices)
 
     def weight(self, actor: Address) -> int:
         """There is none."""

@@ -11,18 +11,17 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.block import Price
 from node.chain.context import BlockContext
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
-from node.chain.timers.gba import fill_bid
 from node.chain.timers.timer import Timer
 from node.chain.transition import State, begin_block, prospect
 from node.primitives.types import Address, Amount, Height
 from node.query.forecasts.auction import AuctionForecast
+from node.query.forecasts.bidding import BiddingForecast
 from node.query.forecasts.fifo import FifoForecast
 from node.query.forecasts.lane_position import LanePosition
 from node.query.forecasts.turn import RuleForecast, Turn
@@ -33,8 +32,10 @@ COUNTED_MAX = 20_000
 """Timers that are lined up to say the ranks of a page: some 200 ms."""
 
 
-FORECASTS: Mapping[str, type[AuctionForecast] | type[FifoForecast]] = MappingProxyType(
-    {"fifo": FifoForecast, "auction": AuctionForecast}
+FORECASTS: Mapping[
+    str, type[AuctionForecast] | type[BiddingForecast] | type[FifoForecast]
+] = MappingProxyType(
+    {"fifo": FifoForecast, "auction": AuctionForecast, "bidding": BiddingForecast}
 )
 """By the name that activations use: one a rule set."""
 
@@ -46,6 +47,8 @@ class FireTerms(Struct, frozen=True):
     cells_limit: int
     price: Price
     config: TimerConfig
+    is_patient: bool = False
+    """Whether a timer waits whose payer cannot pay, instead of being removed (D45)."""
 
     @property
     def max_cost(self) -> Amount:
@@ -64,7 +67,7 @@ class Before(Struct, frozen=True):
     timers: int
     reserved: int
     """Cycles of the lane that they take at the most: under `fifo` the limits of those
-    that fit, in turn, under `auction`, where real use fills the lane, all limits."""
+    that fit, in turn, else, where real use fills the lane, all limits."""
     payer_cost: Amount
     """What those of them that fit and have the same payer set aside."""
     at_height: int
@@ -83,7 +86,7 @@ class Forecast(Struct, frozen=True):
     before: Before
     expires_at: Height
     place: LanePosition | None = None
-    """Under `auction`."""
+    """Under `auction` and `bidding`."""
 
     @property
     def is_expiring(self) -> bool:
@@ -110,26 +113,23 @@ def fire_terms(
 ) -> FireTerms:
     """The terms of a fire in the next block; without a limit, of a defaulted one.
 
-    Both fees count under `auction`, and by default are the default agent's.
+    Both fees count under `auction` and `bidding`, by default those of a default bid.
     """
     block = begin_block(state)
     rules, config = block.rule_set, block.timer_config
     cap = rules.cycles_cap(config)
-    price = rules.price(block.prices)
-    if not FORECASTS[rules.name].is_reserving:
-        lane, p50 = price.lane_burn, block.prices.p50_priority
-        bid = fill_bid(max_fee, max_priority, lane, p50)
-        price = replace(price, cycle_tip=bid.priority(lane))
+    price = FORECASTS[rules.name].offered_price(block, max_fee, max_priority)
     return FireTerms(
         cap if gas_limit is None else min(gas_limit, cap),
         config.max_cells_per_fire,
         price,
         config,
+        FORECASTS[rules.name].is_patient,
     )
 
 
 def weight_of(state: State, actor: Address) -> int:
-    """W of an actor in the next block, in parts per million; 0 under `fifo`."""
+    """Weight of an actor in the next block, in ppm; 0 under `fifo`."""
     return _begin(state)[1].weight(actor)
 
 
@@ -147,7 +147,7 @@ class Lineups:
         self.state = state
         self._block, self._rules = _begin(state)
         self._left = COUNTED_MAX
-        self._places: dict[int, list[tuple[int | bytes, ...]] | None] = {}
+        self._lines: dict[int, Line | None] = {}
 
     @property
     def config(self) -> TimerConfig:
@@ -158,6 +158,11 @@ class Lineups:
     def is_reserving(self) -> bool:
         """Whether limits fill the lane, and not what is used."""
         return self._rules.is_reserving
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether who cannot pay waits."""
+        return self._rules.is_patient
 
     def examined_at(self, timer: Timer) -> Height:
         """The least height above the head whose block looks at a live timer."""
@@ -179,23 +184,40 @@ class Lineups:
             return None
         height = self.examined_at(timer)
         waits = bool(turn.standing.waits_for) or height > timer.expires_at
-        places = None if waits else self._places_at(height)
-        if places is None:
+        line = None if waits else self._line_at(height)
+        if line is None:
             return LanePosition(height, turn.standing, None, None)
-        rank = bisect_left(places, turn.place) + 1
+        rank = bisect_left(line.places, turn.place) + 1
         # One that wakes at a later height is not in the line of its due height.
-        count = max(rank, len(places))
-        return LanePosition(height, turn.standing, rank, count)
+        count = max(rank, len(line.places))
+        slice_cycles = None
+        if turn.standing.basefee_cycle is not None:
+            weight = turn.standing.weight_ppm
+            total = line.weights | {timer.actor: weight}
+            lane = self.config.lane_timer_cycles
+            slice_cycles = lane * weight // sum(total.values())
+        return LanePosition(height, turn.standing, rank, count, slice_cycles)
 
-    def _places_at(self, height: int) -> list[tuple[int | bytes, ...]] | None:
-        if height not in self._places:
-            places = None
+    def _line_at(self, height: int) -> "Line | None":
+        if height not in self._lines:
+            line = None
             if self._left > 0:
-                line = self._rules.line_up(height)
-                places = [turn.place for turn in line]
-                self._left -= len(places)
-            self._places[height] = places
-        return self._places[height]
+                turns = list(self._rules.line_up(height))
+                actors = dict.fromkeys(turn.timer.actor for turn in turns)
+                weights = {actor: self._rules.weight(actor) for actor in actors}
+                line = Line([turn.place for turn in turns], weights)
+                self._left -= len(turns)
+            self._lines[height] = line
+        return self._lines[height]
+
+
+class Line(Struct, frozen=True):
+    """Who comes to the lane of one block, as far as is known."""
+
+    places: list[tuple[int | bytes, ...]]
+    """Ascending."""
+    weights: dict[Address, int]
+    """Of their actors, in parts per million."""
 
 
 def forecast(state: State, timer: Timer) -> Forecast:
@@ -203,7 +225,8 @@ def forecast(state: State, timer: Timer) -> Forecast:
     lineups = Lineups(state)
     height = lineups.examined_at(timer)
     turn, config = lineups.turn(timer), lineups.config
-    terms = FireTerms(turn.limit, config.max_cells_per_fire, turn.price, config)
+    cells, is_patient = config.max_cells_per_fire, lineups.is_patient
+    terms = FireTerms(turn.limit, cells, turn.price, config, is_patient)
     return Forecast(
         height,
         terms,

@@ -10,8 +10,9 @@ from typing import Protocol
 from msgspec import Struct
 
 from node.chain.block import Price
+from node.chain.context import BlockContext
 from node.chain.timers.timer import Timer
-from node.primitives.types import Address, Height
+from node.primitives.types import Address, Amount, Height
 from node.query.forecasts.lane_position import Standing
 
 
@@ -33,6 +34,18 @@ class RuleForecast(Protocol):
     @property
     def is_reserving(self) -> bool:
         """Whether limits fill the lane, and not what is used."""
+        ...
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether a timer waits whose payer cannot pay, instead of being removed."""
+        ...
+
+    @staticmethod
+    def offered_price(
+        block: BlockContext, max_fee: Amount | None, max_priority: Amount | None
+    ) -> Price:
+        """What a fire pays per unit that offers this; None is the default's."""
         ...
 
     def weight(self, actor: Address) -> int:

@@ -164,16 +164,18 @@ class TimerDecision(_message.Message):
     removed_insufficient_funds.
     """
     reason: _builtins.str
-    """For put_off: lane, cells, writes or gc, under `auction` also cap or lane_basefee.
-    For slept and woke: cap, lane_basefee or expired. For cancelled: by whom.
+    """For put_off: lane, cells, writes or gc, under `auction` also cap or lane_basefee,
+    under `bidding` also funds or below_basefee. For slept and woke: one of the last
+    four, expired or epoch. For cancelled: by whom.
     """
     receipt_index: _builtins.int
     """Index of the receipt of the fire, or of the execution that decided."""
     origin: _builtins.bytes
     """If an execution decided: id of the transaction that caused it."""
     rival: _builtins.bytes
-    """For put_off from a full lane under `auction`: the timer whose fire took the last
-    place that was large enough. Its effective priority is marginal_priority.
+    """For put_off from a full lane under `auction` or `bidding`: the timer whose fire took
+    the last place that was large enough. Its effective priority is marginal_priority,
+    its effective tip marginal_tip.
     """
     @_builtins.property
     def numbers(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
@@ -226,7 +228,7 @@ class Timer(_message.Message):
 
     @_builtins.property
     def standing(self) -> Global___TimerStanding:
-        """Only for a pending timer under `auction`."""
+        """Only for a pending timer under `auction` or `bidding`."""
 
     def __init__(
         self,
@@ -250,8 +252,8 @@ Global___Timer: _TypeAlias = Timer  # noqa: Y015
 
 @_typing.final
 class TimerStanding(_message.Message):
-    """What decides a timer's rank in the lane under `auction`, at the prices of the next
-    block and among the timers that are known now.
+    """What decides a timer's rank in the lane under `auction` or `bidding`, at the prices of
+    the next block and among the timers that are known now.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -266,6 +268,9 @@ class TimerStanding(_message.Message):
     RANK_FIELD_NUMBER: _builtins.int
     CONTENDERS_FIELD_NUMBER: _builtins.int
     WAITS_FOR_FIELD_NUMBER: _builtins.int
+    BASEFEE_CYCLE_FIELD_NUMBER: _builtins.int
+    WAITED_FIELD_NUMBER: _builtins.int
+    SLICE_CYCLES_FIELD_NUMBER: _builtins.int
     height: _builtins.int
     """The height at which it is looked at."""
     basefee_lane: _builtins.str
@@ -273,18 +278,30 @@ class TimerStanding(_message.Message):
     """What it offers for a cycle: stated, by default, or its agent's last answer."""
     max_priority: _builtins.str
     priority: _builtins.str
-    """The part of the priority that its maximum fee leaves above the lane's basefee."""
+    """The part of the priority that its maximum fee leaves above the basefee of the lane,
+    under `bidding` of cycles: the effective tip.
+    """
     weight_ppm: _builtins.int
     """Weight of its actor, in parts per million."""
     effective_priority: _builtins.str
-    """priority x weight_ppm."""
+    """priority x weight_ppm. Under `bidding`, where the weight only breaks ties,
+    priority x 1,000,000.
+    """
     rank: _builtins.int
     """From 1, among the timers that compete then. Absent if it waits for another reason,
     or if more than 20,000 would have to be counted.
     """
     contenders: _builtins.int
     waits_for: _builtins.str
-    """Why it cannot fire whatever others offer: cap, lane_basefee, or empty."""
+    """Why it cannot fire whatever others offer: cap, lane_basefee, funds, below_basefee,
+    or empty.
+    """
+    basefee_cycle: _builtins.str
+    """The rest only under `bidding`. The basefee of cycles, above which tips are offered."""
+    waited: _builtins.int
+    """Blocks from its due height to the next one."""
+    slice_cycles: _builtins.int
+    """Cycles of the lane that are its actor's in the first round. Absent where rank is."""
     def __init__(
         self,
         *,
@@ -298,19 +315,30 @@ class TimerStanding(_message.Message):
         rank: _builtins.int | None = ...,
         contenders: _builtins.int | None = ...,
         waits_for: _builtins.str = ...,
+        basefee_cycle: _builtins.str = ...,
+        waited: _builtins.int | None = ...,
+        slice_cycles: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_contenders", b"_contenders", "_rank", b"_rank", "contenders", b"contenders", "rank", b"rank"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_contenders", b"_contenders", "_rank", b"_rank", "_slice_cycles", b"_slice_cycles", "_waited", b"_waited", "contenders", b"contenders", "rank", b"rank", "slice_cycles", b"slice_cycles", "waited", b"waited"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_contenders", b"_contenders", "_rank", b"_rank", "basefee_lane", b"basefee_lane", "contenders", b"contenders", "effective_priority", b"effective_priority", "height", b"height", "max_fee", b"max_fee", "max_priority", b"max_priority", "priority", b"priority", "rank", b"rank", "waits_for", b"waits_for", "weight_ppm", b"weight_ppm"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_contenders", b"_contenders", "_rank", b"_rank", "_slice_cycles", b"_slice_cycles", "_waited", b"_waited", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "contenders", b"contenders", "effective_priority", b"effective_priority", "height", b"height", "max_fee", b"max_fee", "max_priority", b"max_priority", "priority", b"priority", "rank", b"rank", "slice_cycles", b"slice_cycles", "waited", b"waited", "waits_for", b"waits_for", "weight_ppm", b"weight_ppm"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__contenders: _TypeAlias = _typing.Literal["contenders"]  # noqa: Y015
     _WhichOneofArgType__contenders: _TypeAlias = _typing.Literal["_contenders", b"_contenders"]  # noqa: Y015
     _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
     _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
+    _WhichOneofReturnType__slice_cycles: _TypeAlias = _typing.Literal["slice_cycles"]  # noqa: Y015
+    _WhichOneofArgType__slice_cycles: _TypeAlias = _typing.Literal["_slice_cycles", b"_slice_cycles"]  # noqa: Y015
+    _WhichOneofReturnType__waited: _TypeAlias = _typing.Literal["waited"]  # noqa: Y015
+    _WhichOneofArgType__waited: _TypeAlias = _typing.Literal["_waited", b"_waited"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__contenders) -> _WhichOneofReturnType__contenders | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__slice_cycles) -> _WhichOneofReturnType__slice_cycles | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__waited) -> _WhichOneofReturnType__waited | None: ...
 
 Global___TimerStanding: _TypeAlias = TimerStanding  # noqa: Y015
 
@@ -603,7 +631,7 @@ class TimerForecast(_message.Message):
     """Number of timers that come to the lane before it, at most 1,000."""
     cycles_before: _builtins.int
     """Most cycles of the lane that these take: under `fifo` the limits of those that fit,
-    one after the other; under `auction`, where actual use fills the lane, all limits.
+    one after the other; else, where actual use fills the lane, all limits.
     """
     payer_cost_before: _builtins.str
     """Base units that those of them with the same payer set aside."""
@@ -692,7 +720,7 @@ class ExplainBlockResponse(_message.Message):
 
     @_builtins.property
     def contest(self) -> Global___LaneContest:
-        """How the lane was filled; only under `auction`."""
+        """How the lane was filled; only under `auction` and `bidding`."""
 
     def __init__(
         self,
@@ -724,6 +752,7 @@ class LaneContest(_message.Message):
     MARGINAL_PRIORITY_FIELD_NUMBER: _builtins.int
     CYCLES_USED_FIELD_NUMBER: _builtins.int
     LANE_CYCLES_FIELD_NUMBER: _builtins.int
+    BASEFEE_CYCLE_FIELD_NUMBER: _builtins.int
     basefee_lane: _builtins.str
     contenders: _builtins.int
     """Timers that might have fired."""
@@ -736,6 +765,8 @@ class LaneContest(_message.Message):
     """Effective priority of the last fire if the lane was full: the price of a place."""
     cycles_used: _builtins.int
     lane_cycles: _builtins.int
+    basefee_cycle: _builtins.str
+    """Only under `bidding`; basefee_lane is 0 then, and the priorities are tips."""
     def __init__(
         self,
         *,
@@ -747,10 +778,11 @@ class LaneContest(_message.Message):
         marginal_priority: _builtins.str = ...,
         cycles_used: _builtins.int = ...,
         lane_cycles: _builtins.int = ...,
+        basefee_cycle: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["basefee_lane", b"basefee_lane", "contenders", b"contenders", "cycles_used", b"cycles_used", "fires", b"fires", "highest_priority", b"highest_priority", "lane_cycles", b"lane_cycles", "marginal_priority", b"marginal_priority", "put_off", b"put_off"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "contenders", b"contenders", "cycles_used", b"cycles_used", "fires", b"fires", "highest_priority", b"highest_priority", "lane_cycles", b"lane_cycles", "marginal_priority", b"marginal_priority", "put_off", b"put_off"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -816,7 +848,9 @@ class QuoteTimerRequest(_message.Message):
     expires_at: _builtins.int
     payload_bytes: _builtins.int
     max_fee_per_cycle: _builtins.str
-    """What it would state under `auction`; if empty, what the default agent offers."""
+    """What it would state under `auction`, or its agent bid under `bidding`; if empty,
+    what is offered by default.
+    """
     max_priority_fee_per_cycle: _builtins.str
     blocks: _builtins.int
     """How many of the last blocks to look back over, at most 100; if absent, 10."""
@@ -949,7 +983,7 @@ class QuoteTimerResponse(_message.Message):
     text: _builtins.str
     """The same in sentences."""
     weight_ppm: _builtins.int
-    """Weight of the actor in parts per million under `auction`, else 0."""
+    """Weight of the actor in parts per million under `auction` and `bidding`, else 0."""
     @_builtins.property
     def price(self) -> _types_pb2.Price: ...
     @_builtins.property

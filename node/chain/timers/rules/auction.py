@@ -19,13 +19,12 @@ from node.chain.globals import BlockPrices
 from node.chain.params import PERMILLE, TIERS, TimerConfig
 from node.chain.timers import due_index, fairness
 from node.chain.timers.auction_lane import fire_price, note_turn, run_auction
-from node.chain.timers.due_index import Decline, DueTimer, LaneView
+from node.chain.timers.due_index import AUCTION_INDEX, Decline, DueTimer, LaneView
 from node.chain.timers.gba import HEADROOM, last_bid
-from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms
+from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms, related_agent
 from node.chain.timers.timer import Decision, Timer
 from node.primitives import codec
-from node.primitives.types import NOTHING, Amount, Height
-from node.state import keys
+from node.primitives.types import NOTHING, Address, Amount, Height
 from pvm import HostError, HostErrorCode, ScheduleRequest
 
 
@@ -33,6 +32,7 @@ class Auction:
     """The lane goes to the highest effective priority."""
 
     name = "auction"
+    is_owner_paying = False
 
     # --- coming and going ------------------------------------------------------------
 
@@ -88,6 +88,12 @@ class Auction:
             stated, max_priority_fee_per_cycle=clamped, clamped_from=priority
         )
 
+    def validate_agent(
+        self, execution: ExecutionScope, actor: Address, request: ScheduleRequest
+    ) -> Address | None:
+        """None, or one that is related to the actor (D34)."""
+        return related_agent(execution, actor, request)
+
     def announcement(
         self, timer: Timer, terms: FeeTerms
     ) -> tuple[str, dict[str, codec.Value]] | None:
@@ -111,20 +117,7 @@ class Auction:
 
     def wake_height(self, prospect: Prospect) -> Height | None:
         """The first height at which somebody is due and awake (D36)."""
-        view, decline = lane_ahead(prospect)
-        best: int | None = None
-        start = 0
-        if not prospect.is_entering:
-            best = due_index.wake_height(prospect.reader, view, decline, None)
-            start = view.height
-        if best == view.height:
-            return Height(best)
-        for timer in prospect.calendar.timers(start, keys.HEIGHT_LAST):
-            if best is not None and max(timer.height, view.height) >= best:
-                break
-            wakes = decline.wakes(timer, view)
-            best = wakes if best is None else min(best, wakes)
-        return None if best is None else Height(best)
+        return AUCTION_INDEX.wake_in(prospect, *lane_ahead(prospect))
 
     # --- the lane --------------------------------------------------------------------
 
@@ -136,7 +129,7 @@ class Auction:
             block.due_book.close()
             return
         view, count_max = lane_view(block), block.timer_config.max_due_examined
-        due = due_index.select(block.journal, view, count_max, fresh)
+        due = AUCTION_INDEX.select(block.journal, view, count_max, fresh)
         for one in due:
             if one.was_asleep:
                 _note_turn(block, view, one.timer, Decision.WOKE)
@@ -151,6 +144,9 @@ class Auction:
         fresh = self._gather(block)
         assert not fresh, "a run reaches over a height at which somebody is awake"
         block.due_book.close()
+
+    def finish(self, block: BlockContext) -> None:
+        """Nothing is left to be done."""
 
     def next_prices(self, block: BlockContext) -> tuple[Amount, Amount]:
         """Both follow from the fires; without any, the median tip is 0 (D30, D32)."""
@@ -193,7 +189,12 @@ def lane_ahead(prospect: Prospect) -> tuple[LaneView, Decline]:
     prices, first = prospect.prices, prospect.head + 1
     cap = _cycles_cap(prospect.config)
     view = LaneView(first, prices.basefee_lane, cap, prices.p50_priority)
-    return view, Decline(first, prices.basefee_lane)
+    return view, Decline(first, prices.basefee_lane, idle_step)
+
+
+def idle_step(basefee: int) -> int:
+    """The lane basefee after one block without fires (D30)."""
+    return idle_lane_basefee(basefee, 1)
 
 
 def _cycles_cap(config: TimerConfig) -> int:
@@ -205,7 +206,7 @@ def _note_turn(
 ) -> None:
     note_turn(block, view, timer, decision)
     is_asleep = decision is Decision.SLEPT
-    due_index.add(block.journal, timer, is_asleep=is_asleep)
+    AUCTION_INDEX.add(block.journal, timer, is_asleep=is_asleep)
 
 
 def _expand(block: BlockContext, terms: FeeTerms) -> Amount:

@@ -25,7 +25,7 @@ from node.chain.timers.lane import (
     put_off_for_writes,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms
+from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms, related_agent
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Height
@@ -36,6 +36,7 @@ class Fifo:
     """First in, first out within a height."""
 
     name = "fifo"
+    is_owner_paying = False
 
     def enter(self, block: BlockContext, *, is_first: bool) -> None:
         """Nothing is to be prepared."""
@@ -58,6 +59,12 @@ class Fifo:
         """Fee arguments are recorded as they are; nothing is asked of them (D31)."""
         del execution
         return read_terms(request)
+
+    def validate_agent(
+        self, execution: ExecutionScope, actor: Address, request: ScheduleRequest
+    ) -> Address | None:
+        """None, or one that is related to the actor: it is recorded (D34)."""
+        return related_agent(execution, actor, request)
 
     def announcement(
         self, timer: Timer, terms: FeeTerms
@@ -87,6 +94,9 @@ class Fifo:
         if timers:
             _classify(block, timers, self.price(block.prices))
             _run_queue(block)
+
+    def finish(self, block: BlockContext) -> None:
+        """Nothing is left to be done."""
 
     def next_prices(self, block: BlockContext) -> tuple[Amount, Amount]:
         """As they were: neither exists under `fifo` (D27)."""
