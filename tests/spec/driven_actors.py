@@ -161,3 +161,40 @@ def put_off(result: BlockResult, reason: str) -> list[bytes]:
 def lane(chain: Devnet) -> int:
     """The timer lane's basefee in the next block."""
     return head_globals(chain.state).basefee_lane
+
+
+# --- under the rules `bidding` --------------------------------------------------------
+
+EPOCH = 100
+"""Heights of an epoch in these tests."""
+
+BIDDING = {
+    "activations": [{"height": 0, "rules": "bidding"}],
+    "basefee_config": {"min_basefee": 1_000},
+    "calendar": {"epoch_length": EPOCH},
+}
+"""Genesis overrides: `bidding` from the start, cycle and cell basefee stay at 1,000."""
+
+AGENT = '''
+import pvm_host
+
+class Agent:
+    """A Gas Bidding Agent that bids what it was told last, at first {fee} and {tip}."""
+
+    def tell(self, payload):
+        self.storage["bid"] = pvm_host.cbor_decode(payload)
+
+    def get_gas_bid(self, context):
+        return self.storage.get("bid", [{fee}, {tip}])
+'''
+
+
+def agent_of(chain: Devnet, fee: int = 10**6, tip: int = 0) -> Actor:
+    """An agent that offers at most a fee and a tip a cycle, until it is told else."""
+    salt = b"%032d" % chain.height  # no two of them are the same
+    return chain.deploy(AGENT.format(fee=fee, tip=tip), salt=salt)
+
+
+def tell(agent: Actor, fee: int, tip: int) -> None:
+    """Let an agent bid something else from now on."""
+    agent.call("tell", codec.encode([fee, tip]))

@@ -5,6 +5,7 @@ import pytest
 from node.chain.globals import load_globals
 from node.chain.params import TimerConfig
 from node.chain.timers import due_index
+from node.chain.timers.due_index import AUCTION_INDEX
 from node.chain.transaction import UpdateTimerConfig
 from node.chain.transition import work_height
 from node.primitives import codec
@@ -226,10 +227,10 @@ def test_d36_a_sleeper_can_be_cancelled_and_extended(chain, actor):
     chain.mine_until(height + 6)
     actor.call("extend", codec.encode([timer, chain.height + 3]))
     found = dict(due_index.found(chain.state.snapshot))
-    assert found == dict(due_index.AUCTION_INDEX.expected(chain.state.snapshot, chain.height))
+    assert found == dict(AUCTION_INDEX.expected(chain.state.snapshot, chain.height))
     actor.call("cancel", timer)
     found = dict(due_index.found(chain.state.snapshot))
-    assert found == dict(due_index.AUCTION_INDEX.expected(chain.state.snapshot, chain.height))
+    assert found == dict(AUCTION_INDEX.expected(chain.state.snapshot, chain.height))
     assert chain.timer(timer) is None
 
 
