@@ -13,7 +13,7 @@ from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
 from node.chain.globals import load_globals
 from node.chain.mailbox import pending_messages
-from node.chain.params import BasefeeConfig
+from node.chain.params import BasefeeConfig, BiddingConfig
 from node.chain.timers import calendar
 from node.chain.transaction import (
     Body,
@@ -22,10 +22,12 @@ from node.chain.transaction import (
     ExecuteActor,
     ExtendTimer,
     Fund,
+    ResetWeights,
     ScheduleActivation,
     SetBalance,
     Transfer,
     UpdateBasefeeConfig,
+    UpdateBiddingConfig,
     UpdateTimerConfig,
     decode_transaction,
     impersonate,
@@ -462,6 +464,58 @@ class Bidders(Crowd):
 
 class AuctionWorld(Bidders, World):
     """A world whose timers compete."""
+
+
+# --- under the rules `bidding` --------------------------------------------------------
+
+_LANE = b'context["basefee_lane_timer"]'
+_ANY = b'context.get("basefee_lane_timer", context["basefee_cycle"])'
+_TIP = b'"max_priority_fee_per_cycle": 2}'
+
+AGENTS = BIDDER.replace(_LANE, _ANY).replace(_TIP, b'"tip_per_cycle": 2, ' + _TIP[0:])
+"""The same for all rules: what it offers has the names of both that ask (D57)."""
+assert AGENTS != BIDDER.replace(_LANE, _ANY) != BIDDER
+
+BIDDING = AUCTION | {
+    "calendar": {"ring_size": 4, "epoch_length": 6, "epochs": 2},
+    "activations": [{"height": 1, "rules": "bidding"}],
+}
+
+
+class WeighedBidders(Bidders):
+    """A crowd that names agents, is often poor, and changes rules and weights."""
+
+    source = AGENTS
+    document = BIDDING
+
+    def _timer(self, told):
+        timer = super()._timer(told)
+        is_bidding = self.pick(5) > 0
+        return [*timer[:3], None, *timer[4:6], "gba"] if is_bidding else timer
+
+    def _transaction(self):
+        if self.pick(6) == 0:
+            amount = self.choose([0, 10**6, 6 * 10**7, 10**9, 10**12])
+            return self._raw(1, SetBalance(self.choose(self.actors), amount))
+        return super()._transaction()
+
+    def _governance(self):
+        kind = self.pick(8)
+        height = self.state.head.height
+        if kind < 3:
+            rules = self.choose(["fifo", "auction", "bidding", "bidding", "bidding"])
+            return ScheduleActivation(height + self.pick(6), rules)
+        if kind == 3:
+            return ResetWeights()
+        if kind == 4:
+            floor = self.choose([1_000_000, 1_500_000, 2_000_001])
+            rate = self.choose([0, 200, 1_000])
+            return UpdateBiddingConfig(BiddingConfig(rate, 1, 2_000_000, floor))
+        return super()._governance()
+
+
+class BiddingWorld(WeighedBidders, World):
+    """A world whose timers bid, and whose actors are weighed."""
 
 
 def fixed_pick(seed):

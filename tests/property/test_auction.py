@@ -1,4 +1,4 @@
-"""Rules `auction` in random worlds: what holds whatever is scheduled and changed."""
+"""Rules under which timers bid, in random worlds: what holds whatever is changed."""
 
 from collections import Counter
 
@@ -13,6 +13,7 @@ from node.chain.genesis import build_genesis
 from node.chain.globals import load_globals, load_governed
 from node.chain.timers import calendar, due_index, fairness
 from node.chain.timers.due_index import Decline, LaneView
+from node.chain.timers.rules import INDEXES
 from node.chain.timers.rules.auction import idle_step
 from node.chain.timers.timer import Decision
 from node.chain.transition import (
@@ -31,13 +32,14 @@ from node.state.memory import MemoryStore
 from pvm import Worker
 from tests.property.test_runs import Fork
 from tests.replaying_chain import require_budgets, require_sound_state
-from tests.worlds import AuctionWorld
+from tests.worlds import AuctionWorld, BiddingWorld
 
 WORLDS = settings(
     max_examples=max(5, settings.default.max_examples // 10),
     suppress_health_check=list(HealthCheck),
 )
 BLOCKS = 8
+BOTH = pytest.mark.parametrize("kind", [AuctionWorld, BiddingWorld])
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +56,19 @@ def require_derived(state):
     """The orders and the sums are those of the committed records, or absent."""
     snapshot, height = state.snapshot, state.head.height
     wanted = {}
-    if rules_at_head(state) == "auction":
-        wanted = dict(due_index.AUCTION_INDEX.expected(snapshot, height))
+    index = INDEXES.get(rules_at_head(state))
+    if index is not None:
+        wanted = dict(index.expected(snapshot, height))
     assert dict(due_index.found(snapshot)) == wanted
     assert fairness.found_sums(snapshot) == fairness.expected_sums(snapshot)
 
 
+@BOTH
 @WORLDS
 @given(crowd=st.randoms(use_true_random=False))
-def test_after_every_block(worker, crowd):
+def test_after_every_block(worker, kind, crowd):
     """Supply, root, budgets, derived orders; a state opened anew builds the same."""
-    world = AuctionWorld(MemoryStore(), crowd.randrange, worker)
+    world = kind(MemoryStore(), crowd.randrange, worker)
     for _ in range(BLOCKS):
         parent = world.state
         built = world.step()
@@ -77,11 +81,12 @@ def test_after_every_block(worker, crowd):
         assert applied.trace == built.trace
 
 
+@BOTH
 @WORLDS
 @given(crowd=st.randoms(use_true_random=False), data=st.data())
-def test_any_split_of_a_run(worker, crowd, data):
+def test_any_split_of_a_run(worker, kind, crowd, data):
     """D36: the same state as N empty blocks, derived orders included."""
-    world = AuctionWorld(MemoryStore(), crowd.randrange, worker)
+    world = kind(MemoryStore(), crowd.randrange, worker)
     for _ in range(4):
         world.step()
     single, split, leap, replay = (Fork(world) for _ in range(4))
@@ -104,11 +109,12 @@ def test_any_split_of_a_run(worker, crowd, data):
     require_derived(single.state)
 
 
+@BOTH
 @WORLDS
 @given(crowd=st.randoms(use_true_random=False))
-def test_the_wake_height_is_where_something_happens(worker, crowd):
+def test_the_wake_height_is_where_something_happens(worker, kind, crowd):
     """D36: no block before it does anything, and that one does."""
-    world = AuctionWorld(MemoryStore(), crowd.randrange, worker)
+    world = kind(MemoryStore(), crowd.randrange, worker)
     for _ in range(5):
         world.step()
     fork = Fork(world)
@@ -127,11 +133,12 @@ def test_the_wake_height_is_where_something_happens(worker, crowd):
             assert not result.is_empty or height in dict(scheduled)
 
 
+@BOTH
 @WORLDS
 @given(crowd=st.randoms(use_true_random=False))
-def test_replay_from_genesis(worker, crowd):
+def test_replay_from_genesis(worker, kind, crowd):
     """The blocks alone lead to the same pairs, derived ones included."""
-    world = AuctionWorld(MemoryStore(), crowd.randrange, worker)
+    world = kind(MemoryStore(), crowd.randrange, worker)
     for _ in range(BLOCKS):
         world.step()
     first = worker.run(lambda: build_genesis(world.genesis))
