@@ -12,7 +12,7 @@ from node.chain.accounts import load_account
 from node.chain.block import Receipt
 from node.chain.genesis import Genesis, build_genesis, dev_account, parse_genesis
 from node.chain.globals import load_globals
-from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
 from node.chain.transaction import (
     Body,
     CancelTimer,
@@ -21,10 +21,12 @@ from node.chain.transaction import (
     ExtendTimer,
     Fund,
     Instruction,
+    ResetWeights,
     ScheduleActivation,
     SetBalance,
     Transfer,
     UpdateBasefeeConfig,
+    UpdateBiddingConfig,
     UpdateTimerConfig,
     decode_transaction,
     impersonate,
@@ -121,6 +123,17 @@ ALONE: tuple[tuple[str, str, Instruction], ...] = (
     ),
     ("D1", "an activation", ScheduleActivation(Height(9), "fifo")),
     ("D1", "of unknown rules it fails", ScheduleActivation(Height(9), "lifo")),
+    (
+        "D3 D49",
+        "a configuration of bidding",
+        UpdateBiddingConfig(BiddingConfig(lambda_permille=7)),
+    ),
+    (
+        "D49",
+        "a configuration of bidding that breaks a rule fails",
+        UpdateBiddingConfig(BiddingConfig(weight_min=0)),
+    ),
+    ("D49", "a reset of weights", ResetWeights()),
 )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from auction_vectors import auction_vectors
+from bidding_vectors import bidding_vectors
 from chain_vectors import (
     SALT,
     THERE,
@@ -30,7 +31,7 @@ from node.chain.errors import InvalidTransaction
 from node.chain.fees import next_basefee
 from node.chain.genesis import dev_account
 from node.chain.globals import derive_beacon
-from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
 from node.chain.timers.timer import derive_timer_id
 from node.chain.transaction import (
     Body,
@@ -40,10 +41,12 @@ from node.chain.transaction import (
     ExtendTimer,
     Fund,
     Instruction,
+    ResetWeights,
     ScheduleActivation,
     SetBalance,
     Transfer,
     UpdateBasefeeConfig,
+    UpdateBiddingConfig,
     UpdateTimerConfig,
     decode_transaction,
     impersonate,
@@ -211,6 +214,8 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
     ScheduleActivation(Height(1_000), "fifo"),
     Fund(THERE, Amount(10**9)),
     SetBalance(THERE, Amount(0)),
+    UpdateBiddingConfig(BiddingConfig()),
+    ResetWeights(),
 )
 
 
@@ -329,6 +334,7 @@ FILES: dict[str, Callable[[], Json]] = {
     "transactions": transaction_vectors,
     "basefees": basefee_vectors,
     "auction": auction_vectors,
+    "bidding": bidding_vectors,
     "genesis": genesis_vectors,
     "proofs": proof_vectors,
     "transitions": transition_vectors,

@@ -17,12 +17,15 @@ from node.chain.errors import InvalidTransaction
 from node.chain.fees import idle_lane_basefee, next_basefee, next_lane_basefee
 from node.chain.genesis import build_genesis, parse_genesis
 from node.chain.globals import derive_beacon, load_globals
-from node.chain.params import BasefeeConfig, TieBreak
+from node.chain.params import BasefeeConfig, BiddingConfig, TieBreak
 from node.chain.timers.auction_lane import Contender, ranked
+from node.chain.timers.bidding_lane import priority_queue
 from node.chain.timers.due_index import DueTimer
 from node.chain.timers.fairness import weigh
+from node.chain.timers.gba import fill_bid
 from node.chain.timers.rules.auction import median_priority
 from node.chain.timers.timer import derive_timer_id
+from node.chain.timers.weights import ActorWeight, FireSums, Overdue, Scale
 from node.chain.transaction import decode_transaction
 from node.chain.transition import build_block, build_next, next_state, open_state
 from node.primitives import codec
@@ -368,6 +371,62 @@ def test_auction_chain(worker):
     assert lanes[:2] == [0, 0]
     assert lanes[2] > lanes[3] > lanes[4] > 0
     assert lanes[-1] == 0
+
+
+# --- bidding -------------------------------------------------------------------------
+
+
+def optional_amount(text):
+    return None if text is None else int(text)
+
+
+def test_bidding_bids():
+    """D45, D46: the effective tip, with the default bid for what is not stated."""
+    for one in load("bidding")["bid"]:
+        basefee = int(one["basefee_cycle"])
+        fee = optional_amount(one["max_fee_per_cycle"])
+        bid = fill_bid(fee, optional_amount(one["tip_per_cycle"]), basefee, 0)
+        assert str(bid.priority(basefee)) == one["effective_tip"]
+
+
+def test_bidding_weights():
+    """D48: a fold of every kind, and epochs without fires."""
+    for one in load("bidding")["fold"]:
+        config = BiddingConfig(**{name: int(n) for name, n in one["config"].items()})
+        scale = Scale(config, one["epoch_length"], one["lane"])
+        sums = FireSums(**{name: int(n) for name, n in one["fires"].items()})
+        record = ActorWeight(5, one["weight"], sums)
+        mean_tip = optional_amount(one["mean_tip"])
+        weight = scale.fold(record, mean_tip, Overdue(**one["overdue"]))
+        assert str(weight) == one["next_weight"]
+    scale = Scale(BiddingConfig(), 100, 2_000_000)
+    for one in load("bidding")["rest"]:
+        assert scale.rest(one["weight"], one["epochs"]) == one["after"]
+
+
+def test_bidding_order():
+    """D46: who comes first, and what is each actor's part of the lane."""
+    vector = load("bidding")["order"]
+    found = sorted(
+        vector["candidates"], key=lambda one: (one["due_height"], one["sequence"])
+    )
+    weights = {one["actor"]: one["weight"] for one in found}
+    candidates = []
+    for one in found:
+        timer = SimpleNamespace(
+            actor=one["actor"], height=one["due_height"], sequence=one["sequence"]
+        )
+        due = SimpleNamespace(timer=timer)
+        price = SimpleNamespace(cycle_tip=int(one["effective_tip"]))
+        candidates.append(SimpleNamespace(due=due, price=price))
+    block = SimpleNamespace(
+        height=vector["height"],
+        timer_config=SimpleNamespace(lane_timer_cycles=vector["lane"]),
+    )
+    queue = priority_queue(block, candidates, SimpleNamespace(of=weights.get))
+    assert [one.candidate.due.timer.sequence for one in queue] == vector["order"]
+    slices = {one.candidate.due.timer.actor: one.slice for one in queue}
+    assert slices == vector["slices"]
 
 
 # --- chains --------------------------------------------------------------------------
