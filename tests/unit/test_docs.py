@@ -89,7 +89,7 @@ def test_every_section_that_is_cited_exists():
 
 def test_every_decision_has_its_paragraph():
     numbers = re.findall(r"^- \*\*D(\d+)\*\* ", page("decisions.md"), re.MULTILINE)
-    assert [int(number) for number in numbers] == list(range(1, 44))
+    assert [int(number) for number in numbers] == list(range(1, 50))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,7 +134,12 @@ def test_the_prices_are_those_of_the_code():
 
 
 def test_the_parameters_are_those_of_the_code():
-    defaults = [params.TimerConfig(), params.BasefeeConfig(), params.ChainParams()]
+    defaults = [
+        params.TimerConfig(),
+        params.BasefeeConfig(),
+        params.BiddingConfig(),
+        params.ChainParams(),
+    ]
     fields = {
         name: shown(value)
         for config in defaults

@@ -66,6 +66,7 @@ def test_every_test_of_the_timers_is_in_the_table():
     files = [
         *(ROOT / "tests" / "spec").glob("test_cip5_*.py"),
         *(ROOT / "tests" / "spec").glob("test_cip1_*.py"),
+        *(ROOT / "tests" / "spec").glob("test_cip1v1_*.py"),
         *(ROOT / "tests" / "spec").glob("test_decisions_*.py"),
     ]
     assert files

@@ -44,8 +44,8 @@ from pvm import Worker
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "vectors"
 NAMES = [
-    *("addresses", "auction", "basefees", "codec", "genesis", "hashes", "ids"),
-    *("proofs", "transactions", "transitions"),
+    *("addresses", "auction", "basefees", "bidding", "codec", "genesis", "hashes"),
+    *("ids", "proofs", "transactions", "transitions"),
 ]
 
 

@@ -35,7 +35,7 @@ from node.chain.timers.lane import (
     record,
 )
 from node.chain.timers.timer import Decision, Timer, TimerDecision
-from node.chain.timers.weights import FireSums, EpochWeights
+from node.chain.timers.weights import EpochWeights, FireSums
 from node.primitives.types import NOTHING, Address, Amount, TimerId
 
 INQUIRY = Inquiry(common_context, ("max_fee_per_cycle", "tip_per_cycle"))

@@ -1,4 +1,4 @@
-"""EpochWeights of actors under `bidding`: what an epoch earned for the next (CIP-1v1 §3).
+"""Weights of actors under `bidding`: what an epoch earned for the next (CIP-1v1 §3).
 
 A weight breaks ties among equal effective tips and apportions the lane. At the end of
 an epoch it moves by a part λ towards a score S: what the actor's fires paid beside
@@ -281,7 +281,7 @@ def load_epoch_fires(reader: Reader, reset: int) -> tuple[EpochFires, ...]:
 def begin_weights(block: BlockContext) -> EpochWeights:
     """The weights of a block, before anything of them is asked or written.
 
-    EpochWeights of before `bidding` was entered count as none, as those before a reset do
+    Weights of before `bidding` was entered count as none, as those before a reset do
     (D49).
     """
     governed = block.governed
