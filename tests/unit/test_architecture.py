@@ -214,7 +214,10 @@ BAD_SAMPLES = {
         "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX,
     ),
     "no docstring": (missing_docstring, "x = 1\n"),
-    "decision too high": (malformed_references, "# (D44)\n# as D44 says"),
+    "decision too high": (
+        malformed_references,
+        f"# (D{DECISION_LAST + 1})\n# as D{DECISION_LAST + 1} says",
+    ),
     "decision zero": (malformed_references, "as D0 says"),
     "unknown CIP": (malformed_references, "as CIP-7 says"),
     "CIP without number": (malformed_references, "as CIP-x says"),
