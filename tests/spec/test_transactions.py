@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from node.chain.errors import InvalidBlock, InvalidTransaction, TransactionFault
-from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
 from node.chain.transaction import (
     Body,
     CancelTimer,
@@ -13,10 +13,12 @@ from node.chain.transaction import (
     ExecuteActor,
     ExtendTimer,
     Fund,
+    ResetWeights,
     ScheduleActivation,
     SetBalance,
     Transfer,
     UpdateBasefeeConfig,
+    UpdateBiddingConfig,
     UpdateTimerConfig,
     decode_transaction,
     impersonate,
@@ -132,12 +134,17 @@ def test_the_body_is_one_array_in_this_order():
             UpdateBasefeeConfig(BasefeeConfig()),
             [44, [10_000_000, 500_000, 8, 8, 1]],
         ),
+        (
+            UpdateBiddingConfig(BiddingConfig()),
+            [238, [200, 250_000, 2_000_000, 1_500_000]],
+        ),
+        (ResetWeights(), [239]),
         (Fund(THERE, 9), [241, THERE, 9]),
         (SetBalance(THERE, 9), [242, THERE, 9]),
     ],
 )
 def test_every_instruction_has_its_number_and_fields(chain, instruction, fields):
-    """D5's list: 1, 51, 230, 48, 50, 240, 49, 44 and D41's 241, 242."""
+    """D5's list: 1, 51, 230, 48, 50, 240, 49, 44, 238, 239 and D41's 241, 242."""
     body = body_of(instruction)
     assert codec.decode(body.encode())[8] == fields
     assert decode_transaction(signed(body, chain.accounts[0])).body == body
@@ -367,6 +374,9 @@ def test_impersonated_bytes_name_their_sender():
         ScheduleActivation(9, "fifo"),
         UpdateTimerConfig(TimerConfig()),
         UpdateBasefeeConfig(BasefeeConfig()),
+        UpdateBiddingConfig(BiddingConfig()),
+        UpdateBiddingConfig(BiddingConfig(weight_max=2**64)),
+        ResetWeights(),
         Fund(THERE, 9),
         SetBalance(THERE, 9),
         Transfer(THERE[1:], 9),

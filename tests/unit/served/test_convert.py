@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from node import query
 from node.chain.block import Price, Receipt, ReceiptKind
-from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
 from node.chain.timers.timer import Decision
 from node.chain.transaction import (
     NUMBERS,
@@ -15,10 +15,12 @@ from node.chain.transaction import (
     ExecuteActor,
     ExtendTimer,
     Fund,
+    ResetWeights,
     ScheduleActivation,
     SetBalance,
     Transfer,
     UpdateBasefeeConfig,
+    UpdateBiddingConfig,
     UpdateTimerConfig,
 )
 from node.client import Wallet
@@ -39,6 +41,8 @@ INSTRUCTIONS = [
     ExtendTimer(b"\x01" * 32, 2**64 - 1),
     UpdateTimerConfig(replace(TimerConfig(), max_ttl_blocks=7, fire_base_cycles=9)),
     UpdateBasefeeConfig(BasefeeConfig(1, 2, 3, 4, 5)),
+    UpdateBiddingConfig(BiddingConfig(1, 2, 3, 4)),
+    ResetWeights(),
     ScheduleActivation(9, "auction"),
     Fund(A, 1),
     SetBalance(B, 0),
