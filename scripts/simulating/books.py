@@ -34,7 +34,7 @@ class Books:
         self._total = sum(self._sums.values())
         self._burned = [0, 0, 0]
 
-    def check(self, result: BlockResult, snapshot: StoreSnapshot) -> None:
+    def check(self, result: BlockResult) -> None:
         """Enter a block.
 
         Raises:
@@ -49,7 +49,7 @@ class Books:
         for receipt in result.receipts:
             for kind, burned in enumerate(_burned(receipt)):
                 self._burned[kind] += burned
-        after = load_globals(snapshot)
+        after = result.known.globals
         told = [after.burned_cycle, after.burned_cell, after.burned_lane]
         if told != self._burned or after.minted != self._total + sum(told):
             raise SupplyError(
@@ -63,7 +63,9 @@ class Books:
         Raises:
             SupplyError: they differ.
         """
-        if dict(_found(snapshot)) != self._sums:
+        after = load_globals(snapshot)
+        told = [after.burned_cycle, after.burned_cell, after.burned_lane]
+        if dict(_found(snapshot)) != self._sums or told != self._burned:
             raise SupplyError("what is there is not what the blocks wrote")
 
 

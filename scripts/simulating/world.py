@@ -6,19 +6,19 @@ nothing about timers.
 """
 
 from collections.abc import Iterator
+from itertools import repeat
 
 from msgspec.structs import replace
 
-from node.chain.transaction import DeployActor, ExecuteActor
 from node.chain.transition import head_globals
 from node.primitives import codec
 from node.primitives.types import Address, Amount
 from node.testing import Devnet
 from simulating import variants
 from simulating.agents import Dice, Group, Terms
-from simulating.books import Books
 from simulating.gathering import Notes, Record
 from simulating.scenarios import Burst, Buyers, Scenario, mix_of
+from simulating.stage import PREPARED, Stage
 
 LANE_IN_FIRES = 8
 """Fires at the cap that the lane holds (CIP-1 §10)."""
@@ -27,15 +27,11 @@ BASEFEE = 1_000
 FUNDS = Amount(100_000 * 10**9)
 """Of each actor."""
 FIRE_CELLS = 2_000
-PREPARED = 100
-"""Actors deployed, or asked, in one block of the preparation."""
 REST = 60
 """Empty blocks in which the lane basefee falls to its floor: everybody may begin."""
 HEADSTART = 2
 """Blocks between the last of the preparation and the first due height."""
 
-_DEPLOY = (600_000, 600_000)
-_CALL = (5_000_000, 1_000_000)
 _CODE = 2**29
 _PLENTY = 2**40
 
@@ -76,13 +72,12 @@ def _chain(scenario: Scenario) -> Devnet:
     )
 
 
-class _World:
+class _World(Stage):
     def __init__(self, chain: Devnet, scenario: Scenario) -> None:
-        self.chain = chain
+        super().__init__(chain)
         self.scenario = scenario
         self.mix = mix_of(scenario)
         self.dice = Dice(scenario.seed)
-        self.books = Books(chain.state.snapshot)
         self.actors: dict[str, list[Address]] = {}
         """Of each group, in order."""
         self.values: dict[str, list[int]] = {}
@@ -97,7 +92,7 @@ class _World:
         notes = Notes(scenario.name, self.groups(), self.values)
         for _ in range(scenario.blocks):
             self._act()
-            self._step()
+            self.step()
             notes.note(chain.last, chain.state)
         self.books.recount(chain.state.snapshot)
         return notes.finish(chain.state)
@@ -106,11 +101,6 @@ class _World:
         """Of each address, its group."""
         return {a: name for name, found in self.actors.items() for a in found}
 
-    def _step(self) -> None:
-        self.chain.mine()
-        self.books.check(self.chain.last, self.chain.state.snapshot)
-        del self.chain.results[:-1]  # Kept, they would fill the memory.
-
     # --- before it begins ----------------------------------------------------------
 
     def _prepare(self) -> None:
@@ -118,20 +108,20 @@ class _World:
         self._deploy()
         self._join_rings()
         for _ in range(REST):
-            self._step()
+            self.step()
         arms = sum(g.actors for g in self.mix.groups if g.timers)
         blocks = -(-arms // PREPARED)
         first = self.chain.height + blocks + HEADSTART
-        queued = 0
-        for group in self.mix.groups:
-            for actor, entries in self._first_timers(group, first):
-                self._call(actor, "arm", codec.encode(entries))
-                queued += 1
-                if queued % PREPARED == 0:
-                    self._step_through()
-        self._step_through()
+        self.call_all(
+            "arm",
+            (
+                (actor, codec.encode(entries))
+                for group in self.mix.groups
+                for actor, entries in self._first_timers(group, first)
+            ),
+        )
         while self.chain.height < first:
-            self._step()
+            self.step()
 
     def _deploy(self) -> None:
         source = self.mix.kind.source.encode()
@@ -140,20 +130,8 @@ class _World:
         for group in self.mix.groups:
             named.setdefault(group.name, group)
         for group in named.values():
-            shared = None if group.owner is None else next(accounts)
-            found: list[Address] = []
-            while len(found) < group.actors:
-                count = min(PREPARED, group.actors - len(found))
-                for number in range(count):
-                    salt = (len(found) + number).to_bytes(32, "big")
-                    self.chain.submit(
-                        DeployActor(salt, source, b"", FUNDS),
-                        sender=shared or next(accounts),
-                        cycles_limit=_DEPLOY[0],
-                        cells_limit=_DEPLOY[1],
-                    )
-                self._step_through()
-                found += [r.actor for r in self.chain.last.receipts]
+            owners = accounts if group.owner is None else repeat(next(accounts))
+            found = self.deploy(source, [b""] * group.actors, owners, FUNDS)
             self.actors[group.name] = found
             self.values[group.name] = [0] * len(found)
         for buyers in self.mix.buyers:
@@ -168,13 +146,7 @@ class _World:
         for group in self.mix.groups:
             actors = self.actors[group.name]
             followers = [*actors[1:], actors[0]] if group.is_ring else actors
-            for number, (actor, following) in enumerate(
-                zip(actors, followers, strict=True), start=1
-            ):
-                self._call(actor, "follow", following)
-                if number % PREPARED == 0:
-                    self._step_through()
-            self._step_through()
+            self.call_all("follow", zip(actors, followers, strict=True))
 
     def _first_timers(
         self, group: Group, first: int
@@ -194,13 +166,6 @@ class _World:
         for at, timers in entries.items():
             yield actors[at], timers
 
-    def _step_through(self) -> None:
-        """A block in which all that was submitted succeeds."""
-        self._step()
-        failed = [r.failure for r in self.chain.last.receipts if r.failure]
-        assert not failed, failed[0]
-        assert not self.chain.last.rejected, self.chain.last.rejected[0][1]
-
     # --- while it lasts ------------------------------------------------------------
 
     def _act(self) -> None:
@@ -216,7 +181,7 @@ class _World:
         for actor in self.actors[burst.group]:
             terms = [burst.terms(self.dice) for _ in range(burst.timers)]
             entries: list[codec.Value] = [[due, each.encode()] for each in terms]
-            self._call(actor, "arm", codec.encode(entries))
+            self.call(actor, "arm", codec.encode(entries))
 
     def _buy(self, buyers: Buyers) -> None:
         """Those whose turn it is compare the price of a cycle with its worth."""
@@ -228,16 +193,9 @@ class _World:
             if price <= worth:
                 terms = Terms(0, 0, None)
                 entry: list[codec.Value] = [self.chain.height + 2, terms.encode()]
-                self._call(actors[number], "arm", codec.encode([entry]))
+                self.call(actors[number], "arm", codec.encode([entry]))
 
     def _price(self) -> int:
         """What a fire of the next block pays for a cycle, without a tip."""
         globals_ = head_globals(self.chain.state)
         return variants.cycle_price(self.scenario.rules, globals_)
-
-    def _call(self, actor: Address, handler: str, payload: bytes) -> None:
-        self.chain.submit(
-            ExecuteActor(actor, handler, payload, Amount(0)),
-            cycles_limit=_CALL[0],
-            cells_limit=_CALL[1],
-        )
