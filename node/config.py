@@ -21,6 +21,7 @@ import node
 from node.chain.errors import InvalidGenesis
 from node.chain.genesis import ACCOUNTS_MAX, Genesis, parse_genesis
 from node.chain.genesis import override as override_genesis
+from node.chain.timers.rules import RULE_SETS
 from node.mempool import PoolLimits
 from node.primitives import amounts
 from node.primitives.types import Amount
@@ -108,6 +109,8 @@ class GenesisChoice(Struct, frozen=True):
     account_count: int | None = None
     account_balance: Amount | None = None
     block_interval_ms: int | None = None
+    rules: str | None = None
+    """Name of the timer rules that are in force from height 0 on (D1)."""
     document: Genesis | None = None
     """What `source` names, once it was read."""
 
@@ -121,6 +124,9 @@ class GenesisChoice(Struct, frozen=True):
         interval = self.block_interval_ms
         if interval is not None and not 1 <= interval <= PACE_MS_MAX:
             raise ConfigError("--block-time is from 1ms to 1h")
+        if self.rules is not None and self.rules not in RULE_SETS:
+            known = ", ".join(sorted(RULE_SETS))
+            raise ConfigError(f"--rules is one of {known}, {self.rules!r} was given")
 
     def read(self) -> "GenesisChoice":
         """The same with the document read, if one is named: files come out of reach.
@@ -148,6 +154,7 @@ class GenesisChoice(Struct, frozen=True):
                 account_count=self.account_count,
                 account_balance=self.account_balance,
                 block_interval_ms=self.block_interval_ms,
+                rules=self.rules,
             )
         except InvalidGenesis as error:
             raise ConfigError(f"the genesis cannot be made so: {error}") from error

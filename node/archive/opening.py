@@ -276,6 +276,6 @@ def _describe_difference(stored: Genesis, wanted: Genesis) -> str:
     return (
         f"this chain began from another genesis (`{stored.name}`, and `{wanted.name}` "
         f"was asked for; they differ in: {', '.join(names)}): start without --genesis, "
-        "--accounts, --account-balance and --block-time to go on with it, or give "
-        "another --data-dir"
+        "--accounts, --account-balance, --block-time and --rules to go on with it, or "
+        "give another --data-dir"
     )

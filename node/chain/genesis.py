@@ -148,12 +148,15 @@ def override(
     account_count: int | None = None,
     account_balance: Amount | None = None,
     block_interval_ms: int | None = None,
+    rules: str | None = None,
     dev: bool | None = None,
 ) -> Genesis:
     """A genesis with some of an operator's choices in place of its own.
 
+    `rules` are those in force at height 0; activations at later heights stay.
+
     Raises:
-        InvalidGenesis: a number out of its range.
+        InvalidGenesis: a number out of its range, or unknown rules.
     """
     document = genesis.document()
     count = genesis.dev_account_count if account_count is None else account_count
@@ -174,6 +177,11 @@ def override(
             document["system_deployers"] = []
     if block_interval_ms is not None:
         document["block_interval_ms"] = block_interval_ms
+    if rules is not None:
+        activations = {**genesis.activations, Height(0): rules}
+        document["activations"] = [
+            {"height": height, "rules": name} for height, name in activations.items()
+        ]
     if dev is not None:
         document["dev"] = dev
     return parse_genesis(document)

@@ -49,6 +49,7 @@ class _Flags(TypedDict):
     mining: str
     pace: str | None
     block_time: str | None
+    rules: str | None
     auto_timers: bool
     no_dev: bool
     accounts: int | None
@@ -103,6 +104,12 @@ class _Flags(TypedDict):
     "--block-time",
     metavar="DURATION",
     help="Virtual time between blocks of a fresh chain.  [default: of the genesis]",
+)
+@click.option(
+    "--rules",
+    metavar="NAME",
+    help="Timer rules of a fresh chain from its first block on (fifo, auction, …)."
+    "  [default: of the genesis: fifo]",
 )
 @click.option(
     "--auto-timers",
@@ -232,6 +239,7 @@ def _config(flags: _Flags) -> NodeConfig:
             block_interval_ms=(
                 None if block_time is None else parse_duration_ms(block_time)
             ),
+            rules=flags["rules"],
         ),
         grpc_listen=parse_listen(flags["grpc_listen"]),
         http_listen=None if is_http_off else parse_listen(flags["http_listen"]),

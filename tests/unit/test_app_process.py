@@ -246,6 +246,7 @@ def test_a_foreign_genesis_is_refused(tmp_path: Path) -> None:
     assert "began from another genesis" in sentence
     assert "--data-dir" in sentence
     assert "block_interval_ms" in refused(tmp_path, "--block-time", "250ms")
+    assert "activations" in refused(tmp_path, "--rules", "auction")
     with running(tmp_path) as node:  # what is not said is taken from the folder
         assert len(node.ready["accounts"]) == 3
 

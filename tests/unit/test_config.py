@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from node.chain.genesis import parse_genesis
 from node.config import (
     ConfigError,
     GenesisChoice,
@@ -150,6 +151,18 @@ def test_what_was_not_said_is_taken_from_the_folder() -> None:
     asked = GenesisChoice(block_interval_ms=7).wanted(stored)
     assert asked.encode() != stored.encode()
     assert GenesisChoice("devnet").wanted(stored).name == "devnet"
+
+
+def test_rules_are_chosen_for_the_first_block_and_leave_later_activations() -> None:
+    later = parse_genesis({"activations": [{"height": 9, "rules": "fifo"}]})
+    genesis = GenesisChoice(rules="auction").wanted(later)
+    assert genesis.activations == {0: "auction", 9: "fifo"}
+    assert GenesisChoice(rules="auction").wanted(None).activations == {0: "auction"}
+
+
+def test_unknown_rules_name_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"--rules is one of auction, .*fifo.*'lifo'"):
+        GenesisChoice(rules="lifo")
 
 
 # --- the whole ------------------------------------------------------------------------
