@@ -70,14 +70,19 @@ def answer(actor, handler, payload=b""):
 
 def test_the_examples_are_all_here():
     assert NAMES == [
+        "alarm_clock",
+        "bidding_oracle",
         "counter",
         "dead_mans_switch",
         "escrow",
+        "game_loop",
         "heartbeat",
         "heartbeat_deployer_funded",
+        "liquidation",
         "ping",
         "pong",
         "price_oracle",
+        "subscriptions",
         "token",
         "vesting",
     ]
