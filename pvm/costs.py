@@ -28,6 +28,7 @@ KECCAK256_PER_WORD = 6
 SHA = 500  # sha256, sha512, blake2b: + SHA_PER_BLOCK for each started 64 bytes
 SHA_PER_BLOCK = 8
 VERIFY_SECP256K1 = 10_000
+LOG = 100  # and `print`: + what `str` of each value costs + 1 a character (D59)
 
 COMPILE_PER_NODE = 200  # of a deployed source's syntax, with what is written out (D6)
 
@@ -53,10 +54,10 @@ SUBSCRIPT = 3
 CALL = 10
 HELPER_CALL = 24  # of a builtin, and of a method that a native type has
 CALL_OF_BUILTIN = {  # by name, instead
-    "abs": 10, "bool": 10, "bytes": 30, "callable": 10, "chr": 10, "dict": 30,
-    "enumerate": 30, "frozenset": 30, "int": 10, "isinstance": 10, "len": 5,
-    "map": 60, "ord": 10, "range": 10, "set": 30, "sorted": 40, "str": 10,
-    "type": 10, "zip": 54,
+    "abs": 10, "bool": 10, "breakpoint": 100, "bytes": 30, "callable": 10, "chr": 10,
+    "dict": 30, "enumerate": 30, "frozenset": 30, "int": 10, "isinstance": 10,
+    "len": 5, "map": 60, "ord": 10, "print": 100, "range": 10, "set": 30,
+    "sorted": 40, "str": 10, "type": 10, "zip": 54,
 }  # fmt: skip
 CALL_OF_METHOD = {  # by name, instead; `pop` without arguments only
     "add": 36, "append": 2, "bit_count": 10, "bit_length": 10, "copy": 40,

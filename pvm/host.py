@@ -8,6 +8,7 @@ actor gave them: their types are the method's to check, which is why they are
 `object` here.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -153,6 +154,13 @@ class Host(Protocol):
 
     def emit_event(self, topic: object, data: object) -> None:
         """Emit an event of the actor (D17)."""
+        ...
+
+    def log(self, level: str, parts: Sequence[str]) -> None:
+        """Keep what the actor wrote, as far as there is room; it is paid (D59).
+
+        It is no state: a failure does not undo it, and a read-only execution may.
+        """
         ...
 
     def randomness(self, domain: object) -> bytes:

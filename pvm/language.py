@@ -119,7 +119,7 @@ FUNCTIONS = words(
     "len abs chr ord callable range isinstance issubclass int str repr "
     "bytes bool list tuple dict set frozenset sorted sum min max any all "
     "map filter zip enumerate reversed iter next pow divmod round hex bin "
-    "type"
+    "type print breakpoint"
 )
 """Builtins that are values."""
 
@@ -168,7 +168,6 @@ INERT_MODULES = frozenset({"typing", "__future__"})
 """Imported names may stand in annotations, which are never evaluated."""
 
 REFUSED_NAMES: Mapping[str, tuple[str, str]] = {
-    "print": ("an actor has no output", "pvm_host.emit_event"),
     "printed": ("the name is reserved", "another name"),
     "eval": ("code cannot be made at run time", "a dict of functions"),
     "exec": ("code cannot be made at run time", "a dict of functions"),
@@ -256,7 +255,7 @@ REFUSED_MODULES: Mapping[str, str] = {
     "contextlib": "a class with __enter__ and __exit__",
     "uuid": "pvm_host.keccak256 or randomness",
     "secrets": "pvm_host.randomness",
-    "logging": "pvm_host.emit_event",
+    "logging": "pvm_host.log",
     "inspect": "nothing: names are static",
 }
 

@@ -6,7 +6,7 @@ recorded in what a call returns. Where this machine has no memory left, a call r
 `pvm.HostMemoryExhausted`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct, field
@@ -20,6 +20,7 @@ from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
 from pvm.host import ScheduleRequest, address_of
 from pvm.meter import Meter
+from pvm.output import NO_PRINTOUT, Printout, OutputLog
 from pvm.runtime.values import type_name
 from pvm.tools.profile import ProfiledCode, Recorder, by_line
 from pvm.types import (
@@ -64,6 +65,8 @@ class Result(Struct, frozen=True):
     lines: Mapping[int, int] = field(default_factory=dict)
     """Cycles by line of the source, 0 for what belongs to no line. Their sum is
     `cycles_used`. Only `World.profile` fills it."""
+    output: Printout = NO_PRINTOUT
+    """What the actor and those that it called printed; a failure keeps it."""
 
     @property
     def value(self) -> bytes:
@@ -218,6 +221,7 @@ class World(Struct):
             memory - left,
             tuple(host.effects),
             lines,
+            host.output.output(),
         )
 
 
@@ -235,6 +239,8 @@ class DictionaryHost:
         self._draws = 0
         self.effects: list[tuple[object, ...]] = []
         """Calls that were accepted."""
+        self.output = OutputLog()
+        """What it and the actors that it called wrote."""
 
     def get_balance(self, address: object) -> int:
         """Balance of any account."""
@@ -379,6 +385,7 @@ class DictionaryHost:
         message = world.message(callee, (handler,), payload, self._message.actor)
         state, balances = dict(world.state), dict(world.balances)
         host = DictionaryHost(world, message, inner, self._depth + 1)
+        host.output = self.output
         outcome = execute(world.codes[callee], message, host, inner)
         meter.charge_cycles(inner.cycles_used)
         meter.charge_cells(inner.cells_used)
@@ -397,6 +404,10 @@ class DictionaryHost:
         self._meter.charge_cycles(costs.EMIT_EVENT_PER_BYTE * len(body))
         self._meter.charge_cells((len(body) + 1) // 2)
         self.effects.append(("emit_event", topic, body))
+
+    def log(self, level: str, parts: Sequence[str]) -> None:
+        """Keep what the actor wrote."""
+        self.output.write(self._message.actor, level, parts)
 
     def randomness(self, domain: object) -> bytes:
         """Reproducible bytes."""

@@ -106,6 +106,7 @@ EXPRESSIONS = {
         <any>.to_bytes(<any>, <any>)@frozenset(<any>)@<any> ^ <any>@<any> & <any>
         <any>.args
         struct.pack(<str>, <any>)@base64.b64decode(<any>)@<any>.startswith(<any>)
+        print(<any>, <any>)@pvm_host.log("debug", <any>)@breakpoint()
         callable""",
     "obj": """C(<int>, <str>, <list>)@D(<int>, <str>, <list>)@<obj> + <obj>@-<obj>
         P(<int>)@<obj> if <bool> else <obj>""",
@@ -189,7 +190,7 @@ SIMPLE = """<list>.append(<int>)@l.append(<int>)@m.extend(<list>)@l.insert(<int>
     d.setdefault(<str>, i)
     out.append(<int>)@out.append(<str>)@out.append(<dict>)@out.append(str(<dict>))
     out.append(<list>)@out.append(<bool>)@out.append(repr(<tuple>))@o = <obj>
-    out.append(<bytes>)
+    out.append(<bytes>)@print(<int>)@print(<list>, <str>, sep=<str>, end="")
     i = j = <int>@d.pop(<str>)@l.remove(<int>)@w.append(<str>)@l.clear()@q = not q
     i //= <int>@j %= <int>@i <<= <int> % 9@i |= <int>@i ^= j@o.l[<int>] += <int>
     l *= <int> % 3@u += (<int>,)@e.pop("a", None)@[i, s] = [<int>, <str>]

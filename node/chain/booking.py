@@ -78,6 +78,8 @@ def book(
             block.deferred_cycles += receipt.cycles_used
         case ReceiptKind.AGENT:
             block.agent_cycles += receipt.cycles_used
+    if execution.output is not None:
+        block.outputs[receipt.index] = execution.output.output()
     block.receipts.append(receipt)
     return receipt
 

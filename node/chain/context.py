@@ -26,6 +26,7 @@ from node.primitives.types import Address, Amount, Hash32
 from node.state.journal import Checkpoint, Journal
 from node.state.keys import height8
 from pvm import CodeCache, Environment, Host, Message, Meter, Outcome
+from pvm.output import Printout, OutputLog
 
 if TYPE_CHECKING:
     from pvm import ActorCode
@@ -115,6 +116,8 @@ class BlockContext(Struct):
     """What a host call raised that is no refusal: the block cannot be made."""
     execute: Execute = execute
     """Of every message."""
+    outputs: dict[int, Printout] = field(default_factory=dict)
+    """By index of the receipt, what executions printed (D59)."""
 
     @property
     def height(self) -> int:
@@ -203,6 +206,8 @@ class ExecutionScope(Struct):
     effects: ExecutionSideEffects = field(default_factory=ExecutionSideEffects)
     handlers_named: dict[bytes, str] = field(default_factory=dict)
     """By payloads of timers: found out once, whatever comes of the timer."""
+    output: OutputLog | None = None
+    """What was printed, if anything was; it is not undone with the rest (D59)."""
 
     @property
     def receipt_index(self) -> int:

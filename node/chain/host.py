@@ -9,7 +9,7 @@ A store that cannot be read, or a broken invariant, is no refusal: whatever the 
 makes of it, the block must not be made (`guarded`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -60,6 +60,7 @@ from pvm import (
     ScheduleRequest,
     costs,
 )
+from pvm.output import OutputLog
 
 
 class CallActor(Protocol):
@@ -385,7 +386,13 @@ class ActorHost:
         # EFFECT
         return self.call(self, callee, name, data, limit)
 
-    # --- events, randomness, signatures --------------------------------------------
+    # --- output, events, randomness, signatures ------------------------------------
+
+    def log(self, level: str, parts: Sequence[str]) -> None:
+        """Keep what the actor wrote; it was paid for where it was written (D59)."""
+        if self.execution.output is None:
+            self.execution.output = OutputLog()
+        self.execution.output.write(self.actor, level, parts)
 
     @guarded
     def emit_event(self, topic: object, data: object) -> None:

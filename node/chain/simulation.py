@@ -28,6 +28,7 @@ from node.chain.validation import max_cost
 from node.primitives.types import NOTHING, ZERO_HASH, Address, Amount
 from pvm import Environment, Failure, Meter
 from pvm.errors import without_memory_errors
+from pvm.output import NO_PRINTOUT, Printout
 
 LIMIT_MARGIN_DIVISOR = 8  # an estimate adds an eighth to what was used
 
@@ -39,6 +40,8 @@ class Simulated(Struct, frozen=True):
     events: tuple[Event, ...]
     refused: InvalidTransaction | None
     """Why it could not be included; then there is no receipt."""
+    output: Printout = NO_PRINTOUT
+    """What it would have printed (D59)."""
 
 
 class ReadOnlyResult(Struct, frozen=True):
@@ -48,6 +51,8 @@ class ReadOnlyResult(Struct, frozen=True):
     failure: Failure | None
     cycles_used: int
     cells_used: int
+    output: Printout = NO_PRINTOUT
+    """What it printed (D59)."""
 
 
 @without_memory_errors
@@ -58,7 +63,9 @@ def simulate_transaction(state: State, transaction: Transaction) -> Simulated:
         execute_transaction(block, transaction)
     except InvalidTransaction as error:
         return Simulated(None, (), error)
-    return Simulated(block.receipts[-1], tuple(block.events), None)
+    receipt = block.receipts[-1]
+    printed = block.outputs.get(receipt.index, NO_PRINTOUT)
+    return Simulated(receipt, tuple(block.events), None, printed)
 
 
 def unsigned(state: State, body: Body, sender: Address) -> tuple[State, Transaction]:
@@ -162,6 +169,7 @@ def call_read_only(
     outcome = process_message(
         execution, Call(actor, sender, (handler,), payload), meter
     )
+    printed = NO_PRINTOUT if execution.output is None else execution.output.output()
     return ReadOnlyResult(
-        outcome.value, outcome.failure, meter.cycles_used, meter.cells_used
+        outcome.value, outcome.failure, meter.cycles_used, meter.cells_used, printed
     )

@@ -17,7 +17,7 @@ While nothing can happen, a run of empty blocks is one header with a span (D36):
 `build_next` finds out how far it may reach.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from msgspec import Struct, field
@@ -70,6 +70,7 @@ from node.state.journal import Journal
 from node.state.store import StoreSnapshot, WriteSet
 from pvm import CodeCache, Environment
 from pvm.errors import without_memory_errors
+from pvm.output import Printout
 
 _KNOWN_RULES = frozenset(RULE_SETS)
 
@@ -135,6 +136,8 @@ class BlockResult(Struct, frozen=True, gc=False):
     """Of `receipts` and `events`."""
     basefee_config: BasefeeConfig
     """In force in this block."""
+    outputs: Mapping[int, Printout] = field(default_factory=dict)
+    """What executions printed, by the index of their receipt; in no root (D59)."""
 
     @override
     def __repr__(self) -> str:
@@ -376,6 +379,7 @@ def _seal(
         known=_known_after(block, state_root, after, writes),
         encodings=encodings,
         basefee_config=block.basefee_config,
+        outputs=block.outputs,
     )
 
 

@@ -14,6 +14,7 @@ from pvm.driver.library_loader import IMPORTS, module
 from pvm.runtime.builtins import AS_VALUES, CLASSES, NATIVE, PRICED
 from pvm.runtime.execution import VmExecution
 from pvm.runtime.helpers import HELPERS, NATIVES
+from pvm.runtime.printing import log
 
 # State of the process, with `worker`'s the only one of the virtual machine. An object
 # is taken by one execution at a time, whatever thread it runs on, and has nothing of
@@ -67,6 +68,7 @@ def sweep(bytes_: int) -> None:
 def new() -> VmExecution:
     """A fresh `VmExecution` that shares nothing that could change with any other."""
     vm = VmExecution({**PRICED, **AS_VALUES}, CLASSES)
+    vm.context.write = MethodType(log, vm)
     vm.names.update({**NATIVES, **NATIVE})
     called = {f"_call_{name}": PRICED[name] for name in AS_VALUES}
     helpers = {**HELPERS, **IMPORTS, **PRICED, **AS_VALUES, **called}

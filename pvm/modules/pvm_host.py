@@ -24,6 +24,7 @@ from pvm.errors import (
 )
 from pvm.hashing import keccak256
 from pvm.host import Host, ScheduleRequest
+from pvm.output import LEVELS
 from pvm.runtime.context import Bound, ModuleContext
 from pvm.runtime.owner import RESERVED_KEYS
 from pvm.runtime.values import from_cbor, to_cbor, type_name
@@ -50,6 +51,7 @@ FUNCTIONS: Final = frozenset(
         "get_timer",
         "keccak256",
         "list_timers",
+        "log",
         "randomness",
         "revert",
         "schedule_timer",
@@ -342,6 +344,14 @@ class _Binding(Bound):
         if len(message) > REVERT_MESSAGE_MAX:
             raise _invalid(f"message must be at most {REVERT_MESSAGE_MAX} long")
         self._meter.halt(Reverted(message))
+
+    def log(self, level: object, *values: object) -> None:
+        """Write a line for the actor's author; it is in no state (D59)."""
+        self._meter.raise_if_halted()
+        self._meter.charge_cycles(costs.LOG)
+        if type(level) is not str or level not in LEVELS:
+            raise _invalid(f"level must be one of {', '.join(sorted(LEVELS))}")
+        self._context.write(level, values)
 
     # --- bytes ------------------------------------------------------------------
 

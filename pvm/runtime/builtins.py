@@ -8,7 +8,7 @@ import builtins
 from collections.abc import Mapping
 
 from pvm import costs, language
-from pvm.runtime import arithmetic, constructors, iteration
+from pvm.runtime import arithmetic, constructors, iteration, printing
 from pvm.runtime.classes import CLASS_OF
 from pvm.runtime.execution import Helper, VmExecution
 
@@ -57,6 +57,8 @@ PRICED: Mapping[str, Helper] = {
     "hex": iteration.hex_,
     "bin": iteration.bin_,
     "pow": arithmetic.power,
+    "print": printing.print_,
+    "breakpoint": printing.breakpoint_,
     **{name: constructors.exception_constructor(name) for name in language.EXCEPTIONS},
     "HostError": constructors.not_constructible,
     "RevertError": constructors.not_constructible,

@@ -4,6 +4,8 @@ A module is made once and used by one execution after another, so its functions 
 the context each time and keep nothing of it.
 """
 
+from collections.abc import Callable, Sequence
+
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.types import Message
@@ -12,7 +14,10 @@ from pvm.types import Message
 class ModuleContext:
     """The execution that is running; between two of them it has no attribute set."""
 
-    __slots__ = ("handler", "host", "message", "meter")
+    __slots__ = ("handler", "host", "message", "meter", "write")
+
+    write: Callable[[str, Sequence[object]], None]
+    """Writes the texts of values at a level, and pays for them (D59); it stays."""
 
     def begin(self, meter: Meter, host: Host, message: Message, handler: str) -> None:
         """An execution begins; `handler` was chosen of `message.handlers`."""

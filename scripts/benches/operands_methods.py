@@ -285,6 +285,12 @@ HOST: Mapping[str, tuple[str, ...]] = {
         ),
         "| self.storage.keys()",
     ),
+    "log": (
+        "| pvm_host.log('info')",
+        "a = 'a' * 64 | pvm_host.log('warning', a, a)",
+        "a = '\\n' * 60000 | pvm_host.log('error', a)",
+        "\n" + _REFUSED.format("pvm_host.log('', 1)"),
+    ),
     "schedule_timer": (
         "h = pvm_host.block_height() \n"
         + _REFUSED.format("pvm_host.schedule_timer(h + 9, b'', gas_limit=2000)"),

@@ -791,6 +791,8 @@ def run():
         "hex": hex(-255),
         "bin": bin(5),
         "type": [type(1) == int, type(Dog()) is Dog],
+        "print": [print(end=""), print("", sep=None, end="")],
+        "breakpoint": callable(breakpoint),
         "getattr": getattr(Dog(), "name"),
         "hasattr": hasattr(Dog(), "wings"),
         "super": Dog().sound(),

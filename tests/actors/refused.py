@@ -24,7 +24,7 @@ def f(a):
     return a @ a  ### matrix multiplication
 ---
 def f():
-    print("x")  ### an actor has no output
+    input("x")  ### an actor has no input
 ---
 def f():
     return eval("1")  ### code cannot be made
@@ -384,7 +384,7 @@ def f(x):
 import re  ### methods of str
 x = 1.5  ### integers of base units
 y = 7 / 2  ### //
-print(1)  ### pvm_host.emit_event
+input()  ### the payload
 z = 1 is 2  ### ==
 def f(a):
     import json  ### at the top

@@ -112,6 +112,9 @@ class DictHost:
     def emit_event(self, topic, data):
         self.calls.append(("emit_event", topic, data))
 
+    def log(self, level, parts):
+        self.calls.append(("log", level, *parts))
+
     def randomness(self, domain):
         return hashlib.sha256(domain).digest()
 
@@ -165,6 +168,7 @@ def make_context(make_host):
             nonce=3,
         )
         context = ModuleContext()
+        context.write = host.log
         context.begin(host.meter, host, message, "main")
         return context
 

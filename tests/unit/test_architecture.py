@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 FUNCTION_LINES_MAX = 70
-DECISION_LAST = 49
+DECISION_LAST = 59
 
 # Written by a generator, or in the language of actors: neither follows our style.
 NOT_OURS = ("node/rpc/v1/", "pvm/library/", "genesis/actors/", "tests/actors/")

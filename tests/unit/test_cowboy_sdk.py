@@ -399,7 +399,7 @@ def test_all_host_functions_have_a_name_in_the_sdk_or_a_reason():
     }  # fmt: skip
     of_pvm_host_only = {
         "cbor_decode", "cbor_encode", "gas_left", "get_balance", "get_timer",
-        "list_timers", "revert", "sha256", "transfer", "verify_secp256k1",
+        "list_timers", "log", "revert", "sha256", "transfer", "verify_secp256k1",
     }  # fmt: skip
     assert renamed | of_pvm_host_only == FUNCTIONS - RUNTIME
 

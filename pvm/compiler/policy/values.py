@@ -29,7 +29,7 @@ def check_identifier(name: str) -> Refused:
         yield reason, instead
     elif name.startswith(("private_", "hidden_")):
         yield f"the prefix of {name} is the compiler's", "another name"
-    elif name.endswith("__roles__") or name in {"builtins", "breakpoint"}:
+    elif name.endswith("__roles__") or name == "builtins":
         yield f"the name {name} is reserved", "another name"
 
 
