@@ -156,10 +156,11 @@ class Host(Protocol):
         """Emit an event of the actor (D17)."""
         ...
 
-    def log(self, level: str, parts: Sequence[str]) -> None:
-        """Keep what the actor wrote, as far as there is room; it is paid (D59).
+    def log(self, level: str, parts: Sequence[str]) -> str:
+        """Keep what the actor wrote, as far as there is room; returns that (D59).
 
-        It is no state: a failure does not undo it, and a read-only execution may.
+        It is paid where it is written, and no state: a failure does not undo it, and a
+        read-only execution may. The actor gets nothing of what is returned.
         """
         ...
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from pvm.types import Address
 
-__all__ = ["LEVELS", "NO_PRINTOUT", "Printout", "OutputLog", "Printed", "escaped"]
+__all__ = ["LEVELS", "NO_PRINTOUT", "Printout", "OutputLog", "Printed"]
 
 LINE_LENGTH_MAX: Final = 1_024
 """Characters that are kept of a line."""
@@ -71,17 +71,21 @@ class OutputLog:
         self._left = OUTPUT_LENGTH_MAX
         self._cut = 0
 
-    def write(self, actor: Address, level: str, parts: Sequence[str]) -> None:
-        """Keep a text, given in parts: as much of it as there is room for."""
+    def write(self, actor: Address, level: str, parts: Sequence[str]) -> str:
+        """Keep a text, given in parts, and return as much of it as there was room for.
+        """
         last = self._written[-1] if self._written else None
         if last is None or last[0] != actor or last[1] != level or level:
             self._parts, self._column = [], 0
             self._written.append((actor, level, self._parts))
+        known = len(self._parts)
         for part in parts:
             self._keep(part)
         if not self._parts:
             self._written.pop()
             self._parts = self._written[-1][2] if self._written else []
+            return ""
+        return _encodable("".join(self._parts[known:]))
 
     def _keep(self, part: str) -> None:
         for start in range(0, len(part), OUTPUT_LENGTH_MAX):
@@ -117,18 +121,3 @@ class OutputLog:
 def _encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
-
-def escaped(text: str) -> str:
-    """A text for a terminal: what would steer it is shown as its escape instead.
-
-    Ends of lines and tabulators stay; all else that has no picture of its own is written as Python
-    would, so that no colour, title or direction of writing can be set by an actor.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        one
-        if one in "\n\t" or one.isprintable()
-        else one.encode("unicode_escape").decode()
-        for one in text
-    )

@@ -405,9 +405,9 @@ class DictionaryHost:
         self._meter.charge_cells((len(body) + 1) // 2)
         self.effects.append(("emit_event", topic, body))
 
-    def log(self, level: str, parts: Sequence[str]) -> None:
+    def log(self, level: str, parts: Sequence[str]) -> str:
         """Keep what the actor wrote."""
-        self.output.write(self._message.actor, level, parts)
+        return self.output.write(self._message.actor, level, parts)
 
     def randomness(self, domain: object) -> bytes:
         """Reproducible bytes."""

@@ -388,11 +388,11 @@ class ActorHost:
 
     # --- output, events, randomness, signatures ------------------------------------
 
-    def log(self, level: str, parts: Sequence[str]) -> None:
-        """Keep what the actor wrote; it was paid for where it was written (D59)."""
+    def log(self, level: str, parts: Sequence[str]) -> str:
+        """Keep what the actor wrote, paid for where it was written (D59)."""
         if self.execution.output is None:
             self.execution.output = OutputLog()
-        self.execution.output.write(self.actor, level, parts)
+        return self.execution.output.write(self.actor, level, parts)
 
     @guarded
     def emit_event(self, topic: object, data: object) -> None:

@@ -188,6 +188,38 @@ class Journal:
                 if self._order is not None:
                     self._order.remove(key)
 
+    # --- for whoever watches -------------------------------------------------------
+
+    @property
+    def place(self) -> int:
+        """How many writes stand that can be taken back: a place to compare with.
+
+        It tells something while a checkpoint is open that was opened before.
+        """
+        return len(self._undo)
+
+    def changes_since(
+        self, place: int
+    ) -> dict[bytes, tuple[bytes | None, bytes | None]]:
+        """Of each key that was written since a place: its value then, and as it stands.
+
+        What has the value of then is left out.
+        """
+        before = dict[bytes, bytes | None]()
+        for key, value, _ in self._undo[place:]:
+            if key in before:
+                continue
+            if value is _UNREAD:
+                before[key] = self._snapshot.get(key)
+            else:
+                before[key] = _encoded(value)
+        after = {key: _encoded(self._view[key]) for key in before}
+        return {
+            key: (value, after[key])
+            for key, value in before.items()
+            if value != after[key]
+        }
+
     # --- what came of it -----------------------------------------------------------
 
     def changed_keys(self) -> AbstractSet[bytes]:
@@ -228,3 +260,7 @@ class Journal:
                 before = self._before[key] = self._snapshot.get(key)  # noqa: PLW2901
             if value != before:
                 yield key, before, value
+
+
+def _encoded(value: bytes | Encodable | None) -> bytes | None:
+    return value if value is None or isinstance(value, bytes) else value.encode()

@@ -8,7 +8,8 @@ machine's memory running out, leaves `execute` as an exception.
 
 import inspect
 from _thread import get_ident
-from types import FunctionType
+from collections.abc import Callable
+from types import FunctionType, TracebackType
 
 from pvm.actor_code import ActorCode
 from pvm.alarm import NOW
@@ -27,6 +28,9 @@ from pvm.types import Entry, Message, Outcome
 _CONSTRUCTORS = frozenset({"deploy", "init"})
 _PAYLOAD_ONLY = 1
 
+OnFailure = Callable[[TracebackType | None], None]
+"""Gets the way that a failure took, while its frames are there; None if it has none."""
+
 
 def execute(
     code: ActorCode,
@@ -34,13 +38,15 @@ def execute(
     host: Host,
     meter: Meter,
     own: VmExecution | None = None,
+    on_failure: OnFailure | None = None,
 ) -> Outcome:
     """Run the handler that `message` names, in a namespace of its own.
 
     In a deployment the module's body runs even if there is no handler, so that an
     actor whose body fails is not deployed. What was used is read from `meter`;
     undoing the effects of a failure is the caller's part. A tool may give a
-    `VmExecution` of its own, which stays its own.
+    `VmExecution` of its own, which stays its own, and may look at the frames of a
+    failure before they are forgotten.
 
     Raises:
         HostMemoryExhausted: this machine has no memory left; there is no outcome.
@@ -56,7 +62,7 @@ def execute(
         before = NOW.thread, NOW.message
         NOW.thread, NOW.message = 0 if own else get_ident(), message
         try:
-            outcome = _outcome(code, vm, handler)
+            outcome = _outcome(code, vm, handler, on_failure)
         finally:
             NOW.thread, NOW.message = before
             vm.end()
@@ -94,7 +100,12 @@ def is_reached_by_call(code: ActorCode, handler: str) -> bool:
     )
 
 
-def _outcome(code: ActorCode, vm: VmExecution, handler: str | None) -> Outcome:
+def _outcome(
+    code: ActorCode,
+    vm: VmExecution,
+    handler: str | None,
+    on_failure: OnFailure | None,
+) -> Outcome:
     failed: BaseException | None = None
     value = b""
     encode = to_cbor if vm.context.message.is_structured else encode_return
@@ -104,8 +115,12 @@ def _outcome(code: ActorCode, vm: VmExecution, handler: str | None) -> Outcome:
         failed = error
     except Exception as error:  # noqa: BLE001 - whatever the actor raised
         failed = error
+    trace = None if on_failure is None or failed is None else failed.__traceback__
     failure = failure_of(vm, failed)
     if failure is not None:
+        if on_failure is not None:
+            on_failure(trace)
+            trace = None  # or it would hold this frame, and this frame it
         _forget(vm.meter.halted)
         _forget(failed)
         return Outcome(b"", failure)

@@ -13,7 +13,7 @@ Kind is part of consensus. Message, place, call stack and hint are for people.
 """
 
 from collections.abc import Sequence
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Final
 
 from pvm import language
@@ -150,16 +150,23 @@ def _stack_of(trace: TracebackType | None) -> tuple[Frame, ...]:
     A comprehension is a frame on one interpreter and none on the other: it counts as
     the function that it stands in.
     """
-    frames: list[Frame] = []
+    return tuple(frame for frame, _ in actor_frames(trace)[-STACK_FRAMES_MAX:])
+
+
+def actor_frames(trace: TracebackType | None) -> list[tuple[Frame, FrameType]]:
+    """Each of them with the interpreter's own, which has the function's variables."""
+    frames: list[tuple[Frame, FrameType]] = []
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename == language.ACTOR_FILE:
             name = _function_name(code.co_qualname)
+            frame = trace.tb_frame
             if code.co_name in _COMPREHENSIONS and frames:
-                name = frames.pop().function
-            frames.append(Frame(name, trace.tb_lineno))
+                outer, frame = frames.pop()
+                name = outer.function
+            frames.append((Frame(name, trace.tb_lineno), frame))
         trace = trace.tb_next
-    return tuple(frames[-STACK_FRAMES_MAX:])
+    return frames
 
 
 def _function_name(qualified: str) -> str:

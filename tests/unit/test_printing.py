@@ -3,7 +3,7 @@
 import pytest
 
 from pvm import costs
-from pvm.output import LINE_LENGTH_MAX, OUTPUT_LENGTH_MAX, OutputLog, Printed, escaped
+from pvm.output import LINE_LENGTH_MAX, OUTPUT_LENGTH_MAX, OutputLog, Printed
 from pvm.testing import World, call_once
 from pvm.types import Address
 
@@ -161,10 +161,3 @@ def test_nothing_printed_is_no_output():
 def test_a_lone_surrogate_is_kept_as_its_escape():
     assert kept("a\ud800\n").text == "a\\ud800\n"
 
-
-def test_a_terminal_is_shown_what_would_steer_it():
-    text = "\x1b]0;title\x07 \u202e\x1b[31mred\r\n\tplain é"
-    assert escaped(text) == (
-        "\\x1b]0;title\\x07 \\u202e\\x1b[31mred\\r\n\tplain é"
-    )
-    assert escaped("as it is") == "as it is"
