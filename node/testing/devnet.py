@@ -53,6 +53,7 @@ from node.chain.transition import (
     open_state,
 )
 from node.client._sync.actor import Actor
+from node.client._sync.receipt import SentReceipt, sent_receipt
 from node.client.checks import check_chain
 from node.client.exceptions import (
     FireFailed,
@@ -92,6 +93,8 @@ from node.query.explain.quote import QuoteRequest
 from node.query.forecasts.forecast import Lineups
 from node.query.forecasts.lane_position import LanePosition
 from node.query.profiling import profile_next
+from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
+from node.query.trace.tracing import trace_read
 from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.store import Store, StoreSnapshot
@@ -109,6 +112,7 @@ from node.testing.explanations import (
 )
 from node.testing.presets import preset
 from node.testing.snapshots import ChainSnapshot, ResultsMark, undo_since
+from node.testing.traces import changes_at, execution_trace
 from pvm import STORAGE_PREFIX, NearWorker, storage_key
 from pvm.errors import without_memory_errors
 
@@ -319,6 +323,61 @@ class Devnet:
         self.require_open()
         check_id("timer_id", timer_id)
         return timer_story(self.state, self.results, timer_id)
+
+    def trace(self, id_: bytes, height: int | None = None) -> ExecutionTrace:
+        """Which calls an execution made, and what each did; print it to read it.
+
+        It is executed again in the state before it: what is not traced costs nothing.
+
+        Args:
+            id_: id of a transaction that is in a block, of a timer that fired, or of a
+                message that was delivered.
+            height: height of its block, for a timer that fired several times; the
+                latest one if not given.
+
+        Raises:
+            UnknownId: nothing was executed under this id, or not at this height.
+        """
+        self.require_open()
+        check_id("id_", id_)
+        check_chain.optional(height=height)
+        return self._on_worker(
+            lambda: execution_trace(self.state, self.results, id_, height)
+        )
+
+    def trace_read(
+        self,
+        actor: Sender,
+        handler: str,
+        payload: bytes = b"",
+        sender: Sender | None = None,
+    ) -> ReadTrace:
+        """As `read`, whatever comes of it, with the calls that were made.
+
+        Raises:
+            UnknownId: no actor was deployed at the address.
+        """
+        check_chain(handler=handler, payload=payload)
+        nobody = Address(bytes(ADDRESS_BYTES))
+        caller = nobody if sender is None else address_of(sender, "sender")
+        address = self._actor_at(actor)
+        return self._on_worker(
+            lambda: trace_read(self.state, address, handler, payload, caller)
+        )
+
+    def changes(self, height: int | None = None) -> Changes:
+        """What a block changed, by default the latest; print it to read it.
+
+        Keys of actors, balances, timers and code, each with its value before and after;
+        what is as before is left out.
+
+        Raises:
+            UnknownId: the chain has not reached this height.
+        """
+        self.require_open()
+        check_chain.optional(height=height)
+        at = self.height if height is None else height
+        return self._on_worker(lambda: changes_at(self.state, self.results, at))
 
     def explain_block(self, height: int) -> BlockStory:
         """What a block decided about timers, in the order in which it looked at them.
@@ -838,7 +897,7 @@ class Devnet:
         cells_limit: int | None = None,
         expect_failure: bool = False,
         **fees: int,
-    ) -> Receipt:
+    ) -> SentReceipt:
         """Submit a transaction, make a block with it, and return its receipt.
 
         Args:
@@ -872,7 +931,8 @@ class Devnet:
             if transaction.id == transaction_id:
                 self._queue = [t for t in self._queue if t.id != transaction_id]
                 raise TransactionRefused(error)
-        receipt = next(r for r in result.receipts if r.id == transaction_id)
+        made = next(r for r in result.receipts if r.id == transaction_id)
+        receipt = sent_receipt(made, self)
         if not receipt.is_success and not expect_failure:
             raise TransactionFailed(receipt, self._sources_told(receipt, instruction))
         assert receipt.is_success != expect_failure, "a failure was expected"

@@ -28,6 +28,7 @@ from node.client.inputs import (
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Hash32
 from node.query.forecasts.lane_position import LanePosition
+from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
@@ -111,6 +112,28 @@ class Chain(Protocol):
 
     def timer(self, timer_id: bytes) -> Timer | None:
         """A live timer, or None if it has ended."""
+        ...
+
+    def trace(self, id_: bytes, height: int | None = None) -> ExecutionTrace:
+        """Which calls an execution made, and what each did; print it to read it.
+
+        It is the transaction, fire or message of this id, a timer's latest fire if no
+        height is given.
+        """
+        ...
+
+    def trace_read(
+        self,
+        actor: Sender,
+        handler: str,
+        payload: bytes = b"",
+        sender: Sender | None = None,
+    ) -> ReadTrace:
+        """As `read`, whatever comes of it, with the calls that were made."""
+        ...
+
+    def changes(self, height: int | None = None) -> Changes:
+        """What a block changed, by default the latest; print it to read it."""
         ...
 
     def explain(self, timer_id: bytes) -> object:

@@ -5,18 +5,21 @@ says is its own, those of the calls below it, and those that were cut.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from typing_extensions import override
 
 from node.chain.block import Receipt
-from node.chain.simulation import ReadOnlyResult
 from node.chain.timers.timer import Timer
 from node.primitives.hex_repr import show_struct
 from node.primitives.types import Address, Height
 from pvm import Failure
 from pvm.output import Printed
-from pvm.tools.frames import LocalVariable
+
+if TYPE_CHECKING:
+    from node.chain.simulation import ReadOnlyResult
+    from pvm.tools.frames import LocalVariable
 
 __all__ = [
     "NO_CHANGES",
@@ -120,7 +123,7 @@ class TracedFrame(Struct, frozen=True):
     """Line of the actor's source, from 1."""
     source: str
     """Text of that line, without the space around it."""
-    variables: tuple[LocalVariable, ...]
+    variables: "tuple[LocalVariable, ...]"
     """What the function's variables held when the failure went through."""
 
 
@@ -309,7 +312,7 @@ class BlockTrace(Struct, frozen=True):
 class ReadTrace(Struct, frozen=True):
     """A read-only call that was watched; print it to read it."""
 
-    result: ReadOnlyResult
+    result: "ReadOnlyResult"
     call: TracedCall
 
     @override

@@ -1,0 +1,72 @@
+# Written by scripts/gensync.py from _async/receipt.py: change that one.
+"""SentReceipt: a receipt that knows its chain, to ask what the execution did."""
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from node.chain.block import Receipt
+from node.query.trace.records import Changes, ExecutionTrace
+from pvm.output import Printed
+
+if TYPE_CHECKING:
+    from node.client._sync.actor import Chain
+
+__all__ = ["SentReceipt", "sent_receipt"]
+
+_FIELDS = Receipt.__struct_fields__
+
+
+class SentReceipt(Receipt, frozen=True, eq=False):
+    """The receipt of a transaction; equal to the receipt that a block has of it."""
+
+    chain: "Chain | None" = None
+    """The chain that made it."""
+
+    @property
+    def plain(self) -> Receipt:
+        """The receipt alone."""
+        return Receipt(**{name: getattr(self, name) for name in _FIELDS})
+
+    @property
+    def trace(self) -> ExecutionTrace:
+        """Which calls it made and what each did; print it to read it.
+
+        It is executed again, in the state before it.
+
+        Raises:
+            UnknownId: the chain went back to before it.
+            NodeError: `HISTORY_NOT_KEPT`, because the state before it is not kept.
+        """
+        assert self.chain is not None, "a chain makes it"
+        return self.chain.trace(self.id)
+
+    @property
+    def changes(self) -> Changes:
+        """What it changed, fees included; print it to read it. As `trace`."""
+        return (self.trace).changes
+
+    @property
+    def printed(self) -> tuple[Printed, ...]:
+        """What it printed, whatever came of it (D59). As `trace`."""
+        return (self.trace).printed
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, SentReceipt):
+            other = other.plain
+        return self.plain == other
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self.plain)
+
+    @override
+    def __repr__(self) -> str:
+        return repr(self.plain)
+
+
+def sent_receipt(receipt: Receipt, chain: "Chain") -> SentReceipt:
+    """The receipt of a transaction that a chain made."""
+    fields = {name: getattr(receipt, name) for name in _FIELDS}
+    return SentReceipt(**fields, chain=chain)

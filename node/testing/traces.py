@@ -1,0 +1,65 @@
+"""Traces of a `Devnet`: the state before a block, which its results give back."""
+
+from bisect import bisect_left
+
+from node.chain.block import ReceiptKind
+from node.chain.transition import BlockResult, Caches, State, open_state
+from node.client.exceptions import UnknownId, unknown_height
+from node.query.trace.records import Changes, ExecutionTrace
+from node.query.trace.tracing import trace_block, trace_execution
+from node.state.historical_state import ChangedSnapshot
+
+__all__ = ["changes_at", "execution_trace", "unknown_execution"]
+
+
+def execution_trace(
+    state: State, results: list[BlockResult], id_: bytes, height: int | None
+) -> ExecutionTrace:
+    """Of a transaction, fire or message, the latest of this id.
+
+    Raises:
+        UnknownId: no execution has this id, or none at this height.
+    """
+    for number in range(len(results) - 1, 0, -1):
+        result = results[number]
+        if height is not None and result.header.height != height:
+            continue
+        found = [one for one in result.receipts if one.id == id_]
+        for receipt in sorted(found, key=lambda one: one.kind is ReceiptKind.AGENT):
+            before = _state_before(state, results, number)
+            return trace_execution(before, result.block, receipt.index)
+    raise unknown_execution(id_)
+
+
+def changes_at(state: State, results: list[BlockResult], height: int) -> Changes:
+    """What the block at a height changed; in a run nothing does.
+
+    Raises:
+        UnknownId: the chain has not reached this height.
+    """
+    if height > state.head.height:
+        raise unknown_height("height", height, state.head.height)
+    number = bisect_left(results, height, key=lambda one: one.header.height)
+    result = results[number]
+    if number == 0 or result.is_empty:
+        return Changes()
+    return trace_block(_state_before(state, results, number), result.block).changes
+
+
+def unknown_execution(id_: bytes) -> UnknownId:
+    """Nothing was executed under an id."""
+    wanted = (
+        "the id of a transaction that is in a block, of a timer that fired, or of a "
+        "message that was delivered is wanted"
+    )
+    return UnknownId("id_", wanted, id_)
+
+
+def _state_before(state: State, results: list[BlockResult], number: int) -> State:
+    """What the store holds, with all blocks from one on taken back."""
+    changes: dict[bytes, bytes | None] = {}
+    for result in reversed(results[number:]):
+        changes.update(result.undo.changes)
+    snapshot = ChangedSnapshot(state.snapshot, changes)
+    caches = Caches(code=state.caches.code)
+    return open_state(state.params, results[number - 1].header, snapshot, caches)
