@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from pvm.types import Address
 
-__all__ = ["LEVELS", "NO_PRINTOUT", "Printout", "OutputLog", "Printed"]
+__all__ = ["LEVELS", "NO_PRINTOUT", "OutputLog", "Printed", "Printout"]
 
 LINE_LENGTH_MAX: Final = 1_024
 """Characters that are kept of a line."""
@@ -72,8 +72,7 @@ class OutputLog:
         self._cut = 0
 
     def write(self, actor: Address, level: str, parts: Sequence[str]) -> str:
-        """Keep a text, given in parts, and return as much of it as there was room for.
-        """
+        """Keep a text, given in parts; returns as much of it as there was room for."""
         last = self._written[-1] if self._written else None
         if last is None or last[0] != actor or last[1] != level or level:
             self._parts, self._column = [], 0
@@ -120,4 +119,3 @@ class OutputLog:
 
 def _encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
-

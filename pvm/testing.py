@@ -20,7 +20,7 @@ from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
 from pvm.host import ScheduleRequest, address_of
 from pvm.meter import Meter
-from pvm.output import NO_PRINTOUT, Printout, OutputLog
+from pvm.output import NO_PRINTOUT, OutputLog, Printout
 from pvm.runtime.values import type_name
 from pvm.tools.profile import ProfiledCode, Recorder, by_line
 from pvm.types import (

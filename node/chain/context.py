@@ -26,7 +26,7 @@ from node.primitives.types import Address, Amount, Hash32
 from node.state.journal import Checkpoint, Journal
 from node.state.keys import height8
 from pvm import CodeCache, Environment, Host, Message, Meter, Outcome
-from pvm.output import Printout, OutputLog
+from pvm.output import OutputLog, Printout
 
 if TYPE_CHECKING:
     from pvm import ActorCode

@@ -9,6 +9,7 @@ from node.cli.output import (
     hexadecimal,
     returned_text,
 )
+from node.primitives.hex_repr import foreign
 from node.rpc.v1 import dev_pb2, types_pb2
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "failure_text",
     "header_fields",
     "is_success",
+    "printed_text",
     "receipt_fields",
     "receipt_row",
 ]
@@ -121,6 +123,23 @@ def _fee_parts(receipt: types_pb2.Receipt) -> dict[str, str]:
         "tip": receipt.tip,
     }
     return {name: amount(part) for name, part in parts.items() if int(part or "0")}
+
+
+def printed_text(output: types_pb2.Printout) -> str:
+    """What an execution printed, line by line; each actor's where several did."""
+    lines: list[str] = []
+    is_mixed = len({one.actor for one in output.printed}) > 1
+    last = b""
+    for one in output.printed:
+        if is_mixed and one.actor != last:
+            lines.append(f"{hexadecimal(one.actor)}:")
+            last = one.actor
+        level = f"[{one.level}] " if one.level else ""
+        written = one.text.removesuffix("\n").split("\n")
+        lines += [f"  {level}{foreign(line)}" for line in written]
+    if output.cut:
+        lines.append(f"  … {output.cut:,} characters more, which nobody keeps")
+    return "\n".join(lines)
 
 
 def receipt_row(receipt: types_pb2.Receipt) -> tuple[str, ...]:

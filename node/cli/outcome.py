@@ -6,6 +6,7 @@ from node.cli.formatting import (
     event_row,
     failure_text,
     is_success,
+    printed_text,
     receipt_fields,
 )
 from node.rpc.v1 import types_pb2
@@ -26,6 +27,8 @@ def print_committed(
     output, receipt = connection.output, committed.receipt
     if not output.is_json:
         output.fields("", receipt_fields(receipt, is_deployment=is_deployment))
+        if receipt.HasField("output"):
+            output.line(f"\nprinted\n{printed_text(receipt.output)}")
         if committed.events:
             rows = [event_row(event) for event in committed.events]
             output.table("\nevents", EVENT_COLUMNS, rows)

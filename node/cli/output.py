@@ -126,6 +126,10 @@ class Output:
         else:
             click.echo(text.encode())  # of a text click would take escapes out
 
+    def aside(self, text: str) -> None:
+        """Lines on standard error, beside an answer that others may read."""
+        click.echo(foreign(text, is_multiline=True), err=True)
+
     def error(self, text: str) -> None:
         """One sentence on standard error."""
         click.echo(f"cowboy-devnet: {foreign(text, is_multiline=True)}", err=True)

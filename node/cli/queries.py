@@ -14,11 +14,20 @@ from node.cli.formatting import (
     event_row,
     failure_text,
     header_fields,
+    printed_text,
     receipt_row,
 )
 from node.cli.outcome import print_committed
 from node.cli.output import amount, bytes_text, cbor_text, hexadecimal, returned_text
 from node.cli.proofs import Prover, prove_option, receipt_record
+from node.cli.traces import (
+    Told,
+    changes_option,
+    read_text,
+    tell_block,
+    tell_transaction,
+    trace_option,
+)
 from node.client.proofs import AccountProof, StorageProof, TransactionProof
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.rpc.v1 import queries_pb2 as messages
@@ -125,17 +134,22 @@ def _balance_and_nonce(
 @click.argument("handler")
 @click.argument("payload", type=arguments.payload, default="")
 @click.option("--as", "sender", type=arguments.address, help="Whom get_sender() names.")
+@trace_option
 @arguments.at_option
 @client_command
-def read(
+def read(  # noqa: PLR0913, PLR0917 - an argument each
     connection: Connection,
     actor: bytes,
     handler: str,
     payload: bytes,
     sender: bytes | None,
+    is_traced: bool,  # noqa: FBT001 - a flag
     at_height: int | None,
 ) -> None:
-    """Call HANDLER of ACTOR with PAYLOAD, and keep nothing of it."""
+    """Call HANDLER of ACTOR with PAYLOAD, and keep nothing of it.
+
+    What the actor prints goes to standard error.
+    """
     answer = QueryServiceStub(connection.channel).CallReadOnly(
         messages.CallReadOnlyRequest(
             actor=actor,
@@ -143,14 +157,19 @@ def read(
             payload=payload,
             sender=sender or b"",
             at_height=at_height,
+            trace=is_traced,
         ),
         timeout=connection.timeout,
     )
     if connection.output.is_json:
         connection.output.message(answer)
+    elif is_traced:
+        connection.output.line(read_text(answer))
+    elif answer.HasField("output"):
+        connection.output.aside(printed_text(answer.output))
     if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
         connection.refuse(failure_text(answer.error))
-    if not connection.output.is_json:
+    if not (connection.output.is_json or is_traced):
         connection.output.line(returned_text(answer.value))
 
 
@@ -270,11 +289,15 @@ def _stored(
 @click.command()
 @click.argument("which", default="latest", metavar="[HEIGHT|HASH|latest]")
 @click.option("--timers", "are_timers_told", is_flag=True, help="Why each timer went.")
+@trace_option
+@changes_option
 @client_command
 def block(
     connection: Connection,
     which: str,
     are_timers_told: bool,  # noqa: FBT001 - a flag
+    is_traced: bool,  # noqa: FBT001 - a flag
+    are_changes_told: bool,  # noqa: FBT001 - a flag
 ) -> None:
     """Show a block and what came of it."""
     request = messages.GetBlockRequest(view=types_pb2.BLOCK_VIEW_FULL)
@@ -290,6 +313,10 @@ def block(
     output = connection.output
     if are_timers_told:
         _tell_timers(connection, answer.block.header.height)
+        return
+    if is_traced or are_changes_told:
+        told = Told(is_traced=is_traced, are_changes_told=are_changes_told)
+        tell_block(connection, answer.block.header.height, told)
         return
     if output.is_json:
         output.message(answer)
@@ -320,17 +347,26 @@ def _tell_timers(connection: Connection, height: int) -> None:
 
 @click.command()
 @click.argument("transaction_id", type=arguments.hash32, metavar="ID")
+@trace_option
+@changes_option
 @prove_option
 @client_command
 def tx(
     connection: Connection,
     transaction_id: bytes,
+    is_traced: bool,  # noqa: FBT001 - a flag
+    are_changes_told: bool,  # noqa: FBT001 - a flag
     is_proven: bool,  # noqa: FBT001 - a flag
 ) -> None:
     """Show what became of the transaction ID; exit code 1 unless it succeeded.
 
     With --prove the receipt is proven, but for texts of failures, and not the events.
+    With --trace or --changes it is executed again, which only recent ones are.
     """
+    if is_traced or are_changes_told:
+        told = Told(is_traced=is_traced, are_changes_told=are_changes_told)
+        tell_transaction(connection, transaction_id, told)
+        return
     answer = QueryServiceStub(connection.channel).GetTransaction(
         messages.GetTransactionRequest(id=transaction_id), timeout=connection.timeout
     )

@@ -12,6 +12,7 @@ from node.cli.connection import Connection, client_command
 from node.cli.formatting import receipt_fields
 from node.cli.output import amount, bytes_text, hexadecimal
 from node.cli.proofs import Prover, prove_option
+from node.cli.traces import tell_timer, trace_option
 from node.client.proofs import DueProof, TimerProof
 from node.query.explain.numbers import ppm_text
 from node.rpc.convert import record_to_proto
@@ -288,9 +289,17 @@ def _end_fields(timer: messages.Timer) -> dict[str, str]:
 
 @timers.command("why")
 @click.argument("timer_id", type=arguments.hash32, metavar="ID")
+@trace_option
 @client_command
-def explain_timer(connection: Connection, timer_id: bytes) -> None:
+def explain_timer(
+    connection: Connection,
+    timer_id: bytes,
+    is_traced: bool,  # noqa: FBT001 - a flag
+) -> None:
     """Tell the story of a timer: what was decided about it, and what awaits it."""
+    if is_traced:
+        tell_timer(connection, timer_id)
+        return
     answer = TimerServiceStub(connection.channel).ExplainTimer(
         messages.ExplainTimerRequest(timer_id=timer_id), timeout=connection.timeout
     )

@@ -14,9 +14,15 @@ from msgspec import Struct
 from node.cli import arguments
 from node.cli.arguments import Sender
 from node.cli.connection import Command, Connection, client_command
-from node.cli.formatting import dropped_text, failure_text, is_success
+from node.cli.formatting import (
+    dropped_text,
+    failure_text,
+    is_success,
+    printed_text,
+)
 from node.cli.outcome import print_committed
 from node.cli.output import hexadecimal
+from node.cli.traces import Told, tell_executions, tell_transaction
 from node.primitives.crypto import keccak256, sign
 from node.rpc.v1 import transactions_pb2 as messages
 from node.rpc.v1 import types_pb2
@@ -143,6 +149,13 @@ def deploy(
     "for https://www.speedscope.app.",
 )
 @click.option(
+    "--trace",
+    "is_traced",
+    is_flag=True,
+    help="Show which calls it made and what each did; of what would fail, and is not "
+    "sent, which it would have made.",
+)
+@click.option(
     "--force",
     "is_forced",
     is_flag=True,
@@ -157,6 +170,7 @@ def call(  # noqa: PLR0913, PLR0917 - an argument each
     payload: bytes,
     value: int,
     profile: Path | None,
+    is_traced: bool,  # noqa: FBT001 - a flag
     is_forced: bool,  # noqa: FBT001 - a flag
 ) -> None:
     """Call HANDLER of ACTOR with PAYLOAD: text, 0x…, @file or json:{…}.
@@ -168,23 +182,37 @@ def call(  # noqa: PLR0913, PLR0917 - an argument each
             actor=actor, handler=handler, payload=payload, value=str(value)
         )
     )
-    if profile is None:
-        if not is_forced:
-            _require_success(connection, _draft(how, wish))
-        send(connection, how, wish)
-    else:
+    if profile is not None:
         _profile(connection, _draft(how, wish), profile)
+        return
+    if not is_forced:
+        _require_success(connection, _draft(how, wish), is_traced=is_traced)
+    send(connection, how, wish, is_traced=is_traced)
 
 
-def _require_success(connection: Connection, draft: types_pb2.Draft) -> None:
+def _require_success(
+    connection: Connection, draft: types_pb2.Draft, *, is_traced: bool
+) -> None:
     """Refuse what would fail; what the pool refuses says so itself, and is free."""
     answer = TransactionServiceStub(connection.channel).Simulate(
-        messages.SimulateRequest(draft=draft), timeout=connection.timeout
+        messages.SimulateRequest(draft=draft, trace=is_traced),
+        timeout=connection.timeout,
     )
     if answer.HasField("receipt") and not is_success(answer.receipt):
+        if is_traced:
+            _tell_trace(connection, answer)
+        elif answer.receipt.HasField("output") and not connection.output.is_json:
+            connection.output.line(printed_text(answer.receipt.output))
         connection.refuse(
             f"{failure_text(answer.receipt.error)}; nothing was sent: --force sends it"
         )
+
+
+def _tell_trace(connection: Connection, answer: messages.SimulateResponse) -> None:
+    if connection.output.is_json:
+        connection.output.message(answer)
+    else:
+        tell_executions(connection, [answer.trace], Told(is_traced=True))
 
 
 def _profile(connection: Connection, draft: types_pb2.Draft, file: Path) -> None:
@@ -211,9 +239,13 @@ def _draft(how: Sending, instruction: types_pb2.Instruction) -> types_pb2.Draft:
 
 
 def send(
-    connection: Connection, how: Sending, instruction: types_pb2.Instruction
+    connection: Connection,
+    how: Sending,
+    instruction: types_pb2.Instruction,
+    *,
+    is_traced: bool = False,
 ) -> None:
-    """Complete, sign, submit, and tell what became of it."""
+    """Complete, sign, submit, and tell what became of it; its trace, if wanted."""
     service = TransactionServiceStub(connection.channel)
     draft = _draft(how, instruction)
     prepared = service.Prepare(
@@ -234,6 +266,10 @@ def send(
         messages.SubmitAndWaitRequest(transaction=raw, as_sender=name),
         timeout=connection.timeout,
     )
+    if is_traced and answer.HasField("committed"):
+        id_ = answer.committed.transaction.id
+        tell_transaction(connection, id_, Told(is_traced=True))
+        return
     is_deployment = instruction.HasField("deploy_actor")
     _tell(connection, answer, is_deployment=is_deployment)
 

@@ -123,6 +123,13 @@ def _messages(name: str, value: object) -> None:
         _message(name, each)
 
 
+def _bytes_each(name: str, value: object) -> None:
+    if not isinstance(value, list | tuple):
+        raise InvalidArgument(name, "a list of bytes is wanted", value)
+    for each in value:
+        check_bytes(name, each)
+
+
 def _subject(name: str, value: object) -> None:
     if not isinstance(value, bytes):
         _message(name, value)
@@ -190,6 +197,7 @@ _API: Final[Mapping[str, _Check]] = {
     **_CHAIN,
     **dict.fromkeys(("actor", "address", "as_sender", "block_hash", "prefix"), _BYTES),
     **dict.fromkeys(("sender", "timer_id", "to", "transaction"), _BYTES),
+    "actors": _bytes_each,
     "amount": _whole,
     "blocks": _least(0),
     "earlier": _messages,
@@ -203,6 +211,7 @@ _API: Final[Mapping[str, _Check]] = {
     "put_offs_to": _least(0),
     "subject": _subject,
     "transaction_id": _BYTES,
+    "trace": _flag,
     "view": _enumerated,
     "wallet": _wallet,
 }

@@ -19,6 +19,7 @@ from node.client.exceptions import (
     TransactionRefused,
     UnknownId,
     unknown_actor,
+    unknown_execution,
     unknown_height,
     unknown_timer,
     unknown_transaction,
@@ -229,6 +230,7 @@ _UNKNOWN: Mapping[str, Callable[[str, object], UnknownId]] = MappingProxyType(
         "ACTOR_NOT_FOUND": unknown_actor,
         "TIMER_NOT_FOUND": unknown_timer,
         "TRANSACTION_NOT_FOUND": unknown_transaction,
+        "EXECUTION_NOT_FOUND": unknown_execution,
     }
 )
 

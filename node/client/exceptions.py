@@ -83,6 +83,15 @@ def unknown_transaction(argument: str, given: object) -> UnknownId:
     return UnknownId(argument, wanted, given)
 
 
+def unknown_execution(argument: str, given: object) -> UnknownId:
+    """Nothing was executed under an id."""
+    wanted = (
+        "the id of a transaction that is in a block, of a timer that fired, or of a "
+        "message that was delivered is wanted"
+    )
+    return UnknownId(argument, wanted, given)
+
+
 def unknown_height(argument: str, given: int, head: int) -> UnknownId:
     """The chain is not there yet."""
     return UnknownId(argument, f"0 to {head} exist", given)

@@ -36,6 +36,7 @@ class MissingKind(Enum):
     STORAGE_KEY = "STORAGE_KEY_NOT_FOUND"
     BLOCK = "BLOCK_NOT_FOUND"
     TIMER = "TIMER_NOT_FOUND"
+    EXECUTION = "EXECUTION_NOT_FOUND"
 
 
 _NOUNS: Final[Mapping[MissingKind, str]] = {
@@ -43,6 +44,7 @@ _NOUNS: Final[Mapping[MissingKind, str]] = {
     MissingKind.STORAGE_KEY: "entry of storage",
     MissingKind.BLOCK: "block",
     MissingKind.TIMER: "timer",
+    MissingKind.EXECUTION: "execution",
 }
 
 

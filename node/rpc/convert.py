@@ -4,7 +4,8 @@ Amounts are decimal strings of base units, hashes, addresses and payloads are by
 `requests` goes the other way; no protobuf message passes these two.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
@@ -30,6 +31,7 @@ from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import DroppedTransaction, MiningMode
 from node.state.snapshots import NamedSnapshot
 from pvm import Failure
+from pvm.output import NO_PRINTOUT, Printed, Printout
 
 MODES: dict[MiningMode, "queries_pb2.MiningMode.ValueType"] = {
     MiningMode.INTERVAL: queries_pb2.MINING_MODE_INTERVAL,
@@ -37,6 +39,9 @@ MODES: dict[MiningMode, "queries_pb2.MiningMode.ValueType"] = {
     MiningMode.MANUAL: queries_pb2.MINING_MODE_MANUAL,
 }
 
+
+NOTHING_PRINTED: Mapping[int, Printout] = MappingProxyType({})
+"""The outputs of a block of which none are kept."""
 
 _EVENT_BYTES = 64
 """Of an event, beside its data."""
@@ -85,17 +90,20 @@ def header_to_proto(
 def block_to_proto(
     view: BlockView,
     detail: "types_pb2.BlockView.ValueType" = types_pb2.BLOCK_VIEW_SUMMARY,
+    outputs: Mapping[int, Printout] = NOTHING_PRINTED,
 ) -> types_pb2.Block:
-    """A block with as much of its content as `detail` wants."""
+    """A block with as much of its content as `detail` wants, and what it printed."""
     message = _beginning_to_proto(view, detail)
     if detail == types_pb2.BLOCK_VIEW_FULL:
-        for part in _parts_to_proto(view, _part_of(view)):
+        for part in _parts_to_proto(view, _part_of(view), outputs):
             message.MergeFrom(part)
     return message
 
 
 def encode_block(
-    view: BlockView, detail: "types_pb2.BlockView.ValueType"
+    view: BlockView,
+    detail: "types_pb2.BlockView.ValueType",
+    outputs: Mapping[int, Printout] = NOTHING_PRINTED,
 ) -> Iterator[bytes]:
     """What `block_to_proto` shows, encoded in parts, none of which takes long to make.
 
@@ -103,7 +111,7 @@ def encode_block(
     """
     yield _beginning_to_proto(view, detail).SerializeToString()
     if detail == types_pb2.BLOCK_VIEW_FULL:
-        for part in _parts_to_proto(view, PART_ENTRIES):
+        for part in _parts_to_proto(view, PART_ENTRIES, outputs):
             yield part.SerializeToString()
 
 
@@ -137,7 +145,9 @@ def _beginning_to_proto(
     return message
 
 
-def _parts_to_proto(view: BlockView, entries: int) -> Iterator[types_pb2.Block]:
+def _parts_to_proto(
+    view: BlockView, entries: int, outputs: Mapping[int, Printout]
+) -> Iterator[types_pb2.Block]:
     """Transactions, receipts and events, so many of them in a part."""
     height = view.block.header.height
     transactions, receipts = view.block.transactions, view.receipts
@@ -148,7 +158,12 @@ def _parts_to_proto(view: BlockView, entries: int) -> Iterator[types_pb2.Block]:
     for first in range(0, len(receipts), entries):
         yield types_pb2.Block(
             receipts=[
-                receipt_to_proto(receipt, height, warnings.get(receipt.index, ()))
+                receipt_to_proto(
+                    receipt,
+                    height,
+                    warnings.get(receipt.index, ()),
+                    outputs.get(receipt.index, NO_PRINTOUT),
+                )
                 for receipt in receipts[first : first + entries]
             ]
         )
@@ -202,9 +217,15 @@ def transaction_to_proto(transaction: Transaction) -> types_pb2.Transaction:
 
 
 def committed_to_proto(
-    committed: Committed, *, is_brief: bool = False
+    committed: Committed,
+    outputs: Mapping[int, Printout] = NOTHING_PRINTED,
+    *,
+    is_brief: bool = False,
 ) -> types_pb2.CommittedTransaction:
-    """A transaction in its block; briefly, without what its sender sent himself."""
+    """A transaction in its block; briefly, without what its sender sent himself.
+
+    `outputs` are those of its block.
+    """
     transaction = committed.transaction
     height = committed.height
     warnings = warnings_of(committed.events).get(committed.receipt.index, ())
@@ -214,7 +235,12 @@ def committed_to_proto(
         else transaction_to_proto(transaction),
         block=ref_to_proto(height, committed.block_hash),
         index=committed.index,
-        receipt=receipt_to_proto(committed.receipt, height, warnings),
+        receipt=receipt_to_proto(
+            committed.receipt,
+            height,
+            warnings,
+            outputs.get(committed.receipt.index, NO_PRINTOUT),
+        ),
         events=[
             event_to_proto(event, height, index)
             for index, event in zip(
@@ -261,10 +287,29 @@ _KINDS: dict[ReceiptKind, "types_pb2.ReceiptKind.ValueType"] = {
 }
 
 
+def printed_to_proto(printed: Printed) -> types_pb2.Printed:
+    """What an actor wrote."""
+    return types_pb2.Printed(
+        actor=printed.actor, level=printed.level, text=printed.text
+    )
+
+
+def printout_to_proto(printout: Printout) -> types_pb2.Printout | None:
+    """What an execution wrote, if it wrote anything."""
+    if not printout:
+        return None
+    return types_pb2.Printout(
+        printed=map(printed_to_proto, printout.printed), cut=printout.cut
+    )
+
+
 def receipt_to_proto(
-    receipt: Receipt, height: int, warnings: tuple[Warnings, ...] = ()
+    receipt: Receipt,
+    height: int,
+    warnings: tuple[Warnings, ...] = (),
+    output: Printout = NO_PRINTOUT,
 ) -> types_pb2.Receipt:
-    """What became of an execution, and what it cost whom."""
+    """What became of an execution, what it cost whom, and what it printed."""
     return types_pb2.Receipt(
         kind=_KINDS[receipt.kind],
         height=height,
@@ -294,6 +339,7 @@ def receipt_to_proto(
         scheduled_timer_ids=receipt.scheduled,
         hint=receipt.hint,
         warnings=map(warning_to_proto, warnings),
+        output=printout_to_proto(output),
     )
 
 

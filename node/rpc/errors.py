@@ -114,6 +114,10 @@ _MISSING: dict[MissingKind, _Row] = {
     MissingKind.TIMER: _Row(
         _Code.NOT_FOUND, "check the id: ListTimers shows those that are pending"
     ),
+    MissingKind.EXECUTION: _Row(
+        _Code.NOT_FOUND,
+        "check id and height: what waits, or left the pool, was not executed",
+    ),
 }
 
 _BUNDLE_CODES: dict[BundleFault, grpc.StatusCode] = {

@@ -13,11 +13,13 @@ from node.chain.simulation import ReadOnlyResult, call_read_only
 from node.chain.transition import State
 from node.primitives.types import Address, Height
 from node.query import ActorView, Supply
+from node.query.trace.records import ReadTrace
 from node.rpc import convert, instructions, requests
 from node.rpc.answers import SMALL_BYTES, Answers, delimited
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, Pager, at_height, state_at
 from node.rpc.v1 import queries_pb2 as pb
+from node.rpc.v1 import traces_pb2 as pb_traces
 from node.rpc.v1 import types_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
 from node.runtime.types import Backend, DroppedTransaction, Pending, UnknownTransaction
@@ -236,14 +238,98 @@ class Queries(QueryServiceServicer):
             payload = request.payload
             return state, call_read_only(state, actor, handler, payload, sender)
 
+        if request.trace:
+            return await self._read_traced(request, (actor, handler, sender), height)
         state, result = await self._backend.run_read(call, height)
-        return pb.CallReadOnlyResponse(
-            status=convert.status_to_proto(result.failure),
-            value=result.value,
-            error=convert.failure_to_proto(result.failure),
-            cycles_used=result.cycles_used,
-            cells_used=result.cells_used,
-            head=convert.ref_to_proto(state.head.height, state.head.hash()),
+        return _read_to_proto(state, result)
+
+    async def _read_traced(
+        self,
+        request: pb.CallReadOnlyRequest,
+        wanted: tuple[Address, str, Address],
+        height: int | None,
+    ) -> pb.CallReadOnlyResponse:
+        # It compiles: it is imported if somebody asks.
+        from node.query.trace.tracing import trace_read  # noqa: PLC0415
+        from node.rpc.traces import call_to_proto  # noqa: PLC0415
+
+        actor, handler, sender = wanted
+
+        def call(state: State) -> tuple[State, ReadTrace]:
+            query.require_actor(state, actor)
+            payload = request.payload
+            return state, trace_read(state, actor, handler, payload, sender)
+
+        state, trace = await self._backend.run_read(call, height)
+
+        def show() -> pb.CallReadOnlyResponse:
+            response = _read_to_proto(state, trace.result)
+            response.trace.CopyFrom(call_to_proto(trace.call))
+            return response
+
+        return await self._answers.run(show)
+
+    # --- traces ---------------------------------------------------------------------
+
+    @override
+    async def TraceTransaction(
+        self,
+        request: pb_traces.TraceTransactionRequest,
+        context: Context[
+            pb_traces.TraceTransactionRequest, pb_traces.TraceTransactionResponse
+        ],
+    ) -> pb_traces.TraceTransactionResponse:
+        """What a transaction did, call by call."""
+        from node.rpc import tracing  # noqa: PLC0415 - it compiles: if asked
+        from node.rpc.traces import trace_to_proto  # noqa: PLC0415
+
+        wanted = requests.parse_hash(request.id, "id")
+        trace = await tracing.transaction_trace(self._backend, self._answers, wanted)
+        return await self._answers.run(
+            lambda: pb_traces.TraceTransactionResponse(
+                trace=trace_to_proto(trace), text=f"{trace}"
+            )
+        )
+
+    @override
+    async def TraceTimer(
+        self,
+        request: pb_traces.TraceTimerRequest,
+        context: Context[pb_traces.TraceTimerRequest, pb_traces.TraceTimerResponse],
+    ) -> pb_traces.TraceTimerResponse:
+        """What a timer's fire did, and its agent before it."""
+        from node.rpc import tracing  # noqa: PLC0415 - it compiles: if asked
+        from node.rpc.traces import trace_to_proto  # noqa: PLC0415
+
+        wanted = requests.parse_timer_id(request.timer_id, "timer_id")
+        height = request.height if request.HasField("height") else None
+        found = await tracing.timer_traces(self._backend, self._answers, wanted, height)
+        return await self._answers.run(
+            lambda: pb_traces.TraceTimerResponse(
+                executions=map(trace_to_proto, found), text="\n".join(map(str, found))
+            )
+        )
+
+    @override
+    async def TraceBlock(
+        self,
+        request: pb_traces.TraceBlockRequest,
+        context: Context[pb_traces.TraceBlockRequest, pb_traces.TraceBlockResponse],
+    ) -> pb_traces.TraceBlockResponse:
+        """What all executions of a block did, and what it changed."""
+        from node.rpc import tracing  # noqa: PLC0415 - it compiles: if asked
+        from node.rpc.traces import changes_to_proto, trace_to_proto  # noqa: PLC0415
+
+        height = self._backend.state.head.height
+        if request.HasField("height"):
+            height = Height(request.height)
+        trace = await tracing.block_trace(self._backend, self._answers, height)
+        return await self._answers.run(
+            lambda: pb_traces.TraceBlockResponse(
+                executions=map(trace_to_proto, trace.executions),
+                changes=changes_to_proto(trace.changes),
+                text="\n".join(map(str, trace.executions)),
+            )
         )
 
     # --- blocks and transactions ---------------------------------------------------
@@ -270,10 +356,15 @@ class Queries(QueryServiceServicer):
 
         def show() -> pb.GetBlockResponse:
             view = query.block_at(state, height)
-            return pb.GetBlockResponse(block=convert.block_to_proto(view, detail))
+            printed = self._backend.outputs_of(view.block_hash)
+            return pb.GetBlockResponse(
+                block=convert.block_to_proto(view, detail, printed)
+            )
 
         def encode() -> bytes:
-            parts = convert.encode_block(query.block_at(state, height), detail)
+            view = query.block_at(state, height)
+            printed = self._backend.outputs_of(view.block_hash)
+            parts = convert.encode_block(view, detail, printed)
             return delimited(pb.GetBlockResponse.BLOCK_FIELD_NUMBER, parts)
 
         make = show if weight <= SMALL_BYTES else encode
@@ -353,8 +444,9 @@ class Queries(QueryServiceServicer):
             def show() -> pb.GetTransactionResponse:
                 committed = query.find_transaction(state, transaction_id)
                 assert committed is not None, "it has a height"
+                printed = self._backend.outputs_of(committed.block_hash)
                 return pb.GetTransactionResponse(
-                    committed=convert.committed_to_proto(committed)
+                    committed=convert.committed_to_proto(committed, printed)
                 )
 
             # Its receipt is read with all others of its block.
@@ -419,3 +511,15 @@ def _entry_to_proto(key: bytes, value: bytes) -> pb.StorageEntry:
         if STORAGE_PREFIX + name.encode() == key:
             entry.name = name
     return entry
+
+
+def _read_to_proto(state: State, result: ReadOnlyResult) -> pb.CallReadOnlyResponse:
+    return pb.CallReadOnlyResponse(
+        status=convert.status_to_proto(result.failure),
+        value=result.value,
+        error=convert.failure_to_proto(result.failure),
+        cycles_used=result.cycles_used,
+        cells_used=result.cells_used,
+        head=convert.ref_to_proto(state.head.height, state.head.hash()),
+        output=convert.printout_to_proto(result.output),
+    )

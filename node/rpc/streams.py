@@ -12,7 +12,14 @@ after; the node never waits for it.
 """
 
 import threading
-from collections.abc import AsyncGenerator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from functools import partial
 from typing import Generic, Protocol, TypeAlias, TypeVar
@@ -38,6 +45,7 @@ from node.rpc.v1 import types_pb2
 from node.rpc.v1.streams_pb2_grpc import StreamServiceServicer
 from node.runtime.types import Backend, ReaderTooSlow
 from node.state.store import StoreSnapshot
+from pvm.output import NO_PRINTOUT, Printout
 
 __all__ = ["EARLIER_MAX", "FILTER_ENTRIES_MAX", "Streams"]
 
@@ -64,6 +72,7 @@ _Kept: TypeAlias = dict[_Key, Sequence[Told_co]]
 _BlockContext = Context[pb.StreamBlocksRequest, pb.StreamBlocksResponse]
 _EventContext = Context[pb.StreamEventsRequest, pb.StreamEventsResponse]
 _TimerContext = Context[pb.StreamTimersRequest, pb.StreamTimersResponse]
+_OutputContext = Context[pb.StreamOutputRequest, pb.StreamOutputResponse]
 
 
 class Streams(StreamServiceServicer):
@@ -72,6 +81,7 @@ class Streams(StreamServiceServicer):
     def __init__(self, backend: Backend, answers: Answers | None = None) -> None:
         self._backend = backend
         answers = answers or Answers()
+        self._answers = answers
         self._blocks = _Telling(backend, answers, pb.StreamBlocksResponse)
         self._events = _Telling(backend, answers, pb.StreamEventsResponse)
         self._changes = _Telling(backend, answers, pb.StreamTimersResponse)
@@ -146,6 +156,31 @@ class Streams(StreamServiceServicer):
                         async for response in responses:
                             yield response
                 wanted = replace(wanted, seen=-1)
+
+    @override
+    async def StreamOutput(
+        self, request: pb.StreamOutputRequest, context: _OutputContext
+    ) -> AsyncGenerator[pb.StreamOutputResponse, None]:
+        """What actors print, after the block that the caller saw last."""
+        _require_few("actors", request.actors)
+        parsed = (requests.parse_address(one, "actors") for one in request.actors)
+        actors = frozenset[bytes](parsed)
+        start = Start(earlier=_earlier_from_proto(request.earlier))
+        if request.HasField("resume_after"):
+            after = _place_from_proto(request.resume_after, "resume_after")
+            start = replace(start, after=after)
+        async with aclosing(follow(self._backend, start)) as steps:
+            async for step in steps:
+                if isinstance(step, BlockRef):
+                    yield pb.StreamOutputResponse(reverted=_place_to_proto(step))
+                    continue
+                outputs = self._backend.outputs_of(step.place.block_hash)
+                if not outputs:
+                    continue
+                load = partial(step.load, self._backend.state.snapshot)
+                view = await self._answers.run(load)
+                for response in () if view is None else _outputs(view, outputs, actors):
+                    yield response
 
 
 # --- requests ----------------------------------------------------------------------
@@ -265,6 +300,32 @@ def _wanted_timers_from_proto(request: pb.StreamTimersRequest) -> _WantedTimers:
 
 
 # --- responses ---------------------------------------------------------------------
+
+
+def _outputs(
+    view: BlockView, outputs: Mapping[int, Printout], actors: frozenset[bytes]
+) -> Iterator[pb.StreamOutputResponse]:
+    """A message for each execution that printed, with what of it is wanted."""
+    place = convert.ref_to_proto(view.block.header.height, view.block_hash)
+    for receipt in view.receipts:
+        output = outputs.get(receipt.index, NO_PRINTOUT)
+        if actors:
+            own = tuple(one for one in output.printed if one.actor in actors)
+            output = replace(output, printed=own)
+        if output.printed:
+            shown = convert.receipt_to_proto(receipt, place.height)
+            yield pb.StreamOutputResponse(
+                output=pb.ExecutionOutput(
+                    kind=shown.kind,
+                    block=place,
+                    index=receipt.index,
+                    id=receipt.id,
+                    actor=receipt.actor,
+                    handler=receipt.handler,
+                    status=shown.status,
+                    output=convert.printout_to_proto(output),
+                )
+            )
 
 
 class _Wanted(Hashable, Protocol[Told_co]):

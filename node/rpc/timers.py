@@ -3,6 +3,7 @@
 from typing_extensions import override
 
 from node import query
+from node.history import load_header
 from node.primitives.types import Amount, Height
 from node.query import (
     EndedTimer,
@@ -21,6 +22,7 @@ from node.rpc.v1 import timers_pb2 as pb
 from node.rpc.v1.timers_pb2_grpc import TimerServiceServicer
 from node.runtime.types import Backend
 from node.state import keys
+from pvm.output import NO_PRINTOUT
 
 __all__ = ["Timers"]
 
@@ -48,7 +50,10 @@ class Timers(TimerServiceServicer):
         )
         response = pb.GetTimerResponse(timer=convert.timer_to_proto(view))
         if isinstance(view, EndedTimer) and view.receipt is not None:
-            receipt = convert.receipt_to_proto(view.receipt, view.height)
+            header = load_header(self._backend.state.snapshot, view.height)
+            printed = {} if header is None else self._backend.outputs_of(header.hash())
+            output = printed.get(view.receipt.index, NO_PRINTOUT)
+            receipt = convert.receipt_to_proto(view.receipt, view.height, output=output)
             response.receipt.CopyFrom(receipt)
         return response
 

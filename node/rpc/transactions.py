@@ -99,12 +99,15 @@ class Transactions(TransactionServiceServicer):
         transaction, _ = await self._admit(raw)
         match await self._backend.wait_for(transaction.id):
             case Committed() as committed:
+                printed = self._backend.outputs_of(committed.block_hash)
                 return await self._answers.one(
                     context,
                     convert.weigh_committed(committed),
                     pb.SubmitAndWaitResponse,
                     lambda: pb.SubmitAndWaitResponse(
-                        committed=convert.committed_to_proto(committed, is_brief=True)
+                        committed=convert.committed_to_proto(
+                            committed, printed, is_brief=True
+                        )
                     ),
                 )
             case DroppedTransaction() as dropped:
@@ -179,6 +182,8 @@ class Transactions(TransactionServiceServicer):
             )
             told = await self._answers.run(lambda: told_profile_to_proto(profile))
             response.profile.CopyFrom(told)
+        if request.trace and wanted.transaction is not None:
+            response.MergeFrom(await self._traced(wanted.state, wanted.transaction))
         if request.blocks:
             first = () if wanted.transaction is None else (wanted.transaction,)
             outlook = await look_ahead(backend, wanted.state, request.blocks, first)
@@ -187,6 +192,24 @@ class Transactions(TransactionServiceServicer):
             )
             response.outlook.CopyFrom(shown)
         return response
+
+    async def _traced(
+        self, state: State, transaction: Transaction
+    ) -> pb.SimulateResponse:
+        """Which calls a transaction makes; nothing, if it could not be included."""
+        from node.query.trace.tracing import (  # noqa: PLC0415 - if asked
+            trace_simulation,
+        )
+        from node.rpc.traces import trace_to_proto  # noqa: PLC0415
+
+        _, trace = await self._backend.run_read(
+            lambda _state: trace_simulation(state, transaction)
+        )
+        if trace is None:
+            return pb.SimulateResponse()
+        return await self._answers.run(
+            lambda: pb.SimulateResponse(trace=trace_to_proto(trace))
+        )
 
     async def _simulated(self, wanted: "_Simulation") -> pb.SimulateResponse:
         """What the transaction, if there is one, would do alone in the next block."""
@@ -248,7 +271,10 @@ def _simulated_to_proto(state: State, simulated: Simulated) -> pb.SimulateRespon
     assert simulated.receipt is not None
     receipt, height = simulated.receipt, head.height + 1
     warnings = warnings_of(simulated.events).get(receipt.index, ())
-    message.receipt.CopyFrom(convert.receipt_to_proto(receipt, height, warnings))
+    output = simulated.output
+    message.receipt.CopyFrom(
+        convert.receipt_to_proto(receipt, height, warnings, output)
+    )
     message.events.extend(
         convert.event_to_proto(event, height, index)
         for index, event in enumerate(simulated.events)

@@ -21,7 +21,7 @@ with the task the process.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -62,6 +62,7 @@ from node.runtime.block_timer import BlockTimer
 from node.runtime.bundle_import import ImportProgress
 from node.runtime.commands import Command, CommandQueue, MineCommand, StoreCommand
 from node.runtime.feed import Feed, FeedSubscription
+from node.runtime.kept_outputs import KeptOutputs
 from node.runtime.memory_exhaustion import for_a_block, for_a_read
 from node.runtime.reads import Reads, on_worker
 from node.runtime.recent_states import RecentStates
@@ -82,6 +83,10 @@ from node.runtime.types import (
 )
 from node.state.snapshots import NamedSnapshot
 from node.state.store import WriteSet
+
+if TYPE_CHECKING:
+    from node.archive.bundle import Bundle
+    from pvm.output import Printout
 
 __all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
 
@@ -109,6 +114,7 @@ class Engine:
         self._consensus = history.load_consensus(state.snapshot)
         self._state = state
         self._recent_states = RecentStates(parts.store, state)
+        self._outputs = KeptOutputs()
         self._mode = settings.mode
         self._is_dev_admitted = settings.is_dev_admitted
         self._walls = settings.walls
@@ -157,6 +163,10 @@ class Engine:
     def folder(self) -> Path | None:
         """Where the chain is kept; None if it is in memory."""
         return self._folder
+
+    def outputs_of(self, block_hash: bytes) -> "Mapping[int, Printout]":
+        """What the executions of a block printed: see `Backend`."""
+        return self._outputs.of(block_hash)
 
     def subscribe(self) -> FeedSubscription:
         """Notices of all that becomes visible after this call."""
@@ -470,6 +480,7 @@ class Engine:
         self._state, self._chain = rewound.state, rewound.chain
         self._consensus = history.load_consensus(self._state.snapshot)
         self._recent_states.note(self._state)
+        self._outputs.forget_above(self._state.head.height)
         for transaction in rewound.waiting:
             undone.pop(transaction.id, None)
             self._admit_again(transaction)
@@ -522,7 +533,10 @@ class Engine:
         dropped = self._pool.prune(made.result)
         self._in_block = frozenset()
         self._note_dropped(dropped)
-        self._feed.publish(made.notice, made.weight_bytes)
+        notice = made.notice
+        height, outputs = notice.block.header.height, made.result.outputs
+        self._outputs.note(height, notice.block_hash, outputs)
+        self._feed.publish(notice, made.weight_bytes)
         await self._outcomes.settle(made.result, made.lookup)
         seconds = parts.clock.monotonic() - began
         await asyncio.sleep(0)  # those who waited answer first

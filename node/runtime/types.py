@@ -7,7 +7,7 @@ Rules: everything here is called on the event loop's thread. What is visible in
 `Backend.state` is durable already, and is announced only afterwards.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +27,7 @@ from node.state.snapshots import NamedSnapshot
 
 if TYPE_CHECKING:
     from node.archive.bundle import Bundle
+    from pvm.output import Printout
 
 __all__ = [
     "READS_WAITING_MAX",
@@ -329,6 +330,13 @@ class Backend(Protocol):
             HeightNotReached: The height is above the head.
             TooManyReads: `READS_WAITING_MAX` wait already.
             NodeStopping: The node stops.
+        """
+        ...
+
+    def outputs_of(self, block_hash: bytes) -> "Mapping[int, Printout]":
+        """What executions of a block printed, by index of their receipts (D59).
+
+        Of recent blocks only, up to 16 MiB of it; empty for others.
         """
         ...
 

@@ -4,12 +4,12 @@ from bisect import bisect_left
 
 from node.chain.block import ReceiptKind
 from node.chain.transition import BlockResult, Caches, State, open_state
-from node.client.exceptions import UnknownId, unknown_height
+from node.client.exceptions import unknown_execution, unknown_height
 from node.query.trace.records import Changes, ExecutionTrace
-from node.query.trace.tracing import trace_block, trace_execution
+from node.query.trace.tracing import trace_block, trace_executions
 from node.state.historical_state import ChangedSnapshot
 
-__all__ = ["changes_at", "execution_trace", "unknown_execution"]
+__all__ = ["changes_at", "execution_trace"]
 
 
 def execution_trace(
@@ -27,8 +27,11 @@ def execution_trace(
         found = [one for one in result.receipts if one.id == id_]
         for receipt in sorted(found, key=lambda one: one.kind is ReceiptKind.AGENT):
             before = _state_before(state, results, number)
-            return trace_execution(before, result.block, receipt.index)
-    raise unknown_execution(id_)
+            (trace,) = trace_executions(
+                before, result.block, frozenset({receipt.index})
+            )
+            return trace
+    raise unknown_execution("id_", id_)
 
 
 def changes_at(state: State, results: list[BlockResult], height: int) -> Changes:
@@ -44,15 +47,6 @@ def changes_at(state: State, results: list[BlockResult], height: int) -> Changes
     if number == 0 or result.is_empty:
         return Changes()
     return trace_block(_state_before(state, results, number), result.block).changes
-
-
-def unknown_execution(id_: bytes) -> UnknownId:
-    """Nothing was executed under an id."""
-    wanted = (
-        "the id of a transaction that is in a block, of a timer that fired, or of a "
-        "message that was delivered is wanted"
-    )
-    return UnknownId("id_", wanted, id_)
 
 
 def _state_before(state: State, results: list[BlockResult], number: int) -> State:

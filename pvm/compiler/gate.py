@@ -3,7 +3,7 @@
 RestrictedPython's guards at run time are replaced by static rules and by helpers that
 also charge (sandbox-internals.md §2, with measurements); what it refuses is refused.
 Four things are admitted beyond it: `nonlocal`, the dunder methods of the language, a
-class without RestrictedPython's metaclass, and to read `breakpoint`, which is ours (D59).
+class without RestrictedPython's metaclass, and reading `breakpoint`, ours by D59.
 """
 
 import ast
@@ -189,7 +189,7 @@ class ActorTransformer(RestrictingNodeTransformer):
         name: str | None,
         allow_magic_methods: bool = False,
     ) -> None:
-        """Admit the dunder methods of the language, in classes only; and `breakpoint`."""
+        """Admit the language's dunder methods, in classes only, and `breakpoint`."""
         if name == "breakpoint" and isinstance(getattr(node, "ctx", None), ast.Load):
             return
         is_dunder = allow_magic_methods and name in language.DUNDER_METHODS

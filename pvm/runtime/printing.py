@@ -17,7 +17,7 @@ _STR = costs.CALL_OF_BUILTIN["str"]
 def print_(
     vm: VmExecution, /, *values: object, sep: object = " ", end: object = "\n"
 ) -> None:
-    """`print(*values, sep=" ", end="\\n")`."""
+    """Write values, what stands between them, and an end of line; or as given."""
     between, last = _joint(sep, " "), _joint(end, "\n")
     _write(vm, "", values, between, last)
 

@@ -87,7 +87,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_LENGTH_MAX else text[: TEXT_LENGTH_MAX - 1] + "…"
 
 
-def _shown(  # noqa: PLR0911 - a line for each kind
+def _shown(  # noqa: C901, PLR0911 - a line for each kind
     value: object, depth: int
 ) -> str:
     kind = type(value)

@@ -1,4 +1,4 @@
-"""`print`, `pvm_host.log` and `breakpoint`: prices, what is kept, what comes back (D59)."""
+"""`print`, `pvm_host.log`, `breakpoint`: prices, what is kept and given back (D59)."""
 
 import pytest
 
@@ -63,8 +63,10 @@ def test_a_log_has_its_level_and_a_print_none():
 
 @pytest.mark.parametrize("level", ["''", "'fatal'", "5", "None", "b'info'"])
 def test_an_unknown_level_is_refused_at_the_price_of_the_call(level):
-    found = run(f"try:\n    pvm_host.log({level}, 1)\nexcept HostError as e:\n    print(e)",
-                "from pvm_host import HostError")  # fmt: skip
+    found = run(
+        f"try:\n    pvm_host.log({level}, 1)\n"
+        "except pvm_host.HostError as error:\n    print(error)"
+    )
     assert found.output.text == (
         "InvalidInput: level must be one of debug, error, info, warning\n"
     )
@@ -160,4 +162,3 @@ def test_nothing_printed_is_no_output():
 
 def test_a_lone_surrogate_is_kept_as_its_escape():
     assert kept("a\ud800\n").text == "a\\ud800\n"
-

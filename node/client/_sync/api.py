@@ -41,6 +41,7 @@ from node.rpc.v1 import (
     streams_pb2_grpc,
     timers_pb2,
     timers_pb2_grpc,
+    traces_pb2,
     transactions_pb2,
     transactions_pb2_grpc,
     types_pb2,
@@ -191,12 +192,22 @@ class Api:
             token = page.next_page_token
 
     def read(
-        self, actor: bytes, handler: str, payload: bytes = b"", *, sender: bytes = b""
+        self,
+        actor: bytes,
+        handler: str,
+        payload: bytes = b"",
+        *,
+        sender: bytes = b"",
+        trace: bool = False,
     ) -> queries_pb2.CallReadOnlyResponse:
-        """Call a handler on a read view: nothing is charged or kept (D15)."""
+        """Call a handler on a read view: nothing is charged or kept (D15).
+
+        With `trace` the answer tells which calls it made.
+        """
         check_api(actor=actor, handler=handler, payload=payload, sender=sender)
+        check_api(trace=trace)
         request = queries_pb2.CallReadOnlyRequest(
-            actor=actor, handler=handler, payload=payload, sender=sender
+            actor=actor, handler=handler, payload=payload, sender=sender, trace=trace
         )
         return self._call(self._queries.CallReadOnly, request)
 
@@ -261,6 +272,29 @@ class Api:
             for block in page.blocks:
                 yield block
             token = page.next_page_token
+
+    def trace_transaction(
+        self, transaction_id: bytes
+    ) -> traces_pb2.TraceTransactionResponse:
+        """What a transaction did, call by call, in numbers and as `text`."""
+        check_api(transaction_id=transaction_id)
+        request = traces_pb2.TraceTransactionRequest(id=transaction_id)
+        return self._call(self._queries.TraceTransaction, request)
+
+    def trace_timer(
+        self, timer_id: bytes, height: int | None = None
+    ) -> traces_pb2.TraceTimerResponse:
+        """What a timer's fire did, by default the latest, and its agent before it."""
+        check_api(timer_id=timer_id)
+        check_api.optional(height=height)
+        request = traces_pb2.TraceTimerRequest(timer_id=timer_id, height=height)
+        return self._call(self._queries.TraceTimer, request)
+
+    def trace_block(self, height: int | None = None) -> traces_pb2.TraceBlockResponse:
+        """What the executions of a block did, by default the latest; its changes."""
+        check_api.optional(height=height)
+        request = traces_pb2.TraceBlockRequest(height=height)
+        return self._call(self._queries.TraceBlock, request)
 
     def transaction(self, transaction_id: bytes) -> queries_pb2.GetTransactionResponse:
         """What became of a transaction: pending, in a block, or dropped."""
@@ -368,6 +402,21 @@ class Api:
         check_api.optional(wanted=wanted, resume_after=resume_after)
         request = (wanted or TimerFilter()).request(resume_after, earlier)
         return self._follow(self._streams.StreamTimers, request)
+
+    def stream_output(
+        self,
+        actors: Sequence[bytes] = (),
+        resume_after: types_pb2.BlockRef | None = None,
+        *,
+        earlier: Sequence[types_pb2.BlockRef] = (),
+    ) -> Iterator[streams_pb2.StreamOutputResponse]:
+        """What these actors print, or all if none is named, without end."""
+        check_api(actors=actors, earlier=earlier)
+        check_api.optional(resume_after=resume_after)
+        request = streams_pb2.StreamOutputRequest(
+            actors=actors, resume_after=resume_after, earlier=earlier
+        )
+        return self._follow(self._streams.StreamOutput, request)
 
     def _follow(
         self,

@@ -38,6 +38,7 @@ from node.chain.transaction import (
 )
 from node.client._sync.actor import Actor
 from node.client._sync.api import Api
+from node.client._sync.receipt import SentReceipt, sent_receipt
 from node.client.checks import check_chain
 from node.client.decoding import (
     add_progress,
@@ -60,6 +61,7 @@ from node.client.exceptions import (
     TransactionFailed,
     check_fires,
     failed_fire,
+    unknown_execution,
 )
 from node.client.grpc_errors import require_open
 from node.client.inputs import (
@@ -94,12 +96,18 @@ from node.client.messages import (
     place_of_block,
     quote_request,
 )
+from node.client.traces import (
+    changes_from_proto,
+    read_trace_from_proto,
+    trace_from_proto,
+)
 from node.client.wallet import Wallet
 from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.primitives.types import Address, Amount, Hash32
 from node.query.forecasts.lane_position import LanePosition
-from node.rpc.v1 import streams_pb2, types_pb2
+from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
+from node.rpc.v1 import streams_pb2, traces_pb2, types_pb2
 from pvm import STORAGE_PREFIX, Failure
 
 if TYPE_CHECKING:
@@ -262,6 +270,77 @@ class Client:
         with maps_unknown_id("timer_id", timer_id):
             answer = self.api.explain_timer(check_id("timer_id", timer_id))
         return answer.text
+
+    def trace(self, id_: bytes, height: int | None = None) -> ExecutionTrace:
+        """Which calls an execution made, and what each did; print it to read it.
+
+        The node executes it again in the state before it: what is not traced costs
+        nothing.
+
+        Args:
+            id_: id of a transaction that is in a block, or of a timer that fired; with
+                the height, also of a message that was delivered.
+            height: height of its block, for a timer that fired several times; the
+                latest one if not given.
+
+        Raises:
+            UnknownId: nothing was executed under this id, or not at this height.
+            NodeError: `HISTORY_NOT_KEPT`, because the state before it is not kept; the
+                error says which is the oldest that is.
+        """
+        check_id("id_", id_)
+        check_chain.optional(height=height)
+        if height is not None:
+            with maps_unknown_id("height", height):
+                answer = self.api.trace_block(height)
+            return _of_id(answer.executions, id_)
+        try:
+            found = self.api.trace_transaction(id_)
+        except NodeError as error:
+            if error.reason != "EXECUTION_NOT_FOUND":
+                raise
+        else:
+            return trace_from_proto(found.trace)
+        try:
+            return _of_id((self.api.trace_timer(id_)).executions, id_)
+        except NodeError as error:
+            if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
+                raise unknown_execution("id_", id_) from None
+            raise
+
+    def trace_read(
+        self,
+        actor: Sender,
+        handler: str,
+        payload: bytes = b"",
+        sender: Sender | None = None,
+    ) -> ReadTrace:
+        """As `read`, whatever comes of it, with the calls that were made.
+
+        Raises:
+            UnknownId: no actor was deployed at the address.
+        """
+        check_chain(handler=handler, payload=payload)
+        caller = b"" if sender is None else address_of(sender, "sender")
+        address = address_of(actor, "actor")
+        with maps_unknown_id("actor", address):
+            answer = self.api.read(address, handler, payload, sender=caller, trace=True)
+        return read_trace_from_proto(answer)
+
+    def changes(self, height: int | None = None) -> Changes:
+        """What a block changed, by default the latest; print it to read it.
+
+        Keys of actors, balances, timers and code, each with its value before and after;
+        what is as before is left out.
+
+        Raises:
+            UnknownId: the chain has not reached this height.
+            NodeError: `HISTORY_NOT_KEPT`, because the state before it is not kept.
+        """
+        check_chain.optional(height=height)
+        with maps_unknown_id("height", height):
+            answer = self.api.trace_block(height)
+        return changes_from_proto(answer.changes)
 
     def explain_block(self, height: int) -> str:
         """What a block decided about timers, in the order in which it looked at them.
@@ -716,7 +795,7 @@ class Client:
         expect_failure: bool = False,
         timeout: float | None = None,
         **fees: int,
-    ) -> Receipt:
+    ) -> SentReceipt:
         """Send a transaction, wait until it is in a block, and return its receipt.
 
         Args:
@@ -742,7 +821,7 @@ class Client:
         check_chain.optional(timeout=timeout)
         terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
         instruction, raw = self._send(instruction, terms)
-        receipt = self._wait(raw, timeout)
+        receipt = sent_receipt(self._wait(raw, timeout), self)
         if not receipt.is_success and not expect_failure:
             assert receipt.failure is not None
             sources = self._sources_of(receipt.actor, receipt.failure)
@@ -964,6 +1043,16 @@ class Client:
         named = self.api.create_snapshot(name)
         header = self.api.block(named.block.height)
         return _Snapshot(self.api, name, header_from_proto(header.header), self._count)
+
+
+def _of_id(
+    executions: Sequence[traces_pb2.ExecutionTrace], id_: bytes
+) -> ExecutionTrace:
+    """The execution of an id, its agent's answer only where nothing else has it."""
+    own = [trace_from_proto(one) for one in executions if one.receipt.id == id_]
+    if not own:
+        raise unknown_execution("id_", id_)
+    return min(own, key=lambda one: one.receipt.kind is ReceiptKind.AGENT)
 
 
 class _Snapshot:

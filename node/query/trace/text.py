@@ -154,7 +154,9 @@ def _call_lines(call: TracedCall, depth: int, names: Names) -> Iterator[str]:
             for line in _step_lines(step, names):
                 yield f"{indent}  {line}"
     if call.cut:
-        cost = f", {call.cut_cycles:,} cycles of calls in them" if call.cut_cycles else ""
+        cost = (
+            f", {call.cut_cycles:,} cycles of calls in them" if call.cut_cycles else ""
+        )
         yield f"{indent}  … {call.cut:,} more, which a trace has no room for{cost}"
 
 
@@ -178,29 +180,35 @@ def _call_line(call: TracedCall, names: Names) -> str:
 
 
 def _step_lines(step: Step, names: Names) -> list[str]:
+    return output_lines(step) if isinstance(step, Printed) else [_step(step, names)]
+
+
+def _step(  # noqa: PLR0911 - a line for each kind
+    step: Step, names: Names
+) -> str:
     match step:
         case StorageWrite(key, before, after):
-            return [f"{key_text(key)}: {_change(before, after)}"]
+            return f"{key_text(key)}: {_change(before, after)}"
         case TransferMade(to, amount):
-            return [f"transfer of {amount:,} base units to {_name(to, names)}"]
+            return f"transfer of {amount:,} base units to {_name(to, names)}"
         case EventMade(topic, data):
-            return [f"event {foreign(topic)!r}: {value_text(data)}"]
-        case TimerTouched(what, timer_id, height, expires_at, payload):
-            return [
-                f"timer 0x{timer_id.hex()} {what}: due at {height:,}, expires at "
-                f"{expires_at:,}, payload {value_text(payload)}"
-            ]
-        case MessageQueued(target, handler, payload, cycles, cells):
-            return [
-                f"message to {_name(target, names)}.{foreign(handler) or '(default)'}"
-                f"({value_text(payload)}) with {cycles:,} cycles, {cells:,} cells"
-            ]
+            return f"event '{foreign(topic)}': {value_text(data)}"
+        case TimerTouched():
+            return (
+                f"timer 0x{step.timer_id.hex()} {step.what}: due at {step.height:,}, "
+                f"expires at {step.expires_at:,}, payload {value_text(step.payload)}"
+            )
+        case MessageQueued():
+            handler = foreign(step.handler) or "(default handler)"
+            return (
+                f"message to {_name(step.target, names)}.{handler}"
+                f"({value_text(step.payload)}) with {step.cycles:,} cycles, "
+                f"{step.cells:,} cells"
+            )
         case CallRefused(name, reason):
-            return [f"{name} refused: {foreign(reason)}"]
-        case Printed():
-            return output_lines(step)
-        case TracedCall():
-            return []
+            return f"{name} refused: {foreign(reason)}"
+        case _:
+            raise AssertionError("calls and what was printed are told apart")
 
 
 def output_lines(printed: Printed) -> list[str]:
@@ -250,7 +258,8 @@ def _changes_lines(changes: Changes, names: Names) -> Iterator[str]:
             f"{balance.after:,} ({difference:+,})"
         )
     for timer in changes.timers:
-        yield f"timer 0x{timer.timer_id.hex()}: {_timer_change(timer.before, timer.after)}"
+        told = _timer_change(timer.before, timer.after)
+        yield f"timer 0x{timer.timer_id.hex()}: {told}"
     for code in changes.codes:
         before = f"0x{code.before.hex()}" if code.before else "no actor"
         after = f"0x{code.after.hex()}" if code.after else "no actor"

@@ -34,21 +34,20 @@ from node.query.trace.watcher import CallWatcher, Room
 from node.state import keys
 from pvm.errors import without_memory_errors
 
-__all__ = ["trace_block", "trace_execution", "trace_read", "trace_simulation"]
+__all__ = ["trace_block", "trace_executions", "trace_read", "trace_simulation"]
 
 
 @without_memory_errors
-def trace_execution(state: State, block: Block, index: int) -> ExecutionTrace:
-    """One execution of a block; `state` is that of its parent.
+def trace_executions(
+    state: State, block: Block, indexes: frozenset[int]
+) -> tuple[ExecutionTrace, ...]:
+    """Executions of a block, by the indexes of their receipts, of which there are some.
 
-    Raises:
-        LookupError: the block has no receipt of this index.
+    `state` is that of the block's parent.
     """
-    executed = _ExecutedAgain(state, Room(), range(index, index + 1))
-    executed.run(block, upto=index)
-    for trace in executed.traces():
-        return trace
-    raise LookupError(index)
+    executed = _ExecutedAgain(state, Room(), indexes)
+    executed.run(block, upto=max(indexes))
+    return executed.traces()
 
 
 @without_memory_errors
@@ -56,9 +55,7 @@ def trace_block(state: State, block: Block) -> BlockTrace:
     """All executions of a block, and what it changed; `state` is that of its parent."""
     executed = _ExecutedAgain(state, Room(), None)
     executed.run(block, upto=None)
-    return BlockTrace(
-        block.header.height, tuple(executed.traces()), executed.changes()
-    )
+    return BlockTrace(block.header.height, executed.traces(), executed.changes())
 
 
 @without_memory_errors
@@ -117,9 +114,7 @@ class _ReceiptsToldOf(list[Receipt]):
 class _ExecutedAgain:
     """A block that is executed again, and what its executions did and changed."""
 
-    def __init__(
-        self, state: State, room: Room, wanted: Container[int] | None
-    ) -> None:
+    def __init__(self, state: State, room: Room, wanted: Container[int] | None) -> None:
         self._room = room
         self._wanted = wanted
         self._state = state
@@ -145,23 +140,22 @@ class _ExecutedAgain:
                 run_part(context, ReceiptKind.ENGINE_MESSAGE)
                 run_part(context, ReceiptKind.MAILBOX_MESSAGE)
 
-    def traces(self) -> list[ExecutionTrace]:
+    def traces(self) -> tuple[ExecutionTrace, ...]:
         """Of the executions that were wanted, in order."""
         height = Height(self._block.height)
-        return [
+        return tuple(
             ExecutionTrace(
                 height, receipt, self._watcher.calls.get(receipt.index), changes
             )
             for receipt, changes in self._found
-        ]
+        )
 
     def changes(self) -> Changes:
         """Of all that was executed together."""
         self._block.journal.commit(self._checkpoint)
         writes, undo = self._block.journal.write_and_undo()
         pairs = {
-            key: (undo.changes.get(key), value)
-            for key, value in writes.changes.items()
+            key: (undo.changes.get(key), value) for key, value in writes.changes.items()
         }
         return changes_of(pairs, self._room)
 

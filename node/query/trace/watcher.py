@@ -22,7 +22,6 @@ from node.chain.effects import (
     Transferred,
 )
 from node.chain.host import ActorHost
-from node.primitives.types import Address
 from node.query.trace.records import (
     CallRefused,
     EventMade,
@@ -35,7 +34,7 @@ from node.query.trace.records import (
     TransferMade,
 )
 from node.state import keys
-from pvm import ActorCode, Failure, Host, HostError, Message, Meter, Outcome
+from pvm import ActorCode, Host, HostError, Message, Meter, Outcome
 from pvm.host import MUTATING
 from pvm.output import Printed
 from pvm.tools.frames import failed_frames
@@ -131,9 +130,7 @@ class CallWatcher:
                 call.frames = _frames(host, trace, self._room)
 
         try:
-            outcome = pvm.execute(
-                code, message, watched, meter, on_failure=on_failure
-            )
+            outcome = pvm.execute(code, message, watched, meter, on_failure=on_failure)
         finally:
             self._open = outer
         handler = pvm.find_handler(code, message) or message.handlers[0]
@@ -236,7 +233,9 @@ class _WatchedHost:
 
         def call(*arguments: object, **named: object) -> object:
             known = len(self._call.steps) + self._call.cut
-            before = self._before(name, arguments)
+            log = self._host.execution.effects.log
+            place = len(log)
+            before = self._value(arguments) if name in _STATE_CALLS else None
             try:
                 answer: object = method(*arguments, **named)
             except HostError as error:
@@ -245,24 +244,20 @@ class _WatchedHost:
                 raise
             if name in _STATE_CALLS:
                 self._note_write(arguments, before)
-            elif name in _EFFECTFUL:
-                for effect in self._host.execution.effects.log[before:]:  # type: ignore[misc]
-                    self._note_effect(effect)
             elif name == "log":
                 self._note_printed(arguments, answer)
+            elif name in _EFFECTFUL:
+                for effect in log[place:]:
+                    self._note_effect(effect)
             return answer
 
         return call
 
-    def _before(self, name: str, arguments: tuple[object, ...]) -> object:
-        """What is compared with what stands after the call."""
-        if name in _EFFECTFUL:
-            return len(self._host.execution.effects.log)
-        if name in _STATE_CALLS and type(arguments[0]) is bytes:
-            return self._value(arguments[0])
-        return None
-
-    def _value(self, key: bytes) -> bytes | None:
+    def _value(self, arguments: tuple[object, ...]) -> bytes | None:
+        """What stands under the key that a call was given, if it is one."""
+        key = arguments[0]
+        if type(key) is not bytes:
+            return None
         journal = self._host.execution.block.journal
         return journal.get(keys.storage(self._host.actor, key))
 
@@ -272,11 +267,9 @@ class _WatchedHost:
         else:
             self._call.cut += 1
 
-    def _note_write(self, arguments: tuple[object, ...], before: object) -> None:
-        key = arguments[0]
+    def _note_write(self, arguments: tuple[object, ...], before: bytes | None) -> None:
+        key, after = arguments[0], self._value(arguments)
         assert type(key) is bytes, "the host has taken it"
-        after = self._value(key)
-        assert before is None or type(before) is bytes
         size = len(key) + len(before or b"") + len(after or b"")
         self._note(StorageWrite(key, before, after), size)
 

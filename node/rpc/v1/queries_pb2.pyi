@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from node.rpc.v1 import traces_pb2 as _traces_pb2
 from node.rpc.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
@@ -646,12 +647,15 @@ class CallReadOnlyRequest(_message.Message):
     PAYLOAD_FIELD_NUMBER: _builtins.int
     SENDER_FIELD_NUMBER: _builtins.int
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
+    TRACE_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
     handler: _builtins.str
     payload: _builtins.bytes
     sender: _builtins.bytes
     """The address that get_sender() returns; if empty, the zero address."""
     at_height: _builtins.int
+    trace: _builtins.bool
+    """Also tell which calls it makes."""
     def __init__(
         self,
         *,
@@ -660,10 +664,11 @@ class CallReadOnlyRequest(_message.Message):
         payload: _builtins.bytes = ...,
         sender: _builtins.bytes = ...,
         at_height: _builtins.int | None = ...,
+        trace: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "actor", b"actor", "at_height", b"at_height", "handler", b"handler", "payload", b"payload", "sender", b"sender"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "actor", b"actor", "at_height", b"at_height", "handler", b"handler", "payload", b"payload", "sender", b"sender", "trace", b"trace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_height: _TypeAlias = _typing.Literal["at_height"]  # noqa: Y015
     _WhichOneofArgType__at_height: _TypeAlias = _typing.Literal["_at_height", b"_at_height"]  # noqa: Y015
@@ -681,6 +686,8 @@ class CallReadOnlyResponse(_message.Message):
     CYCLES_USED_FIELD_NUMBER: _builtins.int
     CELLS_USED_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    TRACE_FIELD_NUMBER: _builtins.int
     status: _types_pb2.ExecutionStatus.ValueType
     value: _builtins.bytes
     """Bytes that the handler returned."""
@@ -690,6 +697,14 @@ class CallReadOnlyResponse(_message.Message):
     def error(self) -> _types_pb2.ExecutionError: ...
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef: ...
+    @_builtins.property
+    def output(self) -> _types_pb2.Printout:
+        """What the handler printed."""
+
+    @_builtins.property
+    def trace(self) -> _traces_pb2.TracedCall:
+        """If it was asked for."""
+
     def __init__(
         self,
         *,
@@ -699,10 +714,12 @@ class CallReadOnlyResponse(_message.Message):
         cycles_used: _builtins.int = ...,
         cells_used: _builtins.int = ...,
         head: _types_pb2.BlockRef | None = ...,
+        output: _types_pb2.Printout | None = ...,
+        trace: _traces_pb2.TracedCall | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "head", b"head"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "head", b"head", "output", b"output", "trace", b"trace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells_used", b"cells_used", "cycles_used", b"cycles_used", "error", b"error", "head", b"head", "status", b"status", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells_used", b"cells_used", "cycles_used", b"cycles_used", "error", b"error", "head", b"head", "output", b"output", "status", b"status", "trace", b"trace", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

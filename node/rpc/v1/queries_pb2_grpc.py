@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from node.rpc.v1 import queries_pb2 as node_dot_rpc_dot_v1_dot_queries__pb2
+from node.rpc.v1 import traces_pb2 as node_dot_rpc_dot_v1_dot_traces__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -89,6 +90,21 @@ class QueryServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionResponse.FromString,
                 _registered_method=True)
+        self.TraceTransaction = channel.unary_unary(
+                '/cowboy.devnet.v1.QueryService/TraceTransaction',
+                request_serializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceTransactionRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceTransactionResponse.FromString,
+                _registered_method=True)
+        self.TraceTimer = channel.unary_unary(
+                '/cowboy.devnet.v1.QueryService/TraceTimer',
+                request_serializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceTimerRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceTimerResponse.FromString,
+                _registered_method=True)
+        self.TraceBlock = channel.unary_unary(
+                '/cowboy.devnet.v1.QueryService/TraceBlock',
+                request_serializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockResponse.FromString,
+                _registered_method=True)
         self.GetProof = channel.unary_unary(
                 '/cowboy.devnet.v1.QueryService/GetProof',
                 request_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetProofRequest.SerializeToString,
@@ -166,6 +182,26 @@ class QueryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TraceTransaction(self, request, context):
+        """What an execution did, call by call, found by executing it again in the state
+        before it, which must be kept (see `at_height`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TraceTimer(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TraceBlock(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetProof(self, request, context):
         """Proof of what a header commits to: one key, or a range of due heights.
         """
@@ -225,6 +261,21 @@ def add_QueryServiceServicer_to_server(servicer, server):
                     servicer.GetTransaction,
                     request_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionResponse.SerializeToString,
+            ),
+            'TraceTransaction': grpc.unary_unary_rpc_method_handler(
+                    servicer.TraceTransaction,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceTransactionRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceTransactionResponse.SerializeToString,
+            ),
+            'TraceTimer': grpc.unary_unary_rpc_method_handler(
+                    servicer.TraceTimer,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceTimerRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceTimerResponse.SerializeToString,
+            ),
+            'TraceBlock': grpc.unary_unary_rpc_method_handler(
+                    servicer.TraceBlock,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockResponse.SerializeToString,
             ),
             'GetProof': grpc.unary_unary_rpc_method_handler(
                     servicer.GetProof,
@@ -507,6 +558,87 @@ class QueryService:
             '/cowboy.devnet.v1.QueryService/GetTransaction',
             node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_queries__pb2.GetTransactionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TraceTransaction(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.QueryService/TraceTransaction',
+            node_dot_rpc_dot_v1_dot_traces__pb2.TraceTransactionRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_traces__pb2.TraceTransactionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TraceTimer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.QueryService/TraceTimer',
+            node_dot_rpc_dot_v1_dot_traces__pb2.TraceTimerRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_traces__pb2.TraceTimerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TraceBlock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.QueryService/TraceBlock',
+            node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockResponse.FromString,
             options,
             channel_credentials,
             insecure,

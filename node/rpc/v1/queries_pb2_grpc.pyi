@@ -6,6 +6,7 @@ isort:skip_file
 from collections import abc as _abc
 from grpc import aio as _aio
 from node.rpc.v1 import queries_pb2 as _queries_pb2
+from node.rpc.v1 import traces_pb2 as _traces_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys
@@ -50,6 +51,12 @@ class QueryServiceStub:
     GetBlock: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetBlockRequest, _queries_pb2.GetBlockResponse]
     ListBlocks: _grpc.UnaryUnaryMultiCallable[_queries_pb2.ListBlocksRequest, _queries_pb2.ListBlocksResponse]
     GetTransaction: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetTransactionRequest, _queries_pb2.GetTransactionResponse]
+    TraceTransaction: _grpc.UnaryUnaryMultiCallable[_traces_pb2.TraceTransactionRequest, _traces_pb2.TraceTransactionResponse]
+    """What an execution did, call by call, found by executing it again in the state
+    before it, which must be kept (see `at_height`).
+    """
+    TraceTimer: _grpc.UnaryUnaryMultiCallable[_traces_pb2.TraceTimerRequest, _traces_pb2.TraceTimerResponse]
+    TraceBlock: _grpc.UnaryUnaryMultiCallable[_traces_pb2.TraceBlockRequest, _traces_pb2.TraceBlockResponse]
     GetProof: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]
     """Proof of what a header commits to: one key, or a range of due heights."""
 
@@ -75,6 +82,12 @@ class QueryServiceAsyncStub(QueryServiceStub):
     GetBlock: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetBlockRequest, _queries_pb2.GetBlockResponse]  # type: ignore[assignment]
     ListBlocks: _aio.UnaryUnaryMultiCallable[_queries_pb2.ListBlocksRequest, _queries_pb2.ListBlocksResponse]  # type: ignore[assignment]
     GetTransaction: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetTransactionRequest, _queries_pb2.GetTransactionResponse]  # type: ignore[assignment]
+    TraceTransaction: _aio.UnaryUnaryMultiCallable[_traces_pb2.TraceTransactionRequest, _traces_pb2.TraceTransactionResponse]  # type: ignore[assignment]
+    """What an execution did, call by call, found by executing it again in the state
+    before it, which must be kept (see `at_height`).
+    """
+    TraceTimer: _aio.UnaryUnaryMultiCallable[_traces_pb2.TraceTimerRequest, _traces_pb2.TraceTimerResponse]  # type: ignore[assignment]
+    TraceBlock: _aio.UnaryUnaryMultiCallable[_traces_pb2.TraceBlockRequest, _traces_pb2.TraceBlockResponse]  # type: ignore[assignment]
     GetProof: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]  # type: ignore[assignment]
     """Proof of what a header commits to: one key, or a range of due heights."""
 
@@ -157,6 +170,30 @@ class QueryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _queries_pb2.GetTransactionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_queries_pb2.GetTransactionResponse, _abc.Awaitable[_queries_pb2.GetTransactionResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def TraceTransaction(
+        self,
+        request: _traces_pb2.TraceTransactionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_traces_pb2.TraceTransactionResponse, _abc.Awaitable[_traces_pb2.TraceTransactionResponse]]:
+        """What an execution did, call by call, found by executing it again in the state
+        before it, which must be kept (see `at_height`).
+        """
+
+    @_abc_1.abstractmethod
+    def TraceTimer(
+        self,
+        request: _traces_pb2.TraceTimerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_traces_pb2.TraceTimerResponse, _abc.Awaitable[_traces_pb2.TraceTimerResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def TraceBlock(
+        self,
+        request: _traces_pb2.TraceBlockRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_traces_pb2.TraceBlockResponse, _abc.Awaitable[_traces_pb2.TraceBlockResponse]]: ...
 
     @_abc_1.abstractmethod
     def GetProof(

@@ -311,3 +311,109 @@ class StreamTimersResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
 Global___StreamTimersResponse: _TypeAlias = StreamTimersResponse  # noqa: Y015
+
+@_typing.final
+class StreamOutputRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESUME_AFTER_FIELD_NUMBER: _builtins.int
+    ACTORS_FIELD_NUMBER: _builtins.int
+    EARLIER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def resume_after(self) -> _types_pb2.BlockRef:
+        """The last block that was seen. If absent, the stream begins with the next block."""
+
+    @_builtins.property
+    def actors(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """Only what these actors print; if empty, what all do. At most 256."""
+
+    @_builtins.property
+    def earlier(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.BlockRef]:
+        """Blocks seen before it, the latest first. At most 64."""
+
+    def __init__(
+        self,
+        *,
+        resume_after: _types_pb2.BlockRef | None = ...,
+        actors: _abc.Iterable[_builtins.bytes] | None = ...,
+        earlier: _abc.Iterable[_types_pb2.BlockRef] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["resume_after", b"resume_after"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actors", b"actors", "earlier", b"earlier", "resume_after", b"resume_after"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamOutputRequest: _TypeAlias = StreamOutputRequest  # noqa: Y015
+
+@_typing.final
+class ExecutionOutput(_message.Message):
+    """What an execution printed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    BLOCK_FIELD_NUMBER: _builtins.int
+    INDEX_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    HANDLER_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    kind: _types_pb2.ReceiptKind.ValueType
+    index: _builtins.int
+    """Index of its receipt."""
+    id: _builtins.bytes
+    """Id of the transaction or timer, or msg_id of the message."""
+    actor: _builtins.bytes
+    handler: _builtins.str
+    status: _types_pb2.ExecutionStatus.ValueType
+    @_builtins.property
+    def block(self) -> _types_pb2.BlockRef: ...
+    @_builtins.property
+    def output(self) -> _types_pb2.Printout: ...
+    def __init__(
+        self,
+        *,
+        kind: _types_pb2.ReceiptKind.ValueType = ...,
+        block: _types_pb2.BlockRef | None = ...,
+        index: _builtins.int = ...,
+        id: _builtins.bytes = ...,
+        actor: _builtins.bytes = ...,
+        handler: _builtins.str = ...,
+        status: _types_pb2.ExecutionStatus.ValueType = ...,
+        output: _types_pb2.Printout | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "block", b"block", "handler", b"handler", "id", b"id", "index", b"index", "kind", b"kind", "output", b"output", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExecutionOutput: _TypeAlias = ExecutionOutput  # noqa: Y015
+
+@_typing.final
+class StreamOutputResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    REVERTED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def output(self) -> Global___ExecutionOutput: ...
+    @_builtins.property
+    def reverted(self) -> _types_pb2.BlockRef: ...
+    def __init__(
+        self,
+        *,
+        output: Global___ExecutionOutput | None = ...,
+        reverted: _types_pb2.BlockRef | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "output", b"output", "reverted", b"reverted"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "output", b"output", "reverted", b"reverted"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["output", "reverted"]  # noqa: Y015
+    _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
+
+Global___StreamOutputResponse: _TypeAlias = StreamOutputResponse  # noqa: Y015

@@ -57,6 +57,11 @@ class StreamServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersResponse.FromString,
                 _registered_method=True)
+        self.StreamOutput = channel.unary_stream(
+                '/cowboy.devnet.v1.StreamService/StreamOutput',
+                request_serializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamOutputRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamOutputResponse.FromString,
+                _registered_method=True)
 
 
 class StreamServiceServicer:
@@ -89,6 +94,14 @@ class StreamServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def StreamOutput(self, request, context):
+        """What actors print, execution by execution. Only what the node still keeps: of the
+        blocks whose states it keeps, up to 16 MiB.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_StreamServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -106,6 +119,11 @@ def add_StreamServiceServicer_to_server(servicer, server):
                     servicer.StreamTimers,
                     request_deserializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersResponse.SerializeToString,
+            ),
+            'StreamOutput': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamOutput,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamOutputRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_streams__pb2.StreamOutputResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -197,6 +215,33 @@ class StreamService:
             '/cowboy.devnet.v1.StreamService/StreamTimers',
             node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_streams__pb2.StreamTimersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamOutput(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/cowboy.devnet.v1.StreamService/StreamOutput',
+            node_dot_rpc_dot_v1_dot_streams__pb2.StreamOutputRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_streams__pb2.StreamOutputResponse.FromString,
             options,
             channel_credentials,
             insecure,

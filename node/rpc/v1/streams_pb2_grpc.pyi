@@ -45,6 +45,10 @@ class StreamServiceStub:
     StreamEvents: _grpc.UnaryStreamMultiCallable[_streams_pb2.StreamEventsRequest, _streams_pb2.StreamEventsResponse]
     StreamTimers: _grpc.UnaryStreamMultiCallable[_streams_pb2.StreamTimersRequest, _streams_pb2.StreamTimersResponse]
     """Every change in the life of timers, in the order in which it was decided."""
+    StreamOutput: _grpc.UnaryStreamMultiCallable[_streams_pb2.StreamOutputRequest, _streams_pb2.StreamOutputResponse]
+    """What actors print, execution by execution. Only what the node still keeps: of the
+    blocks whose states it keeps, up to 16 MiB.
+    """
 
 @_typing.type_check_only
 class StreamServiceAsyncStub(StreamServiceStub):
@@ -63,6 +67,10 @@ class StreamServiceAsyncStub(StreamServiceStub):
     StreamEvents: _aio.UnaryStreamMultiCallable[_streams_pb2.StreamEventsRequest, _streams_pb2.StreamEventsResponse]  # type: ignore[assignment]
     StreamTimers: _aio.UnaryStreamMultiCallable[_streams_pb2.StreamTimersRequest, _streams_pb2.StreamTimersResponse]  # type: ignore[assignment]
     """Every change in the life of timers, in the order in which it was decided."""
+    StreamOutput: _aio.UnaryStreamMultiCallable[_streams_pb2.StreamOutputRequest, _streams_pb2.StreamOutputResponse]  # type: ignore[assignment]
+    """What actors print, execution by execution. Only what the node still keeps: of the
+    blocks whose states it keeps, up to 16 MiB.
+    """
 
 class StreamServiceServicer(metaclass=_abc_1.ABCMeta):
     """What happens, without gaps or repeats, also across a reconnect.
@@ -96,5 +104,15 @@ class StreamServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_streams_pb2.StreamTimersResponse], _abc.AsyncIterator[_streams_pb2.StreamTimersResponse]]:
         """Every change in the life of timers, in the order in which it was decided."""
+
+    @_abc_1.abstractmethod
+    def StreamOutput(
+        self,
+        request: _streams_pb2.StreamOutputRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_streams_pb2.StreamOutputResponse], _abc.AsyncIterator[_streams_pb2.StreamOutputResponse]]:
+        """What actors print, execution by execution. Only what the node still keeps: of the
+        blocks whose states it keeps, up to 16 MiB.
+        """
 
 def add_StreamServiceServicer_to_server(servicer: StreamServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

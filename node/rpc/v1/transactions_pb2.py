@@ -24,40 +24,41 @@ _sym_db = _symbol_database.Default()
 
 from node.rpc.v1 import dev_pb2 as node_dot_rpc_dot_v1_dot_dev__pb2
 from node.rpc.v1 import timers_pb2 as node_dot_rpc_dot_v1_dot_timers__pb2
+from node.rpc.v1 import traces_pb2 as node_dot_rpc_dot_v1_dot_traces__pb2
 from node.rpc.v1 import types_pb2 as node_dot_rpc_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1enode/rpc/v1/transactions.proto\x12\x10\x63owboy.devnet.v1\x1a\x15node/rpc/v1/dev.proto\x1a\x18node/rpc/v1/timers.proto\x1a\x17node/rpc/v1/types.proto\"8\n\x0ePrepareRequest\x12&\n\x05\x64raft\x18\x01 \x01(\x0b\x32\x17.cowboy.devnet.v1.Draft\"o\n\x0fPrepareResponse\x12\x0c\n\x04\x62ody\x18\x01 \x01(\x0c\x12\x14\n\x0csigning_hash\x18\x02 \x01(\x0c\x12&\n\x06\x66ields\x18\x03 \x01(\x0b\x32\x16.cowboy.devnet.v1.Body\x12\x10\n\x08max_cost\x18\x04 \x01(\t\"7\n\rSubmitRequest\x12\x13\n\x0btransaction\x18\x01 \x01(\x0c\x12\x11\n\tas_sender\x18\x02 \x01(\x0c\">\n\x0eSubmitResponse\x12\n\n\x02id\x18\x01 \x01(\x0c\x12\x0e\n\x06sender\x18\x02 \x01(\x0c\x12\x10\n\x08is_known\x18\x03 \x01(\x08\">\n\x14SubmitAndWaitRequest\x12\x13\n\x0btransaction\x18\x01 \x01(\x0c\x12\x11\n\tas_sender\x18\x02 \x01(\x0c\"\xac\x01\n\x15SubmitAndWaitResponse\x12;\n\tcommitted\x18\x01 \x01(\x0b\x32&.cowboy.devnet.v1.CommittedTransactionH\x00\x12\x37\n\x07\x64ropped\x18\x02 \x01(\x0b\x32$.cowboy.devnet.v1.DroppedTransactionH\x00\x12\x12\n\x08reverted\x18\x03 \x01(\x0cH\x00\x42\t\n\x07outcome\"\xa4\x01\n\x0fSimulateRequest\x12\x15\n\x0btransaction\x18\x01 \x01(\x0cH\x00\x12(\n\x05\x64raft\x18\x02 \x01(\x0b\x32\x17.cowboy.devnet.v1.DraftH\x00\x12\x16\n\tat_height\x18\x03 \x01(\x04H\x01\x88\x01\x01\x12\x0e\n\x06\x62locks\x18\x04 \x01(\x04\x12\x0f\n\x07profile\x18\x05 \x01(\x08\x42\t\n\x07subjectB\x0c\n\n_at_height\"\xb8\x02\n\x10SimulateResponse\x12(\n\x04head\x18\x01 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\x12,\n\x07receipt\x18\x02 \x01(\x0b\x32\x19.cowboy.devnet.v1.ReceiptH\x00\x12\x37\n\x07refused\x18\x03 \x01(\x0b\x32$.cowboy.devnet.v1.DroppedTransactionH\x00\x12\'\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x17.cowboy.devnet.v1.Event\x12*\n\x07outlook\x18\x05 \x01(\x0b\x32\x19.cowboy.devnet.v1.Outlook\x12\x33\n\x07profile\x18\x06 \x01(\x0b\x32\".cowboy.devnet.v1.ExecutionProfileB\t\n\x07outcome\"\x94\x02\n\x07Outlook\x12\x14\n\x0c\x66irst_height\x18\x01 \x01(\x04\x12\x13\n\x0blast_height\x18\x02 \x01(\x04\x12\x13\n\x0bis_complete\x18\x03 \x01(\x08\x12\x31\n\x07summary\x18\x04 \x01(\x0b\x32 .cowboy.devnet.v1.AdvanceSummary\x12(\n\x05\x66ires\x18\x05 \x03(\x0b\x32\x19.cowboy.devnet.v1.Receipt\x12.\n\x08removals\x18\x06 \x03(\x0b\x32\x1c.cowboy.devnet.v1.BlockTimer\x12.\n\x06payers\x18\x07 \x03(\x0b\x32\x1e.cowboy.devnet.v1.PayerOutlook\x12\x0c\n\x04text\x18\x08 \x01(\t\"s\n\x0cPayerOutlook\x12\r\n\x05payer\x18\x01 \x01(\x0c\x12\r\n\x05\x66ires\x18\x02 \x01(\x04\x12\x0c\n\x04\x66\x65\x65s\x18\x03 \x01(\t\x12\x0f\n\x07\x62\x61lance\x18\x04 \x01(\t\x12\x17\n\ndry_height\x18\x05 \x01(\x04H\x00\x88\x01\x01\x42\r\n\x0b_dry_height\"e\n\x15\x45stimateLimitsRequest\x12&\n\x05\x64raft\x18\x01 \x01(\x0b\x32\x17.cowboy.devnet.v1.Draft\x12\x16\n\tat_height\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\x0c\n\n_at_height\"\x86\x01\n\x16\x45stimateLimitsResponse\x12\x14\n\x0c\x63ycles_limit\x18\x01 \x01(\x04\x12\x13\n\x0b\x63\x65lls_limit\x18\x02 \x01(\x04\x12\x17\n\x0fmargin_permille\x18\x03 \x01(\r\x12(\n\x04head\x18\x04 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef2\xcb\x03\n\x12TransactionService\x12N\n\x07Prepare\x12 .cowboy.devnet.v1.PrepareRequest\x1a!.cowboy.devnet.v1.PrepareResponse\x12K\n\x06Submit\x12\x1f.cowboy.devnet.v1.SubmitRequest\x1a .cowboy.devnet.v1.SubmitResponse\x12`\n\rSubmitAndWait\x12&.cowboy.devnet.v1.SubmitAndWaitRequest\x1a\'.cowboy.devnet.v1.SubmitAndWaitResponse\x12Q\n\x08Simulate\x12!.cowboy.devnet.v1.SimulateRequest\x1a\".cowboy.devnet.v1.SimulateResponse\x12\x63\n\x0e\x45stimateLimits\x12\'.cowboy.devnet.v1.EstimateLimitsRequest\x1a(.cowboy.devnet.v1.EstimateLimitsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1enode/rpc/v1/transactions.proto\x12\x10\x63owboy.devnet.v1\x1a\x15node/rpc/v1/dev.proto\x1a\x18node/rpc/v1/timers.proto\x1a\x18node/rpc/v1/traces.proto\x1a\x17node/rpc/v1/types.proto\"8\n\x0ePrepareRequest\x12&\n\x05\x64raft\x18\x01 \x01(\x0b\x32\x17.cowboy.devnet.v1.Draft\"o\n\x0fPrepareResponse\x12\x0c\n\x04\x62ody\x18\x01 \x01(\x0c\x12\x14\n\x0csigning_hash\x18\x02 \x01(\x0c\x12&\n\x06\x66ields\x18\x03 \x01(\x0b\x32\x16.cowboy.devnet.v1.Body\x12\x10\n\x08max_cost\x18\x04 \x01(\t\"7\n\rSubmitRequest\x12\x13\n\x0btransaction\x18\x01 \x01(\x0c\x12\x11\n\tas_sender\x18\x02 \x01(\x0c\">\n\x0eSubmitResponse\x12\n\n\x02id\x18\x01 \x01(\x0c\x12\x0e\n\x06sender\x18\x02 \x01(\x0c\x12\x10\n\x08is_known\x18\x03 \x01(\x08\">\n\x14SubmitAndWaitRequest\x12\x13\n\x0btransaction\x18\x01 \x01(\x0c\x12\x11\n\tas_sender\x18\x02 \x01(\x0c\"\xac\x01\n\x15SubmitAndWaitResponse\x12;\n\tcommitted\x18\x01 \x01(\x0b\x32&.cowboy.devnet.v1.CommittedTransactionH\x00\x12\x37\n\x07\x64ropped\x18\x02 \x01(\x0b\x32$.cowboy.devnet.v1.DroppedTransactionH\x00\x12\x12\n\x08reverted\x18\x03 \x01(\x0cH\x00\x42\t\n\x07outcome\"\xb3\x01\n\x0fSimulateRequest\x12\x15\n\x0btransaction\x18\x01 \x01(\x0cH\x00\x12(\n\x05\x64raft\x18\x02 \x01(\x0b\x32\x17.cowboy.devnet.v1.DraftH\x00\x12\x16\n\tat_height\x18\x03 \x01(\x04H\x01\x88\x01\x01\x12\x0e\n\x06\x62locks\x18\x04 \x01(\x04\x12\x0f\n\x07profile\x18\x05 \x01(\x08\x12\r\n\x05trace\x18\x06 \x01(\x08\x42\t\n\x07subjectB\x0c\n\n_at_height\"\xe9\x02\n\x10SimulateResponse\x12(\n\x04head\x18\x01 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef\x12,\n\x07receipt\x18\x02 \x01(\x0b\x32\x19.cowboy.devnet.v1.ReceiptH\x00\x12\x37\n\x07refused\x18\x03 \x01(\x0b\x32$.cowboy.devnet.v1.DroppedTransactionH\x00\x12\'\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x17.cowboy.devnet.v1.Event\x12*\n\x07outlook\x18\x05 \x01(\x0b\x32\x19.cowboy.devnet.v1.Outlook\x12\x33\n\x07profile\x18\x06 \x01(\x0b\x32\".cowboy.devnet.v1.ExecutionProfile\x12/\n\x05trace\x18\x07 \x01(\x0b\x32 .cowboy.devnet.v1.ExecutionTraceB\t\n\x07outcome\"\x94\x02\n\x07Outlook\x12\x14\n\x0c\x66irst_height\x18\x01 \x01(\x04\x12\x13\n\x0blast_height\x18\x02 \x01(\x04\x12\x13\n\x0bis_complete\x18\x03 \x01(\x08\x12\x31\n\x07summary\x18\x04 \x01(\x0b\x32 .cowboy.devnet.v1.AdvanceSummary\x12(\n\x05\x66ires\x18\x05 \x03(\x0b\x32\x19.cowboy.devnet.v1.Receipt\x12.\n\x08removals\x18\x06 \x03(\x0b\x32\x1c.cowboy.devnet.v1.BlockTimer\x12.\n\x06payers\x18\x07 \x03(\x0b\x32\x1e.cowboy.devnet.v1.PayerOutlook\x12\x0c\n\x04text\x18\x08 \x01(\t\"s\n\x0cPayerOutlook\x12\r\n\x05payer\x18\x01 \x01(\x0c\x12\r\n\x05\x66ires\x18\x02 \x01(\x04\x12\x0c\n\x04\x66\x65\x65s\x18\x03 \x01(\t\x12\x0f\n\x07\x62\x61lance\x18\x04 \x01(\t\x12\x17\n\ndry_height\x18\x05 \x01(\x04H\x00\x88\x01\x01\x42\r\n\x0b_dry_height\"e\n\x15\x45stimateLimitsRequest\x12&\n\x05\x64raft\x18\x01 \x01(\x0b\x32\x17.cowboy.devnet.v1.Draft\x12\x16\n\tat_height\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\x0c\n\n_at_height\"\x86\x01\n\x16\x45stimateLimitsResponse\x12\x14\n\x0c\x63ycles_limit\x18\x01 \x01(\x04\x12\x13\n\x0b\x63\x65lls_limit\x18\x02 \x01(\x04\x12\x17\n\x0fmargin_permille\x18\x03 \x01(\r\x12(\n\x04head\x18\x04 \x01(\x0b\x32\x1a.cowboy.devnet.v1.BlockRef2\xcb\x03\n\x12TransactionService\x12N\n\x07Prepare\x12 .cowboy.devnet.v1.PrepareRequest\x1a!.cowboy.devnet.v1.PrepareResponse\x12K\n\x06Submit\x12\x1f.cowboy.devnet.v1.SubmitRequest\x1a .cowboy.devnet.v1.SubmitResponse\x12`\n\rSubmitAndWait\x12&.cowboy.devnet.v1.SubmitAndWaitRequest\x1a\'.cowboy.devnet.v1.SubmitAndWaitResponse\x12Q\n\x08Simulate\x12!.cowboy.devnet.v1.SimulateRequest\x1a\".cowboy.devnet.v1.SimulateResponse\x12\x63\n\x0e\x45stimateLimits\x12\'.cowboy.devnet.v1.EstimateLimitsRequest\x1a(.cowboy.devnet.v1.EstimateLimitsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'node.rpc.v1.transactions_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PREPAREREQUEST']._serialized_start=126
-  _globals['_PREPAREREQUEST']._serialized_end=182
-  _globals['_PREPARERESPONSE']._serialized_start=184
-  _globals['_PREPARERESPONSE']._serialized_end=295
-  _globals['_SUBMITREQUEST']._serialized_start=297
-  _globals['_SUBMITREQUEST']._serialized_end=352
-  _globals['_SUBMITRESPONSE']._serialized_start=354
-  _globals['_SUBMITRESPONSE']._serialized_end=416
-  _globals['_SUBMITANDWAITREQUEST']._serialized_start=418
-  _globals['_SUBMITANDWAITREQUEST']._serialized_end=480
-  _globals['_SUBMITANDWAITRESPONSE']._serialized_start=483
-  _globals['_SUBMITANDWAITRESPONSE']._serialized_end=655
-  _globals['_SIMULATEREQUEST']._serialized_start=658
-  _globals['_SIMULATEREQUEST']._serialized_end=822
-  _globals['_SIMULATERESPONSE']._serialized_start=825
-  _globals['_SIMULATERESPONSE']._serialized_end=1137
-  _globals['_OUTLOOK']._serialized_start=1140
-  _globals['_OUTLOOK']._serialized_end=1416
-  _globals['_PAYEROUTLOOK']._serialized_start=1418
-  _globals['_PAYEROUTLOOK']._serialized_end=1533
-  _globals['_ESTIMATELIMITSREQUEST']._serialized_start=1535
-  _globals['_ESTIMATELIMITSREQUEST']._serialized_end=1636
-  _globals['_ESTIMATELIMITSRESPONSE']._serialized_start=1639
-  _globals['_ESTIMATELIMITSRESPONSE']._serialized_end=1773
-  _globals['_TRANSACTIONSERVICE']._serialized_start=1776
-  _globals['_TRANSACTIONSERVICE']._serialized_end=2235
+  _globals['_PREPAREREQUEST']._serialized_start=152
+  _globals['_PREPAREREQUEST']._serialized_end=208
+  _globals['_PREPARERESPONSE']._serialized_start=210
+  _globals['_PREPARERESPONSE']._serialized_end=321
+  _globals['_SUBMITREQUEST']._serialized_start=323
+  _globals['_SUBMITREQUEST']._serialized_end=378
+  _globals['_SUBMITRESPONSE']._serialized_start=380
+  _globals['_SUBMITRESPONSE']._serialized_end=442
+  _globals['_SUBMITANDWAITREQUEST']._serialized_start=444
+  _globals['_SUBMITANDWAITREQUEST']._serialized_end=506
+  _globals['_SUBMITANDWAITRESPONSE']._serialized_start=509
+  _globals['_SUBMITANDWAITRESPONSE']._serialized_end=681
+  _globals['_SIMULATEREQUEST']._serialized_start=684
+  _globals['_SIMULATEREQUEST']._serialized_end=863
+  _globals['_SIMULATERESPONSE']._serialized_start=866
+  _globals['_SIMULATERESPONSE']._serialized_end=1227
+  _globals['_OUTLOOK']._serialized_start=1230
+  _globals['_OUTLOOK']._serialized_end=1506
+  _globals['_PAYEROUTLOOK']._serialized_start=1508
+  _globals['_PAYEROUTLOOK']._serialized_end=1623
+  _globals['_ESTIMATELIMITSREQUEST']._serialized_start=1625
+  _globals['_ESTIMATELIMITSREQUEST']._serialized_end=1726
+  _globals['_ESTIMATELIMITSRESPONSE']._serialized_start=1729
+  _globals['_ESTIMATELIMITSRESPONSE']._serialized_end=1863
+  _globals['_TRANSACTIONSERVICE']._serialized_start=1866
+  _globals['_TRANSACTIONSERVICE']._serialized_end=2325
 # @@protoc_insertion_point(module_scope)

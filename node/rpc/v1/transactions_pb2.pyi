@@ -9,6 +9,7 @@ from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from node.rpc.v1 import dev_pb2 as _dev_pb2
 from node.rpc.v1 import timers_pb2 as _timers_pb2
+from node.rpc.v1 import traces_pb2 as _traces_pb2
 from node.rpc.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
@@ -185,6 +186,7 @@ class SimulateRequest(_message.Message):
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
     BLOCKS_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
+    TRACE_FIELD_NUMBER: _builtins.int
     transaction: _builtins.bytes
     """body || signature."""
     at_height: _builtins.int
@@ -196,6 +198,8 @@ class SimulateRequest(_message.Message):
     """Also count the subject's cycles and cells by line. Only on a development chain, up
     to 2,000,000 cycles.
     """
+    trace: _builtins.bool
+    """Also tell which calls the subject makes."""
     @_builtins.property
     def draft(self) -> _types_pb2.Draft:
         """Executed as its sender, without a signature."""
@@ -208,10 +212,11 @@ class SimulateRequest(_message.Message):
         at_height: _builtins.int | None = ...,
         blocks: _builtins.int = ...,
         profile: _builtins.bool = ...,
+        trace: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "draft", b"draft", "subject", b"subject", "transaction", b"transaction"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "blocks", b"blocks", "draft", b"draft", "profile", b"profile", "subject", b"subject", "transaction", b"transaction"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "blocks", b"blocks", "draft", b"draft", "profile", b"profile", "subject", b"subject", "trace", b"trace", "transaction", b"transaction"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_height: _TypeAlias = _typing.Literal["at_height"]  # noqa: Y015
     _WhichOneofArgType__at_height: _TypeAlias = _typing.Literal["_at_height", b"_at_height"]  # noqa: Y015
@@ -234,6 +239,7 @@ class SimulateResponse(_message.Message):
     EVENTS_FIELD_NUMBER: _builtins.int
     OUTLOOK_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
+    TRACE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def head(self) -> _types_pb2.BlockRef:
         """The head on which it was executed."""
@@ -256,6 +262,10 @@ class SimulateResponse(_message.Message):
     def profile(self) -> _types_pb2.ExecutionProfile:
         """If a profile was asked for, and there is a receipt."""
 
+    @_builtins.property
+    def trace(self) -> _traces_pb2.ExecutionTrace:
+        """If a trace was asked for, and there is a receipt."""
+
     def __init__(
         self,
         *,
@@ -265,10 +275,11 @@ class SimulateResponse(_message.Message):
         events: _abc.Iterable[_types_pb2.Event] | None = ...,
         outlook: Global___Outlook | None = ...,
         profile: _types_pb2.ExecutionProfile | None = ...,
+        trace: _traces_pb2.ExecutionTrace | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "outcome", b"outcome", "outlook", b"outlook", "profile", b"profile", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "outcome", b"outcome", "outlook", b"outlook", "profile", b"profile", "receipt", b"receipt", "refused", b"refused", "trace", b"trace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "head", b"head", "outcome", b"outcome", "outlook", b"outlook", "profile", b"profile", "receipt", b"receipt", "refused", b"refused"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "head", b"head", "outcome", b"outcome", "outlook", b"outlook", "profile", b"profile", "receipt", b"receipt", "refused", b"refused", "trace", b"trace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["receipt", "refused"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015

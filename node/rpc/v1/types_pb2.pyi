@@ -962,6 +962,7 @@ class Receipt(_message.Message):
     SCHEDULED_TIMER_IDS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     HINT_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
     kind: Global___ReceiptKind.ValueType
     height: _builtins.int
     index: _builtins.int
@@ -1005,6 +1006,12 @@ class Receipt(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[Global___Warning.ValueType]: ...
+    @_builtins.property
+    def output(self) -> Global___Printout:
+        """What it printed, whatever came of it. Kept for recent blocks only, up to 16 MiB of
+        it; a trace has it again.
+        """
+
     def __init__(
         self,
         *,
@@ -1036,14 +1043,70 @@ class Receipt(_message.Message):
         scheduled_timer_ids: _abc.Iterable[_builtins.bytes] | None = ...,
         warnings: _abc.Iterable[Global___Warning.ValueType] | None = ...,
         hint: _builtins.str = ...,
+        output: Global___Printout | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "price", b"price"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "price", b"price"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "burned_cell", b"burned_cell", "burned_cycle", b"burned_cycle", "burned_lane", b"burned_lane", "cells_held", b"cells_held", "cells_limit", b"cells_limit", "cells_used", b"cells_used", "cycles_held", b"cycles_held", "cycles_limit", b"cycles_limit", "cycles_used", b"cycles_used", "error", b"error", "fee", b"fee", "handler", b"handler", "height", b"height", "hint", b"hint", "id", b"id", "index", b"index", "kind", b"kind", "origin", b"origin", "payer", b"payer", "price", b"price", "refund", b"refund", "scheduled_timer_ids", b"scheduled_timer_ids", "sender", b"sender", "status", b"status", "tip", b"tip", "value", b"value", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "burned_cell", b"burned_cell", "burned_cycle", b"burned_cycle", "burned_lane", b"burned_lane", "cells_held", b"cells_held", "cells_limit", b"cells_limit", "cells_used", b"cells_used", "cycles_held", b"cycles_held", "cycles_limit", b"cycles_limit", "cycles_used", b"cycles_used", "error", b"error", "fee", b"fee", "handler", b"handler", "height", b"height", "hint", b"hint", "id", b"id", "index", b"index", "kind", b"kind", "origin", b"origin", "output", b"output", "payer", b"payer", "price", b"price", "refund", b"refund", "scheduled_timer_ids", b"scheduled_timer_ids", "sender", b"sender", "status", b"status", "tip", b"tip", "value", b"value", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Receipt: _TypeAlias = Receipt  # noqa: Y015
+
+@_typing.final
+class Printed(_message.Message):
+    """What one actor wrote with `print` or `pvm_host.log`, before another did."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    LEVEL_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    level: _builtins.str
+    """debug, info, warning or error; empty for what `print` wrote."""
+    text: _builtins.str
+    """With its ends of lines. It is the actor's own text: a terminal may obey it."""
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        level: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "level", b"level", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Printed: _TypeAlias = Printed  # noqa: Y015
+
+@_typing.final
+class Printout(_message.Message):
+    """All that one execution wrote, with the calls that it made."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRINTED_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
+    cut: _builtins.int
+    """Characters that were written and are not kept: beyond 1,024 of a line, or 65,536."""
+    @_builtins.property
+    def printed(self) -> _containers.RepeatedCompositeFieldContainer[Global___Printed]: ...
+    def __init__(
+        self,
+        *,
+        printed: _abc.Iterable[Global___Printed] | None = ...,
+        cut: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "printed", b"printed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Printout: _TypeAlias = Printout  # noqa: Y015
 
 @_typing.final
 class ExecutionProfile(_message.Message):
