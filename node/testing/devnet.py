@@ -99,6 +99,7 @@ from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.store import Store, StoreSnapshot
 from node.testing import bundles
+from node.testing.captured import CapturedOutput
 from node.testing.exceptions import DevnetClosed
 from node.testing.explanations import (
     BlockStory,
@@ -164,6 +165,7 @@ class Devnet:
         self._queue: list[Transaction] = []
         self._profiles: list[Profile] = []
         self._build = build_next
+        self._printed = CapturedOutput()
         first = build_genesis(chosen)
         self._store.commit(first.writes, sync=False)
         state = open_state(chosen.params, first.header, self._store.snapshot())
@@ -514,9 +516,18 @@ class Devnet:
         result = self._on_worker(
             lambda: call_read_only(self.state, address, handler, payload, caller)
         )
+        self._printed.note(result.output)
         if result.failure is not None:
             raise ReadFailed(result.failure, self._sources_of(address))
         return result.value
+
+    def take_output(self) -> str:
+        """What actors printed since this was asked last, as text (D59).
+
+        It tells of all executions in blocks and of `read`, also of those that failed
+        and of those that a snapshot undid. At most a million characters are kept.
+        """
+        return self._printed.take()
 
     def export_bundle(self, file: str | PathLike[str]) -> Path:
         """Write the chain into a new file, for `import_bundle` or `bundle check`.
@@ -788,6 +799,8 @@ class Devnet:
         self._store.commit(result.writes, sync=False)
         self.state = next_state(self.state, result, self._store.snapshot())
         self.results.append(result)
+        if result.outputs:
+            self._printed.note_block(result)
         self._queue = [t for t, error in result.rejected if error.may_wait]
         return result
 

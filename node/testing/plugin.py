@@ -136,6 +136,9 @@ def _profiled(config: pytest.Config, chain: "Devnet") -> AbstractContextManager[
 
 def _note(request: pytest.FixtureRequest, name: str, chain: "Chain") -> None:
     """For the report, should the test fail."""
+    take = getattr(type(chain), "take_output", None)
+    if take is not None:
+        take(chain)  # of tests before
     request.node.stash.setdefault(_USED, {})[name] = chain
 
 
@@ -230,17 +233,43 @@ def pytest_runtest_makereport(
         "fulltrace", default=False
     ):
         _leave_out_our_frames(call.excinfo.value)
+    if call.when == "call" and isinstance(item, pytest.Function):
+        _add_output(item)
     report = yield
     if report.when == "call" and report.failed and isinstance(item, pytest.Function):
         for name, chain in _chains_of(item).items():
             from node.testing.failure_report import chain_report  # noqa: PLC0415
 
+            if call.excinfo is not None:
+                _add_trace(report, name, chain, call.excinfo.value)
             report.sections.append((f"{_SECTION}: {name}", chain_report(chain)))
             folder = item.config.getoption("--devnet-bundle")
             if folder is not None:
                 told = _write_bundle(chain, folder, item, name)
                 report.sections.append((f"{_SECTION} bundle: {name}", told))
     return report
+
+
+def _add_output(item: pytest.Function) -> None:
+    """What actors printed, as pytest shows what it captures: with a failure, or -rP."""
+    for chain in item.stash.get(_USED, dict[str, "Chain"]()).values():
+        take = getattr(type(chain), "take_output", None)
+        printed = "" if take is None else take(chain)
+        if printed:
+            item.add_report_section("call", "actor output", printed)
+
+
+def _add_trace(
+    report: pytest.TestReport, name: str, chain: "Chain", error: BaseException
+) -> None:
+    """Which calls led to the failure; told once, by the first chain that made it."""
+    from node.testing.captured import failed_trace  # noqa: PLC0415 - after a failure
+
+    title = f"{_SECTION} trace"
+    if not any(section.startswith(title) for section, _ in report.sections):
+        told = failed_trace(chain, error)
+        if told:
+            report.sections.append((f"{title}: {name}", told))
 
 
 def _leave_out_our_frames(error: BaseException) -> None:

@@ -313,24 +313,33 @@ def key_text(key: bytes) -> str:
 
 
 def value_text(value: bytes, *, is_cbor: bool = False) -> str:
-    """Bytes of an actor's in words: as a value, a text, or in hexadecimal; cut.
+    """Bytes of an actor's in words: as a text, a value, or in hexadecimal; cut.
 
     Args:
         value: the bytes.
-        is_cbor: whether they are canonical CBOR, if they can be.
+        is_cbor: whether what can be a text or a value is taken for a value.
     """
-    if is_cbor:
-        try:
-            return _cut(_decoded(codec.decode(value)))
-        except (codec.MalformedCbor, RecursionError):
-            pass
+    text = _text_of(value)
+    decoded = None if text and not is_cbor else _value_of(value)
+    if decoded is not None:
+        return _cut(decoded)
+    return _quoted(text) if text else _cut(f"0x{value.hex()}")
+
+
+def _text_of(value: bytes) -> str:
+    """The text that bytes are; "" if they are none that can be read."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
-        return _cut(f"0x{value.hex()}")
-    if text.isprintable() or text.isspace():
-        return _quoted(text)
-    return _cut(f"0x{value.hex()}") if value else "(empty)"
+        return ""
+    return text if text.isprintable() else ""
+
+
+def _value_of(value: bytes) -> str | None:
+    try:
+        return _decoded(codec.decode(value)) if value else "(empty)"
+    except codec.MalformedCbor:
+        return None
 
 
 def _decoded(value: codec.Value) -> str:
