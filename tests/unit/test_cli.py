@@ -40,6 +40,7 @@ class Actor:
     def handle_timer(self, payload):
         self.storage["beats"] += 1
         pvm_host.emit_event("beat", b"thump")
+        print("thump")
 
     def beats(self):
         return {"beats": self.storage["beats"]}
@@ -109,6 +110,12 @@ def actor(run, file: str, request) -> str:
     salt = keccak256(request.node.name.encode()).hex()
     deployed = run("deploy", file, "--salt", f"0x{salt}", "--value", "5 CBY", "--json")
     return hex_of(json_of(deployed)["committed"]["receipt"]["actor"])
+
+
+def table_of(text: str) -> dict[str, str]:
+    """The fields of an answer, as far as to the first empty line."""
+    lines = text.partition("\n\n")[0].splitlines()
+    return {line[:19].strip(): line[19:].strip() for line in lines}
 
 
 def table(result: Result) -> dict[str, str]:
@@ -232,6 +239,8 @@ import pvm_host
 CODES = "\\x1b]0;owned\\x07\\u202e\\u200b"
 
 def speak(payload):
+    print(CODES, CODES.encode())
+    pvm_host.log("info", CODES)
     pvm_host.emit_event(CODES, CODES.encode())
     pvm_host.set_state(b"\\x1b[2J", CODES.encode())
     return CODES.encode()
@@ -339,6 +348,11 @@ def test_what_actors_say_moves_no_terminal(run, tmp_path: Path) -> None:
         (("events",), 0),
         (("block", height), 0),
         (("tx", id_), 0),
+        (("tx", id_, "--trace", "--changes"), 0),
+        (("tx", id_, "--trace", "--json"), 0),
+        (("block", height, "--trace", "--changes"), 0),
+        (("call", target, "fail", "--trace"), 1),
+        (("read", target, "tell", "--trace"), 0),
         (("call", target, "\x1b[2J"), 1),
         (("tx", id_, "--json"), 0),
         (("events", "--json"), 0),
@@ -359,10 +373,41 @@ def test_a_source_is_escaped_for_a_terminal_alone(run, tmp_path, monkeypatch) ->
     assert "# \\x1b[2J\\u202e" in run("actor", target, "--source").output
 
 
+def test_what_an_actor_printed_and_did_is_told(run, tmp_path: Path) -> None:
+    path = tmp_path / "talking.py"
+    path.write_text(
+        "def work(payload):\n    print('at work')\n"
+        "    pvm_host.set_state(b'k', payload)\n"
+        "    pvm_host.schedule_timer(pvm_host.block_height() + 1, b'')\n\n"
+        "def fail(payload):\n    print('failing')\n    raise ValueError('no')\n\n"
+        "def handle_timer(payload):\n    print('fired')\n",
+        encoding="utf-8",
+    )
+    deployed = table(run("deploy", str(path), "--salt", "talk", "--value", "5 CBY"))
+    target = deployed["actor"]
+    shown = run("call", target, "work", "v1").stdout
+    assert "\nprinted\n  at work\n" in shown
+    id_, timer = table_of(shown)["id"], table_of(shown)["timer 1"]
+    shown = run("tx", id_, "--trace", "--changes").stdout
+    assert f"transaction {id_} at height" in shown
+    assert "  | at work\n  state 'k': (none) → 'v1'\n" in shown
+    assert "balances, in base units:" in shown
+    run("mine", "2")
+    shown = run("timers", "why", timer, "--trace").stdout
+    assert shown.startswith(f"fire {timer} at height")
+    assert "| fired" in shown
+    failed = run("call", target, "fail", "--trace", code=1)
+    assert "failed in fail, line 8 of" in failed.stdout
+    assert "nothing was sent" in failed.stderr
+    assert "failing" in run("call", target, "fail", code=1).stdout
+    assert "failing" in run("read", target, "fail", code=1).stderr
+    run("tx", "0x" + 64 * "7", "--trace", code=1)
+
+
 def test_a_failed_call_shows_the_actors_line_and_exits_1(run, actor: str) -> None:
     result = run("call", actor, "fail", "--force", code=1)
     assert table(result)["status"] == "failed"
-    assert "ValueError: never in fail, line 16" in result.stderr
+    assert "ValueError: never in fail, line 17" in result.stderr
     result = run("read", actor, "fail", code=1)
     assert "ValueError: never" in result.stderr
 
@@ -442,6 +487,7 @@ def test_json_is_protobufs_form_one_object_a_line(run, actor: str) -> None:
     [
         (("events", "--follow"), lambda line: line["event"]["topic"]),
         (("timers", "watch"), lambda line: line["change"]["decision"]["decision"]),
+        (("output",), lambda line: line["output"]["output"]["printed"][0]["text"]),
     ],
 )
 def test_what_happens_can_be_followed(url: str, run, actor: str, words, name) -> None:
@@ -461,7 +507,9 @@ def test_what_happens_can_be_followed(url: str, run, actor: str, words, name) ->
             run("call", actor, "start")
             run("mine", "2")
             assert time.monotonic() < deadline
-        assert name(json.loads(lines.readline())) in {"beat", "scheduled", "fired"}
+        assert name(json.loads(lines.readline())) in {
+            "beat", "scheduled", "fired", "thump\n",
+        }  # fmt: skip
         following.kill()
 
 

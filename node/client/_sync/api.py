@@ -483,11 +483,16 @@ class Api:
         return committed_of(self.submit_and_wait(raw, timeout=timeout))
 
     def simulate(
-        self, subject: bytes | types_pb2.Draft
+        self, subject: bytes | types_pb2.Draft, *, trace: bool = False
     ) -> transactions_pb2.SimulateResponse:
-        """The receipt that a transaction or a draft would get at the head."""
-        check_api(subject=subject)
-        return self._call(self._transactions.Simulate, simulate_request(subject))
+        """The receipt that a transaction or a draft would get at the head.
+
+        With `trace` the answer tells which calls it would make.
+        """
+        check_api(subject=subject, trace=trace)
+        request = simulate_request(subject)
+        request.trace = trace
+        return self._call(self._transactions.Simulate, request)
 
     def simulate_blocks(
         self, blocks: int, subject: bytes | types_pb2.Draft | None = None

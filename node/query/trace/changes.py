@@ -45,11 +45,13 @@ def changes_of(
     found = _Found(room, advanced or {})
     for key in sorted(changed):
         before, after = changed[key]
-        if key.startswith(_STORAGE):
-            found.storage_changed(key[len(_STORAGE) :], before, after)
-        elif key.startswith(_ACCOUNT):
+        if key.startswith(_ACCOUNT):  # which may have changed though its record did not
             address = Address(key[len(_ACCOUNT) :])
             found.account_changed(address, _account(before), _account(after))
+        elif before == after:  # written as it was
+            continue
+        elif key.startswith(_STORAGE):
+            found.storage_changed(key[len(_STORAGE) :], before, after)
         elif key.startswith(keys.TIMER_PREFIX):
             found.timer_changed(_timer(key, before), _timer(key, after))
     return found.changes()

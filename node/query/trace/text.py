@@ -75,15 +75,21 @@ def _told(call: TracedCall, lines_max: int | None, names: Names) -> list[str]:
     """Where it failed, at most half of the lines, and then the tree."""
     failure = list(_failure_lines(call, names))
     if lines_max is not None:
-        failure = failure[: lines_max // 2]
+        failure = _cut_lines(failure, lines_max // 2)
     return [*failure, *_call_lines(call, 0, names)]
 
 
 def _joined(lines: list[str], lines_max: int | None) -> str:
-    if lines_max is not None and len(lines) > lines_max:
-        left_out = len(lines) - lines_max + 1
-        lines = [*lines[: lines_max - 1], f"… and {left_out:,} lines more"]
+    if lines_max is not None:
+        lines = _cut_lines(lines, lines_max)
     return "\n".join(map(_line, lines))
+
+
+def _cut_lines(lines: list[str], lines_max: int) -> list[str]:
+    """At most so many lines, of which the last counts those that are left out."""
+    if len(lines) <= lines_max:
+        return lines
+    return [*lines[: lines_max - 1], f"… and {len(lines) - lines_max + 1:,} lines more"]
 
 
 def _line(text: str) -> str:
