@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from node.client._async.actor import AsyncActor, AsyncChain, AsyncSnapshot
     from node.client._async.api import AsyncApi
     from node.client._async.client import AsyncClient
+    from node.client._async.receipt import AsyncSentReceipt
     from node.client._sync.actor import Actor, Chain, Snapshot
     from node.client._sync.api import Api
     from node.client._sync.client import Client
+    from node.client._sync.receipt import SentReceipt
     from node.client.exceptions import (
         BundleRefused,
         ChainClosed,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         check_proof,
     )
     from node.client.wallet import Wallet, build_body
+    from node.query.trace.records import Changes, ExecutionTrace
 
 __all__ = [
     "AccountProof",
@@ -52,15 +55,18 @@ __all__ = [
     "AsyncApi",
     "AsyncChain",
     "AsyncClient",
+    "AsyncSentReceipt",
     "AsyncSnapshot",
     "BadProof",
     "BundleRefused",
     "Chain",
     "ChainClosed",
+    "Changes",
     "Client",
     "DevAccount",
     "DueProof",
     "EventFilter",
+    "ExecutionTrace",
     "FireFailed",
     "InvalidArgument",
     "NodeError",
@@ -70,6 +76,7 @@ __all__ = [
     "Proven",
     "ReadFailed",
     "ReceiptProof",
+    "SentReceipt",
     "Snapshot",
     "StorageProof",
     "TimerFilter",
@@ -94,15 +101,18 @@ _HOMES = {
     "AsyncApi": "._async.api",
     "AsyncChain": "._async.actor",
     "AsyncClient": "._async.client",
+    "AsyncSentReceipt": "._async.receipt",
     "AsyncSnapshot": "._async.actor",
     "BadProof": ".proofs",
     "BundleRefused": ".exceptions",
     "Chain": "._sync.actor",
     "ChainClosed": ".exceptions",
+    "Changes": "node.query.trace.records",
     "Client": "._sync.client",
     "DevAccount": ".inputs",
     "DueProof": ".proofs",
     "EventFilter": ".messages",
+    "ExecutionTrace": "node.query.trace.records",
     "FireFailed": ".exceptions",
     "InvalidArgument": ".exceptions",
     "NodeError": ".exceptions",
@@ -112,6 +122,7 @@ _HOMES = {
     "Proven": ".proofs",
     "ReadFailed": ".exceptions",
     "ReceiptProof": ".proofs",
+    "SentReceipt": "._sync.receipt",
     "Snapshot": "._sync.actor",
     "StorageProof": ".proofs",
     "TimerFilter": ".messages",

@@ -1005,7 +1005,7 @@ class Devnet:
 
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
-    ) -> Receipt:
+    ) -> SentReceipt:
         """Send base units, or an amount such as "5 CBY", from one account to another.
 
         The sender is the first account if none is given.
@@ -1025,14 +1025,14 @@ class Devnet:
         check_count("blocks", blocks)
         return self._on_worker(lambda: outlook_story(self.state, blocks, self._queue))
 
-    def fund(self, to: Sender, amount: int | str) -> Receipt:
+    def fund(self, to: Sender, amount: int | str) -> SentReceipt:
         """Mint base units, or an amount such as "5 CBY", to an account (D41).
 
         Only a development chain admits this.
         """
         return self.execute(Fund(address_of(to, "to"), amount_of(amount)))
 
-    def set_balance(self, who: Sender, amount: int | str) -> Receipt:
+    def set_balance(self, who: Sender, amount: int | str) -> SentReceipt:
         """Set the balance of an account by minting or taking the difference (D41).
 
         The amount is in base units, or a text such as "5 CBY". Only a development chain

@@ -5,7 +5,7 @@ from typing import assert_type
 
 from node.chain.block import Event, Header, Receipt
 from node.chain.timers.timer import Timer
-from node.client import Actor, Chain, DevAccount
+from node.client import Actor, Chain, DevAccount, SentReceipt
 from node.testing import (
     BundleRefused,
     ChainSnapshot,
@@ -48,7 +48,7 @@ def deployed(chain: Devnet, source: str) -> Actor:
     actor = chain.deploy(source, sender=alice, value="5 CBY", payload=b"", salt=None)
     assert_type(actor, Actor)
     receipt = actor.call("start", b"", sender=alice, expect_failure=False)
-    assert_type(receipt, Receipt)
+    assert_type(receipt, SentReceipt)
     assert_type(actor.address == chain.actor(actor).address, bool)
     assert actor.source
     assert actor.read("beats") == chain.read(actor, "beats", b"", alice)
@@ -79,7 +79,7 @@ def passed(chain: Devnet) -> None:
     result = chain.mine(2)
     assert result == chain.last == chain.block() == chain.result_at(chain.height)
     print(chain.mine_until(chain.height + 1).header, chain.advance(next_timer=True))
-    print(chain.explain_block(chain.height), chain.simulate(3))
+    print(chain.explain_block(chain.height), chain.simulate(3), chain.take_output())
     with chain.snapshot() as snapshot:
         assert_type(snapshot, ChainSnapshot)
         chain.advance(blocks=1_000)
@@ -101,7 +101,7 @@ def paid(chain: Devnet, raw: bytes) -> None:
     """Transactions of every kind."""
     alice, bob = chain.accounts[:2]
     transfer = chain.transfer(bob, "5 CBY", sender=alice)
-    assert_type(transfer, Receipt)
+    assert_type(transfer, SentReceipt)
     chain.fund(bob, 5)
     chain.set_balance(bob, "1 CBY")
     instruction = chain.last.block.transactions[0].body.instruction

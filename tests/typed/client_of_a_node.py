@@ -14,15 +14,18 @@ from node.client import (
     AsyncApi,
     AsyncChain,
     AsyncClient,
+    AsyncSentReceipt,
     AsyncSnapshot,
     BadProof,
     BundleRefused,
     Chain,
     ChainClosed,
+    Changes,
     Client,
     DevAccount,
     DueProof,
     EventFilter,
+    ExecutionTrace,
     FireFailed,
     InvalidArgument,
     NodeError,
@@ -32,6 +35,7 @@ from node.client import (
     Proven,
     ReadFailed,
     ReceiptProof,
+    SentReceipt,
     Snapshot,
     StorageProof,
     TimerFilter,
@@ -81,11 +85,11 @@ def used(client: Client, source: str, folder: Path) -> None:
     assert_type(actor, Actor)
     assert client.actor(actor.address).source == actor.source
     receipt = actor.call("start", sender=alice)
-    assert_type(receipt, Receipt)
+    assert_type(receipt, SentReceipt)
     transfer = Transfer(bob.address, Amount(5))
     identity = client.submit(transfer, sender=alice)
     assert_type(client.wait_for(identity, timeout=5), Receipt)
-    assert_type(client.execute(transfer, expect_failure=False), Receipt)
+    assert_type(client.execute(transfer, expect_failure=False), SentReceipt)
     print(client.transfer(bob, 5), client.fund(bob, 5), client.set_balance(bob, 5))
     print(client.balance(bob), client.nonce(bob), client.block(), client.events("t"))
     print(client.mine(), client.advance(blocks=2), client.simulate(3))
@@ -94,6 +98,11 @@ def used(client: Client, source: str, folder: Path) -> None:
     for timer in client.timers(actor):
         print(client.timer(timer.timer_id), client.explain(timer.timer_id))
         print(client.standing(timer.timer_id))
+    assert_type(receipt.trace, ExecutionTrace)
+    assert_type(receipt.changes, Changes)
+    assert_type(client.trace(receipt.id, 3), ExecutionTrace)
+    assert_type(client.changes(), Changes)
+    print(client.trace_read(actor, "beats").call.steps, receipt.printed)
     print(client.quote(actor, blocks=3), client.explain_block(client.height))
     with client.snapshot() as snapshot:
         print(any_chain(client, snapshot))
@@ -139,6 +148,8 @@ def asked(api: Api, address: bytes, actor: bytes, timer: bytes) -> None:
     print(api.status(include_supply=True), api.params(), api.account(address))
     print(api.actor(actor), api.storage(actor, "key"), list(api.list_storage(actor)))
     print(api.read(actor, "beats"), api.block(1), api.block_profile(1))
+    print(api.trace_transaction(bytes(32)), api.trace_timer(bytes(32), 5))
+    print(api.trace_block(1), next(api.stream_output([actor])))
     print(list(api.blocks(0)), api.transaction(timer), api.timer(timer))
     print(list(api.timers(TimerQuery(actor=actor))), api.explain_timer(timer))
     print(list(api.explain_block(1)), list(api.explain_block_pages(1)))
@@ -159,7 +170,7 @@ async def awaited(client: AsyncClient, source: str) -> None:
     """The same with an event loop: what differs is only who waits."""
     actor = await client.deploy(source, sender=client.accounts[0])
     assert_type(actor, AsyncActor)
-    assert_type(await actor.call("start"), Receipt)
+    assert_type(await actor.call("start"), AsyncSentReceipt)
     assert_type(await client.height, int)
     assert_type(client.api, AsyncApi)
     async with await client.snapshot() as snapshot:

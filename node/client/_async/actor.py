@@ -16,6 +16,7 @@ from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
+from node.client._async.receipt import AsyncSentReceipt
 from node.client.inputs import (
     BlockContent,
     DevAccount,
@@ -230,7 +231,7 @@ class AsyncChain(Protocol):
         cells_limit: int | None = None,
         expect_failure: bool = False,
         **fees: int,
-    ) -> Receipt:
+    ) -> AsyncSentReceipt:
         """Send a transaction, have it in a block, and return its receipt."""
         ...
 
@@ -270,15 +271,15 @@ class AsyncChain(Protocol):
 
     async def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
-    ) -> Receipt:
+    ) -> AsyncSentReceipt:
         """Send base units, or an amount such as "5 CBY"; returns the receipt."""
         ...
 
-    async def fund(self, to: Sender, amount: int | str) -> Receipt:
+    async def fund(self, to: Sender, amount: int | str) -> AsyncSentReceipt:
         """Mint base units, or an amount such as "5 CBY", to an account (D41)."""
         ...
 
-    async def set_balance(self, who: Sender, amount: int | str) -> Receipt:
+    async def set_balance(self, who: Sender, amount: int | str) -> AsyncSentReceipt:
         """Set a balance, by minting or taking the difference (D41)."""
         ...
 
@@ -293,7 +294,7 @@ class AsyncActor:
         chain: AsyncChain,
         address: Address,
         source: str,
-        receipt: Receipt | None = None,
+        receipt: AsyncSentReceipt | None = None,
     ) -> None:
         self._chain = chain
         self.address = address
@@ -315,7 +316,7 @@ class AsyncActor:
         cycles_limit: int | None = None,
         cells_limit: int | None = None,
         expect_failure: bool = False,
-    ) -> Receipt:
+    ) -> AsyncSentReceipt:
         """Call a handler in a transaction, have it in a block, and return its receipt.
 
         Args:

@@ -973,7 +973,7 @@ class AsyncClient:
 
     async def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
-    ) -> Receipt:
+    ) -> AsyncSentReceipt:
         """Send base units, or an amount such as "5 CBY", from one account to another.
 
         The sender is the first account if none is given.
@@ -981,14 +981,14 @@ class AsyncClient:
         instruction = Transfer(address_of(to, "to"), amount_of(amount))
         return await self.execute(instruction, sender=sender)
 
-    async def fund(self, to: Sender, amount: int | str) -> Receipt:
+    async def fund(self, to: Sender, amount: int | str) -> AsyncSentReceipt:
         """Mint base units, or an amount such as "5 CBY", to an account (D41).
 
         Only a development chain admits this.
         """
         return await self.execute(Fund(address_of(to, "to"), amount_of(amount)))
 
-    async def set_balance(self, who: Sender, amount: int | str) -> Receipt:
+    async def set_balance(self, who: Sender, amount: int | str) -> AsyncSentReceipt:
         """Set the balance of an account by minting or taking the difference (D41).
 
         The amount is in base units, or a text such as "5 CBY". Only a development chain

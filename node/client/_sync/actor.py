@@ -17,6 +17,7 @@ from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
+from node.client._sync.receipt import SentReceipt
 from node.client.inputs import (
     BlockContent,
     DevAccount,
@@ -231,7 +232,7 @@ class Chain(Protocol):
         cells_limit: int | None = None,
         expect_failure: bool = False,
         **fees: int,
-    ) -> Receipt:
+    ) -> SentReceipt:
         """Send a transaction, have it in a block, and return its receipt."""
         ...
 
@@ -271,15 +272,15 @@ class Chain(Protocol):
 
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
-    ) -> Receipt:
+    ) -> SentReceipt:
         """Send base units, or an amount such as "5 CBY"; returns the receipt."""
         ...
 
-    def fund(self, to: Sender, amount: int | str) -> Receipt:
+    def fund(self, to: Sender, amount: int | str) -> SentReceipt:
         """Mint base units, or an amount such as "5 CBY", to an account (D41)."""
         ...
 
-    def set_balance(self, who: Sender, amount: int | str) -> Receipt:
+    def set_balance(self, who: Sender, amount: int | str) -> SentReceipt:
         """Set a balance, by minting or taking the difference (D41)."""
         ...
 
@@ -294,7 +295,7 @@ class Actor:
         chain: Chain,
         address: Address,
         source: str,
-        receipt: Receipt | None = None,
+        receipt: SentReceipt | None = None,
     ) -> None:
         self._chain = chain
         self.address = address
@@ -316,7 +317,7 @@ class Actor:
         cycles_limit: int | None = None,
         cells_limit: int | None = None,
         expect_failure: bool = False,
-    ) -> Receipt:
+    ) -> SentReceipt:
         """Call a handler in a transaction, have it in a block, and return its receipt.
 
         Args:
