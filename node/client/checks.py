@@ -164,6 +164,7 @@ _CHAIN: Final[Mapping[str, _Check]] = {
     "blocks": _least(1),
     "cells_limit": _least(0),
     "cycles_limit": _least(0),
+    "execution_id": check_id,  # type: ignore[dict-item]
     "expect_failure": _flag,
     "fee_payer": _WHO,
     "file": check_path,  # type: ignore[dict-item]

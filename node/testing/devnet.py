@@ -326,14 +326,14 @@ class Devnet:
         check_id("timer_id", timer_id)
         return timer_story(self.state, self.results, timer_id)
 
-    def trace(self, id_: bytes, height: int | None = None) -> ExecutionTrace:
+    def trace(self, execution_id: bytes, height: int | None = None) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
 
         It is executed again in the state before it: what is not traced costs nothing.
 
         Args:
-            id_: id of a transaction that is in a block, of a timer that fired, or of a
-                message that was delivered.
+            execution_id: id of a transaction that is in a block, of a timer that fired,
+                or of a message that was delivered.
             height: height of its block, for a timer that fired several times; the
                 latest one if not given.
 
@@ -341,10 +341,10 @@ class Devnet:
             UnknownId: nothing was executed under this id, or not at this height.
         """
         self.require_open()
-        check_id("id_", id_)
+        check_id("execution_id", execution_id)
         check_chain.optional(height=height)
         return self._on_worker(
-            lambda: execution_trace(self.state, self.results, id_, height)
+            lambda: execution_trace(self.state, self.results, execution_id, height)
         )
 
     def trace_read(
@@ -527,6 +527,7 @@ class Devnet:
         It tells of all executions in blocks and of `read`, also of those that failed
         and of those that a snapshot undid. At most a million characters are kept.
         """
+        self.require_open()
         return self._printed.take()
 
     def export_bundle(self, file: str | PathLike[str]) -> Path:

@@ -254,7 +254,9 @@ def _add_output(item: pytest.Function) -> None:
     """What actors printed, as pytest shows what it captures: with a failure, or -rP."""
     for chain in item.stash.get(_USED, dict[str, "Chain"]()).values():
         take = getattr(type(chain), "take_output", None)
-        printed = "" if take is None else take(chain)
+        if take is None or chain.is_closed:
+            continue
+        printed = take(chain)
         if printed:
             item.add_report_section("call", "actor output", printed)
 

@@ -31,7 +31,7 @@ def execution_trace(
                 before, result.block, frozenset({receipt.index})
             )
             return trace
-    raise unknown_execution("id_", id_)
+    raise unknown_execution("execution_id", id_)
 
 
 def changes_at(state: State, results: list[BlockResult], height: int) -> Changes:

@@ -471,6 +471,9 @@ UNKNOWN = {
     "explain": ("timer_id", NO_ID, lambda chain: chain.explain(NO_ID)),
     "block": ("height", 9, lambda chain: chain.block(9)),
     "explain_block": ("height", 9, lambda chain: chain.explain_block(9)),
+    "changes": ("height", 9, lambda chain: chain.changes(9)),
+    "trace": ("execution_id", NO_ID, lambda chain: chain.trace(NO_ID)),
+    "trace_read": ("actor", NOBODY, lambda chain: chain.trace_read(NOBODY, "h")),
 }
 OF_ONE = {
     "decisions": ("timer_id", NO_ID, lambda chain: chain.decisions(NO_ID)),
@@ -483,6 +486,7 @@ REMEDY = {
     "actor": "a deployment's receipt names it",
     "address": "a deployment's receipt names it",
     "timer_id": r"timers\(\) shows those that are pending",
+    "execution_id": "a timer that fired, or of a message",
     "transaction_id": r"submit\(\) answers it",
     "height": "0 to 1 exist",
 }
@@ -510,7 +514,7 @@ NAMES_NO_ID = {
     "height", "import_bundle", "is_closed", "last", "mine", "mine_until", "nonce",
     "params", "profile", "receipts", "require_open", "results", "set_balance",
     "simulate", "snapshot", "state", "stream_blocks", "stream_events", "stream_timers",
-    "submit", "submit_raw", "supply", "timestamp_ms", "transfer",
+    "submit", "submit_raw", "supply", "take_output", "timestamp_ms", "transfer",
 }  # fmt: skip
 """Of an address that nothing ever touched, the account is an empty one."""
 
@@ -584,6 +588,18 @@ BAD = {
     "storage_entry": ("actor", ADDRESSES, lambda c, bad: c.storage_entry(bad, b"k")),
     "storage_entry key": ("key", (None, 5), lambda c, bad: c.storage_entry(TO, bad)),
     "actor": ("address", ADDRESSES, lambda chain, bad: chain.actor(bad)),
+    "trace": ("execution_id", IDS, lambda chain, bad: chain.trace(bad)),
+    "trace height": (
+        "height", (-1, 1.5, "1", True, 2**64),
+        lambda chain, bad: chain.trace(bytes(32), bad),
+    ),
+    "changes": (
+        "height", (-1, 1.5, "1", True, 2**64), lambda chain, bad: chain.changes(bad),
+    ),
+    "trace_read": ("actor", ADDRESSES, lambda c, bad: c.trace_read(bad, "handler")),
+    "trace_read handler": (
+        "handler", TEXTS, lambda chain, bad: chain.trace_read(TO, bad),
+    ),
     "timer": ("timer_id", IDS, lambda chain, bad: chain.timer(bad)),
     "standing": ("timer_id", IDS, lambda chain, bad: chain.standing(bad)),
     "quote": ("actor", ADDRESSES, lambda chain, bad: chain.quote(bad)),

@@ -9,7 +9,7 @@ from node.chain.block import ReceiptKind
 from node.chain.transition import Caches, apply_block
 from node.query.trace.changes import changes_of
 from node.query.trace.tracing import trace_block, trace_executions
-from node.query.trace.watcher import CallWatcher, Room
+from node.query.trace.watcher import CallWatcher, TraceRoom
 from node.state.memory import MemoryStore
 from pvm import Worker
 from tests.worlds import PUPPET, AuctionWorld, World
@@ -27,6 +27,8 @@ TALKING = PUPPET.replace(
 
 
 class TalkingWorld(World):
+    """Its actors say what they were told."""
+
     source = TALKING
 
 
@@ -74,7 +76,7 @@ def require_agreement(built, traced):
         assert said == ("" if output is None else output.text)
     undo = built.undo.changes
     pairs = {key: (undo[key], value) for key, value in built.writes.changes.items()}
-    assert traced.changes == changes_of(pairs, Room(1 << 30))
+    assert traced.changes == changes_of(pairs, TraceRoom(1 << 30))
     require_composition(traced)
 
 
@@ -110,7 +112,7 @@ def require_balances(built, traced):
 
 
 def watched(state):
-    watcher = CallWatcher(Room())
+    watcher = CallWatcher(TraceRoom())
     return replace(state, caches=Caches(execute=watcher.execute))
 
 

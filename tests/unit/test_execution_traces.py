@@ -19,7 +19,7 @@ from node.query.trace.text import changes_text, key_text, trace_text, value_text
 from node.testing import Devnet
 from pvm.output import Printed
 
-SOURCE = '''
+SOURCE = """
 class Purse:
     def __init__(self):
         self.held = [1]
@@ -84,7 +84,7 @@ class Actor:
     def ask(self, payload):
         print("asked")
         return self.storage["n"]
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +103,13 @@ def chain(deployed):
 
 @pytest.fixture
 def one(deployed, chain):
+    assert chain is deployed[0]
     return deployed[1]
 
 
 @pytest.fixture
 def other(deployed, chain):
+    assert chain is deployed[0]
     return deployed[2]
 
 
@@ -156,7 +158,7 @@ def test_cycles_and_cells_add_up_to_the_receipt(one, other):
     assert inner.own_cycles == inner.cycles
 
 
-def test_a_failure_that_was_caught_is_told_and_undone(chain, one, other):
+def test_a_failure_that_was_caught_is_told_and_undone(one, other):
     receipt = one.call("careful", other.address)
     (inner,) = receipt.trace.call.calls
     assert receipt.is_success
@@ -223,7 +225,7 @@ def test_the_deepest_calls_are_told(one):
 
 def test_what_a_trace_has_no_room_for_is_counted(monkeypatch, one, other):
     monkeypatch.setattr(watcher, "TRACE_BYTES_MAX", 12_000)
-    monkeypatch.setattr(watcher.Room.__init__, "__defaults__", (12_000,))
+    monkeypatch.setattr(watcher.TraceRoom.__init__, "__defaults__", (12_000,))
     receipt = one.call("many", other.address, cycles_limit=9_000_000)
     call = receipt.trace.call
     assert 0 < len(call.calls) < 100
@@ -271,12 +273,14 @@ def test_a_message_is_traced_by_its_id(chain, one, other):
     assert trace.printed[0].text == "fired b'm'\n"
 
 
-def test_a_transfer_has_changes_and_no_call(chain, one, other):
+def test_a_transfer_has_changes_and_no_call(chain, other):
     receipt = chain.transfer(other, 7)
     assert receipt.trace.call is None
     assert receipt.trace.entry_cycles == receipt.cycles_used
     alice = chain.accounts[0].address
-    moved = {each.address: each.after - each.before for each in receipt.changes.balances}
+    moved = {
+        each.address: each.after - each.before for each in receipt.changes.balances
+    }
     assert moved == {alice: -7 - receipt.fee, other.address: 7}
     assert chain.changes() == receipt.changes
 

@@ -114,7 +114,9 @@ class AsyncChain(Protocol):
         """A live timer, or None if it has ended."""
         ...
 
-    async def trace(self, id_: bytes, height: int | None = None) -> ExecutionTrace:
+    async def trace(
+        self, execution_id: bytes, height: int | None = None
+    ) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
 
         It is the transaction, fire or message of this id, a timer's latest fire if no

@@ -115,7 +115,7 @@ class Chain(Protocol):
         """A live timer, or None if it has ended."""
         ...
 
-    def trace(self, id_: bytes, height: int | None = None) -> ExecutionTrace:
+    def trace(self, execution_id: bytes, height: int | None = None) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
 
         It is the transaction, fire or message of this id, a timer's latest fire if no

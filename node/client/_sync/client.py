@@ -271,15 +271,15 @@ class Client:
             answer = self.api.explain_timer(check_id("timer_id", timer_id))
         return answer.text
 
-    def trace(self, id_: bytes, height: int | None = None) -> ExecutionTrace:
+    def trace(self, execution_id: bytes, height: int | None = None) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
 
         The node executes it again in the state before it: what is not traced costs
         nothing.
 
         Args:
-            id_: id of a transaction that is in a block, or of a timer that fired; with
-                the height, also of a message that was delivered.
+            execution_id: id of a transaction that is in a block, or of a timer that
+                fired; with the height, also of a message that was delivered.
             height: height of its block, for a timer that fired several times; the
                 latest one if not given.
 
@@ -288,24 +288,24 @@ class Client:
             NodeError: `HISTORY_NOT_KEPT`, because the state before it is not kept; the
                 error says which is the oldest that is.
         """
-        check_id("id_", id_)
+        check_id("execution_id", execution_id)
         check_chain.optional(height=height)
         if height is not None:
             with maps_unknown_id("height", height):
                 answer = self.api.trace_block(height)
-            return _of_id(answer.executions, id_)
+            return _of_id(answer.executions, execution_id)
         try:
-            found = self.api.trace_transaction(id_)
+            found = self.api.trace_transaction(execution_id)
         except NodeError as error:
             if error.reason != "EXECUTION_NOT_FOUND":
                 raise
         else:
             return trace_from_proto(found.trace)
         try:
-            return _of_id((self.api.trace_timer(id_)).executions, id_)
+            return _of_id((self.api.trace_timer(execution_id)).executions, execution_id)
         except NodeError as error:
             if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
-                raise unknown_execution("id_", id_) from None
+                raise unknown_execution("execution_id", execution_id) from None
             raise
 
     def trace_read(
@@ -1051,7 +1051,7 @@ def _of_id(
     """The execution of an id, its agent's answer only where nothing else has it."""
     own = [trace_from_proto(one) for one in executions if one.receipt.id == id_]
     if not own:
-        raise unknown_execution("id_", id_)
+        raise unknown_execution("execution_id", id_)
     return min(own, key=lambda one: one.receipt.kind is ReceiptKind.AGENT)
 
 

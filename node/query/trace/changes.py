@@ -17,7 +17,7 @@ from node.query.trace.records import (
     StorageChange,
     TimerReplaced,
 )
-from node.query.trace.watcher import Room
+from node.query.trace.watcher import TraceRoom
 from node.state import keys
 
 __all__ = ["changes_of"]
@@ -32,7 +32,7 @@ Pair = tuple[bytes | None, bytes | None]
 
 def changes_of(
     changed: Mapping[bytes, Pair],
-    room: Room,
+    room: TraceRoom,
     advanced: Mapping[Address, int] | None = None,
 ) -> Changes:
     """What a set of changed keys says.
@@ -68,7 +68,7 @@ def _timer(key: bytes, record: bytes | None) -> Timer | None:
 class _Found:
     """Gathers changes while there is room."""
 
-    def __init__(self, room: Room, advanced: Mapping[Address, int]) -> None:
+    def __init__(self, room: TraceRoom, advanced: Mapping[Address, int]) -> None:
         self._room = room
         self._advanced = advanced
         self._storage: list[StorageChange] = []

@@ -30,7 +30,7 @@ from node.query.trace.records import (
     ExecutionTrace,
     ReadTrace,
 )
-from node.query.trace.watcher import CallWatcher, Room
+from node.query.trace.watcher import CallWatcher, TraceRoom
 from node.state import keys
 from pvm.errors import without_memory_errors
 
@@ -45,7 +45,7 @@ def trace_executions(
 
     `state` is that of the block's parent.
     """
-    executed = _ExecutedAgain(state, Room(), indexes)
+    executed = _ExecutedAgain(state, TraceRoom(), indexes)
     executed.run(block, upto=max(indexes))
     return executed.traces()
 
@@ -53,7 +53,7 @@ def trace_executions(
 @without_memory_errors
 def trace_block(state: State, block: Block) -> BlockTrace:
     """All executions of a block, and what it changed; `state` is that of its parent."""
-    executed = _ExecutedAgain(state, Room(), None)
+    executed = _ExecutedAgain(state, TraceRoom(), None)
     executed.run(block, upto=None)
     return BlockTrace(block.header.height, executed.traces(), executed.changes())
 
@@ -66,7 +66,7 @@ def trace_simulation(
 
     What it would change is not told: it changes nothing.
     """
-    watcher = CallWatcher(Room())
+    watcher = CallWatcher(TraceRoom())
     simulated = simulate_transaction(_watched(state, watcher), transaction)
     if simulated.receipt is None:
         return simulated, None
@@ -84,7 +84,7 @@ def trace_read(
     sender: Address = ZERO_ADDRESS,
 ) -> ReadTrace:
     """As `call_read_only`; with it the tree of its calls. The actor must exist."""
-    watcher = CallWatcher(Room())
+    watcher = CallWatcher(TraceRoom())
     result = call_read_only(_watched(state, watcher), actor, handler, payload, sender)
     return ReadTrace(result, watcher.calls[0])
 
@@ -114,7 +114,9 @@ class _ReceiptsToldOf(list[Receipt]):
 class _ExecutedAgain:
     """A block that is executed again, and what its executions did and changed."""
 
-    def __init__(self, state: State, room: Room, wanted: Container[int] | None) -> None:
+    def __init__(
+        self, state: State, room: TraceRoom, wanted: Container[int] | None
+    ) -> None:
         self._room = room
         self._wanted = wanted
         self._state = state

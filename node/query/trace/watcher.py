@@ -39,7 +39,7 @@ from pvm.host import MUTATING
 from pvm.output import Printed
 from pvm.tools.frames import failed_frames
 
-__all__ = ["CallWatcher", "Room"]
+__all__ = ["CallWatcher", "TraceRoom"]
 
 TRACE_BYTES_MAX = 2 << 20
 """Of what one trace tells, about: what is beyond it is counted, not kept."""
@@ -50,7 +50,7 @@ _STATE_CALLS = frozenset({"set_state", "delete_state"})
 _EFFECTFUL = MUTATING - _STATE_CALLS
 
 
-class Room:
+class TraceRoom:
     """Bytes that a trace may still tell, for all executions of one answer."""
 
     __slots__ = ("left",)
@@ -91,7 +91,7 @@ class CallWatcher:
 
     def __init__(
         self,
-        room: Room,
+        room: TraceRoom,
         wanted: Container[int] | None = None,
         begun: Callable[[ActorHost], None] | None = None,
     ) -> None:
@@ -194,7 +194,7 @@ def _note_call(outer: _OpenCall, call: _OpenCall, traced: TracedCall) -> None:
 
 
 def _frames(
-    host: ActorHost, trace: TracebackType | None, room: Room
+    host: ActorHost, trace: TracebackType | None, room: TraceRoom
 ) -> tuple[TracedFrame, ...]:
     found = failed_frames(trace)
     size = sum(
@@ -223,7 +223,7 @@ class _WatchedHost:
 
     __slots__ = ("_call", "_host", "_room")
 
-    def __init__(self, host: ActorHost, call: _OpenCall, room: Room) -> None:
+    def __init__(self, host: ActorHost, call: _OpenCall, room: TraceRoom) -> None:
         self._host = host
         self._call = call
         self._room = room

@@ -15,7 +15,7 @@ from node.testing import Devnet
 from pvm.output import Printed, Printout
 from pvm.types import Address
 
-TALKING = '''
+TALKING = """
 def work(payload):
     print("working", len(payload))
     self = pvm_host.self_address()
@@ -43,7 +43,7 @@ def ask(payload):
 def handle_timer(payload):
     print("fired")
     pvm_host.set_state(b"k", payload)
-'''
+"""
 
 
 def work_on(chain):
@@ -183,9 +183,7 @@ def test_a_simulation_tells_its_calls_and_what_it_prints(run_node):
             answer = await client.api.simulate(draft, trace=True)
             assert answer.receipt.output.printed[0].text == "failing\n"
             (inner,) = [
-                step.call
-                for step in answer.trace.call.steps
-                if step.HasField("call")
+                step.call for step in answer.trace.call.steps if step.HasField("call")
             ]
             assert inner.handler == "broken"
             assert inner.frames[0].variables[0].name == "payload"
@@ -224,7 +222,7 @@ def printout(text):
 
 
 def test_output_is_kept_for_the_blocks_whose_states_are(monkeypatch):
-    """D59: kept "for the blocks whose states it keeps, at most 16 MiB, oldest first"."""
+    """Output: "for the blocks whose states it keeps, at most 16 MiB"."""
     kept = KeptOutputs()
     for height in range(1, BLOCKS_KEPT + 2):
         kept.note(height, bytes([height]) * 32, printout("x"))
