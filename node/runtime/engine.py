@@ -83,10 +83,7 @@ from node.runtime.types import (
 )
 from node.state.snapshots import NamedSnapshot
 from node.state.store import WriteSet
-
-if TYPE_CHECKING:
-    from node.archive.bundle import Bundle
-    from pvm.output import Printout
+from pvm.output import Printout
 
 __all__ = ["Engine", "EngineLog", "EngineParts", "EngineSettings"]
 
@@ -164,7 +161,7 @@ class Engine:
         """Where the chain is kept; None if it is in memory."""
         return self._folder
 
-    def outputs_of(self, block_hash: bytes) -> "Mapping[int, Printout]":
+    def outputs_of(self, block_hash: bytes) -> Mapping[int, Printout]:
         """What the executions of a block printed: see `Backend`."""
         return self._outputs.of(block_hash)
 

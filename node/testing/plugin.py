@@ -254,7 +254,7 @@ def _add_output(item: pytest.Function) -> None:
     """What actors printed, as pytest shows what it captures: with a failure, or -rP."""
     for chain in item.stash.get(_USED, dict[str, "Chain"]()).values():
         take = getattr(type(chain), "take_output", None)
-        if take is None or chain.is_closed:
+        if take is None or getattr(chain, "is_closed", False):
             continue
         printed = take(chain)
         if printed:
