@@ -26,6 +26,7 @@ from node.chain.block import (
     Price,
     Receipt,
     ReceiptKind,
+    decode_delivery,
     decode_header,
 )
 from node.chain.consensus import CONSENSUS_NUMBER
@@ -96,6 +97,8 @@ _StoredFailure: TypeAlias = tuple[str, str, str, int | None, str, list[_StoredFr
 _StoredReceipt: TypeAlias = tuple[bytes, _StoredFailure | None, str]
 _StoredResults: TypeAlias = tuple[list[_StoredReceipt], list[bytes]]
 _StoredEvent: TypeAlias = tuple[Address, str, bytes, int | None]
+_RECEIPT_FIELDS = 17
+"""Of a receipt's encoding, before what names a fire under `globalbox`."""
 _ReceiptFields: TypeAlias = tuple[
     int,
     bytes,
@@ -358,6 +361,7 @@ def load_encoded_receipts(snapshot: StoreSnapshot, height: Height) -> tuple[byte
 def _decode_receipt(
     index: int, encoded: bytes, failure: _StoredFailure | None, hint: str
 ) -> Receipt:
+    fields = cast("list[codec.Value]", codec.decode(encoded))
     (
         kind,
         id_,
@@ -376,7 +380,8 @@ def _decode_receipt(
         value,
         _,
         scheduled,
-    ) = cast("_ReceiptFields", codec.decode(encoded))
+    ) = cast("_ReceiptFields", tuple(fields[:_RECEIPT_FIELDS]))
+    delivered = cast("list[list[codec.Value]]", fields[_RECEIPT_FIELDS:])
     return Receipt(
         ReceiptKind(kind),
         index,
@@ -397,6 +402,7 @@ def _decode_receipt(
         None if failure is None else _decode_failure(failure),
         tuple(scheduled),
         hint,
+        decode_delivery(delivered[0]) if delivered else None,
     )
 
 

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
         reverted,
     )
     from pvm.hashing import keccak256
-    from pvm.host import MUTATING, Host, ScheduleRequest, address_of
+    from pvm.host import (
+        MUTATING,
+        Host,
+        ScheduleRequest,
+        TimeoutRequest,
+        WatchRequest,
+        address_of,
+    )
     from pvm.meter import CYCLES_LIMIT_MAX, Meter
     from pvm.runtime.failures import source_refused
     from pvm.runtime.storage import STORAGE_PREFIX, storage_key
@@ -55,6 +62,7 @@ if TYPE_CHECKING:
         Entry,
         Environment,
         Failure,
+        FireContext,
         Frame,
         Limits,
         Message,
@@ -78,6 +86,7 @@ __all__ = [
     "Entry",
     "Environment",
     "Failure",
+    "FireContext",
     "Frame",
     "Halt",
     "Handler",
@@ -106,7 +115,9 @@ __all__ = [
     "ScheduleRequest",
     "Stack",
     "StackExhausted",
+    "TimeoutRequest",
     "TooDeepRecursion",
+    "WatchRequest",
     "Worker",
     "address_of",
     "by_line",
@@ -138,6 +149,7 @@ _HOMES = {
     "CodeCache": ".codecache",
     "CompileError": ".errors",
     "Cycles": ".types",
+    "FireContext": ".types",
     "Entry": ".types",
     "Environment": ".types",
     "Failure": ".types",
@@ -168,7 +180,9 @@ _HOMES = {
     "Room": ".tools.report",
     "STORAGE_PREFIX": ".runtime.storage",
     "StackExhausted": ".errors",
+    "TimeoutRequest": ".host",
     "TooDeepRecursion": ".errors",
+    "WatchRequest": ".host",
     "Worker": ".worker",
     "address_of": ".host",
     "compile_actor": ".driver.actors",

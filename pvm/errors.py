@@ -138,6 +138,7 @@ class HostErrorCode(IntEnum):
     Reentrancy = 16
     StorageError = 17
     GbaRequired = 18
+    UnsupportedTimerType = 19
 
 
 class Sealed(type):

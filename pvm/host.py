@@ -22,6 +22,9 @@ MUTATING = frozenset(
         "delete_state",
         "schedule_timer",
         "schedule_timer_ex",
+        "set_timeout",
+        "set_state_watch",
+        "update_timer",
         "extend_timer",
         "cancel_timer",
         "send_message",
@@ -48,6 +51,30 @@ class ScheduleRequest(Struct, frozen=True):
     gba: object = None
     priority_tier_hint: object = None
     bid: object = None
+
+
+class TimeoutRequest(Struct, frozen=True):
+    """What an actor asks of `set_timeout`, exactly as it gave it (GBX §6.1, D50)."""
+
+    target: object
+    due_height: object
+    payload: object
+    gas_limit: object = None
+    bid_fp: object = None
+    client_nonce: object = None
+    expires_at: object = None
+
+
+class WatchRequest(Struct, frozen=True):
+    """What an actor asks of `set_state_watch`, just as it gave it (GBX §6.1, D50)."""
+
+    target: object
+    watch_keys: object
+    payload: object
+    gas_limit: object = None
+    bid_fp: object = None
+    client_nonce: object = None
+    expires_at: object = None
 
 
 class Host(Protocol):
@@ -89,6 +116,34 @@ class Host(Protocol):
 
     def schedule_timer(self, request: ScheduleRequest) -> bytes:
         """Schedule one fire, and return the timer's id, 32 bytes (CIP-5 §4)."""
+        ...
+
+    def set_timeout(self, request: TimeoutRequest) -> bytes:
+        """Have a target's handler called at a height, and return the timer's id (D50).
+
+        Raises:
+            HostError: `UnsupportedTimerType` under other rules than `globalbox`,
+                `NotFound`, `TimerLimit`, `InvalidInput`.
+        """
+        ...
+
+    def set_state_watch(self, request: WatchRequest) -> bytes:
+        """Have a target's handler called when state changes; the timer's id (D50, D51).
+
+        Raises:
+            HostError: as of `set_timeout`.
+        """
+        ...
+
+    def update_timer(
+        self, timer_id: object, payload: object, gas_limit: object, bid_fp: object
+    ) -> None:
+        """Change what an own timer says, where an argument is not None (D50).
+
+        Raises:
+            HostError: `UnsupportedTimerType`, `TimerNotFound`, `Unauthorized`,
+                `InvalidInput`.
+        """
         ...
 
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:

@@ -18,7 +18,7 @@ from pvm.driver.actors import compile_actor
 from pvm.driver.interpreter import execute
 from pvm.errors import HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
-from pvm.host import ScheduleRequest, address_of
+from pvm.host import ScheduleRequest, TimeoutRequest, WatchRequest, address_of
 from pvm.meter import Meter
 from pvm.output import NO_PRINTOUT, OutputLog, Printout
 from pvm.runtime.values import type_name
@@ -305,6 +305,34 @@ class DictionaryHost:
         self._meter.charge_cells(len(data))
         self.effects.append(("schedule_timer", *astuple(request)))
         return keccak256(len(self.effects).to_bytes(8, "big"))
+
+    def set_timeout(self, request: TimeoutRequest) -> bytes:
+        """Record a timer; its id is made of its position."""
+        self._meter.charge_cycles(costs.SCHEDULE_TIMER)
+        data = _bytes(request.payload, "payload")
+        if _natural(request.due_height, "due_height") <= self._world.environment.height:
+            raise HostError(HostErrorCode.InvalidInput, "the height is not to come")
+        self._meter.charge_cells(len(data))
+        self.effects.append(("set_timeout", *astuple(request)))
+        return keccak256(len(self.effects).to_bytes(8, "big"))
+
+    def set_state_watch(self, request: WatchRequest) -> bytes:
+        """Record a watch; its id is made of its position."""
+        self._meter.charge_cycles(costs.SCHEDULE_TIMER)
+        data, watched = _bytes(request.payload, "payload"), request.watch_keys
+        if not isinstance(watched, (list, tuple)) or not watched:
+            raise HostError(HostErrorCode.InvalidInput, "watch_keys: a list is wanted")
+        self._meter.charge_cycles(costs.WATCH_KEY * len(watched))
+        self._meter.charge_cells(len(data) + costs.WATCH_KEY_CELLS * len(watched))
+        self.effects.append(("set_state_watch", *astuple(request)))
+        return keccak256(len(self.effects).to_bytes(8, "big"))
+
+    def update_timer(
+        self, timer_id: object, payload: object, gas_limit: object, bid_fp: object
+    ) -> None:
+        """Record."""
+        self._meter.charge_cycles(costs.UPDATE_TIMER)
+        self.effects.append(("update_timer", timer_id, payload, gas_limit, bid_fp))
 
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
         """Record."""

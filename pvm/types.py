@@ -51,6 +51,25 @@ class Environment(Struct, frozen=True):
     few executions ask for it."""
 
 
+class FireContext(Struct, frozen=True):
+    """What made a timer fire, and the name of this fire (D54)."""
+
+    kind: str
+    """`HEIGHT` or `STATE_WATCH`."""
+    due_height: int | None
+    """Height for which it was set; None of a watch."""
+    hit_height: int | None
+    """Height of the block that changed what a watch watches; None of a height."""
+    matched_keys: tuple[tuple[Address, bytes], ...]
+    """Keys that changed, each with its actor: the first four at most."""
+    deliver_id: bytes
+    """Name of this fire, 32 bytes, no other's."""
+    deliver_seq: int
+    """Number in the order of all fires of the chain, from 0."""
+    fire_seq: int
+    """How often the timer had fired before."""
+
+
 class Message(Struct, frozen=True):
     """One call of one handler (D11, D13)."""
 
@@ -76,6 +95,8 @@ class Message(Struct, frozen=True):
     """Gives the id of the message, 32 bytes; a function because few executions ask."""
     nonce: int = 0
     """The signer's nonce in a transaction, else 0."""
+    delivery: FireContext | None = None
+    """Of the fire of a timer, where the rules name fires; of all else None."""
     is_structured: bool = False
     """Whether the payload is canonical CBOR of what the handler gets, and the answer is
     encoded likewise: for questions of the chain itself (D34)."""

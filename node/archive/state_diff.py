@@ -30,7 +30,9 @@ DIFFERENCES_MAX = 20
 
 _SHOWN_MAX = 200
 _ADDRESS_BYTES = 20
-_COMMITTED: Final = (keys.GLOBALS, keys.STATE_PREFIX, keys.TIMER_PREFIX)
+_COMMITTED: Final = (
+    keys.GLOBALS, keys.FIRE_PREFIX, keys.STATE_PREFIX, keys.TIMER_PREFIX,
+)  # fmt: skip
 
 _NAMES: Final = {
     b"sa": "account",
@@ -39,6 +41,8 @@ _NAMES: Final = {
     b"sm": "mailbox message",
     b"sg": "configuration",
     b"sv": "activation",
+    b"sn": "noted hit",
+    b"q": "queued fire",
     b"t": "timer",
     b"g": "globals",
     b"hh": "header of block",

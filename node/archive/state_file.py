@@ -34,7 +34,9 @@ __all__ = [
     "write_state_file",
 ]
 
-_FAMILIES: Final = (keys.GLOBALS, keys.STATE_PREFIX, keys.TIMER_PREFIX)
+_FAMILIES: Final = (
+    keys.GLOBALS, keys.FIRE_PREFIX, keys.STATE_PREFIX, keys.TIMER_PREFIX,
+)  # fmt: skip
 
 
 class StateFileRefused(Exception):  # noqa: N818 - a refusal, not a defect

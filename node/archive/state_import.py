@@ -28,6 +28,8 @@ from node.chain.reader import load_count
 from node.chain.timers import calendar, fairness
 from node.chain.timers.bidding_index import BIDDING_INDEX
 from node.chain.timers.due_index import LaneView
+from node.chain.timers.globalbox import hits, queue
+from node.chain.timers.globalbox.fires import GlobalFire, decode_fire
 from node.chain.timers.rules import INDEXES
 from node.chain.timers.rules.auction import Auction
 from node.chain.timers.rules.bidding import Bidding, bidding_view
@@ -118,7 +120,12 @@ def _commit_part(
 ) -> None:
     snapshot = store.snapshot()
     journal, counts = Journal(snapshot), Counter[bytes]()
+    # Fires and noted hits come before the timers that they are of, as their keys do.
     for key, record in part:
+        if key[:1] == keys.FIRE_PREFIX:
+            _insert_fire(journal, decode_fire(key[1:], record))
+        if key[:2] == keys.NOTED_PREFIX:
+            hits.index(journal, key, record)
         if key[:1] == keys.TIMER_PREFIX:
             calendar.insert(journal, decode_timer(key, record))
         if key[:2] in _MESSAGES:
@@ -129,6 +136,13 @@ def _commit_part(
     writes = journal.write_set()
     _, tree_writes, _ = seal(journal, snapshot, caches, writes)
     store.commit(writes | tree_writes, sync=False)
+
+
+def _insert_fire(journal: Journal, fire: GlobalFire) -> None:
+    if fire.is_of_watch:
+        queue.insert(journal, fire)
+    else:
+        calendar.insert_queued(journal, fire.height_timer(), fire)
 
 
 def _derived_of_lane(file: StateFile, snapshot: StoreSnapshot) -> WriteSet:

@@ -17,14 +17,16 @@ from struct import error as StructError  # noqa: N812 - a class, named like one
 from msgspec import Struct
 
 from node import history
+from node.archive.globalbox_verification import verify_globalbox
 from node.archive.opening import DamagedChain
 from node.chain.accounts import decode_account
 from node.chain.block import Header, Receipt, ReceiptKind, list_root
 from node.chain.globals import load_globals, load_governed
 from node.chain.mailbox import pending_messages
 from node.chain.timers import due_index, fairness
+from node.chain.timers.globalbox.fires import decode_fire
 from node.chain.timers.rules import INDEXES
-from node.chain.timers.timer import Decision, decode_timer
+from node.chain.timers.timer import Decision, Timer, decode_timer
 from node.chain.timers.trace import encode_trace
 from node.chain.transition import State
 from node.primitives.tree_pages import BrokenTree
@@ -65,6 +67,7 @@ def verify(state: State) -> Verified:
     accounts = _verify_supply(snapshot)
     timers = _verify_timers(snapshot)
     _verify_messages(snapshot)
+    verify_globalbox(snapshot)
     _verify_lane(state)
     blocks, transactions = _verify_history(snapshot, state.head)
     _verify_way_back(snapshot, state.head)
@@ -108,15 +111,25 @@ def _verify_supply(snapshot: StoreSnapshot) -> int:
     return count
 
 
+def _live_timers(snapshot: StoreSnapshot) -> Iterator[tuple[Timer, bytes]]:
+    """Each live timer with where it lies: its place, or the order of its fire."""
+    for key, record in _pairs(snapshot, keys.TIMER_PREFIX):
+        yield decode_timer(key, record), key[1:]
+    for key, record in _pairs(snapshot, keys.FIRE_PREFIX):
+        fire = decode_fire(key[1:], record)
+        if not fire.is_of_watch:
+            yield fire.height_timer(), key[1:]
+
+
 def _verify_timers(snapshot: StoreSnapshot) -> int:
     """The indexes by id and by actor, and the counts; how many timers there are."""
     count = 0
-    for key, record in _pairs(snapshot, keys.TIMER_PREFIX):
+    for timer, where in _live_timers(snapshot):
         count += 1
-        timer = decode_timer(key, record)
         what = f"timer {timer.timer_id.hex()}"
-        by_actor = keys.timer_by_actor(timer.actor, key[1:])
-        _require(snapshot, keys.timer_by_id(timer.timer_id), key[1:], what)
+        place = keys.timer_place(timer.height, timer.sequence)
+        by_actor = keys.timer_by_actor(timer.actor, place)
+        _require(snapshot, keys.timer_by_id(timer.timer_id), where, what)
         _require(snapshot, by_actor, timer.timer_id, what)
     by_actor_prefix = keys.timer_by_actor(Address(b""))
     _require_count(snapshot, keys.timer_by_id(b""), count, "timers")

@@ -11,6 +11,7 @@ that are kept are `gc=False`, and the collector does not walk a long chain repea
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -22,7 +23,7 @@ from node.primitives.crypto import blake2b256
 from node.primitives.hex_repr import show_struct
 from node.primitives.merkle import commit_ascending
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
-from pvm import Failure
+from pvm import Failure, FireContext
 
 HASH_BYTES = 32
 _HASHES = (
@@ -220,6 +221,8 @@ class Receipt(Struct, frozen=True, gc=False):
     hint: str = ""
     """Advice to the sender of a success; may be empty, and is not part of the receipt.
     """
+    delivery: FireContext | None = None
+    """Of a fire under `globalbox`: what caused it, and its name (GBX §9.2, D54)."""
 
     @property
     def is_success(self) -> bool:
@@ -263,7 +266,10 @@ class Receipt(Struct, frozen=True, gc=False):
         )
 
     def encode(self) -> bytes:
-        """The bytes that the receipts root commits to: no text for people."""
+        """The bytes that the receipts root commits to: no text for people.
+
+        What names a fire under `globalbox` stands behind all else, where there is any.
+        """
         return codec.encode(
             [
                 int(self.kind),
@@ -283,8 +289,26 @@ class Receipt(Struct, frozen=True, gc=False):
                 self.value,
                 self.failure.kind if self.failure is not None else "",
                 list(self.scheduled),
+                *([] if self.delivery is None else [_encode_delivery(self.delivery)]),
             ]
         )
+
+
+def _encode_delivery(delivery: FireContext) -> list[codec.Value]:
+    fields: list[codec.Value] = list(astuple(delivery))
+    fields[_MATCHED] = [[address, key] for address, key in delivery.matched_keys]
+    return fields
+
+
+def decode_delivery(fields: Sequence[codec.Value]) -> FireContext:
+    """What a receipt's encoding says of a fire under `globalbox`; trusts it."""
+    values = list(fields)
+    matched = cast("list[tuple[Address, bytes]]", values[_MATCHED])
+    values[_MATCHED] = tuple([(address, key) for address, key in matched])  # type: ignore[call-overload]
+    return FireContext(*values)  # type: ignore[arg-type]
+
+
+_MATCHED = FireContext.__struct_fields__.index("matched_keys")
 
 
 def show_block(

@@ -9,7 +9,7 @@ cycles by lane, cells, written keys. Money is settled before (`fees.settle`).
 from typing import TYPE_CHECKING
 
 from node.chain.block import Receipt, ReceiptKind
-from node.chain.context import ExecutionScope, system_event
+from node.chain.context import BlockContext, ExecutionScope, system_event
 from node.chain.effects import (
     Effect,
     EventEmitted,
@@ -18,8 +18,10 @@ from node.chain.effects import (
     RandomnessDrawn,
     StorageWritten,
     TimerCancelled,
+    TimerEffect,
     TimerExtended,
     TimerScheduled,
+    TimerUpdated,
     Transferred,
 )
 from node.chain.mailbox import enqueue
@@ -66,6 +68,7 @@ def book(
         failure=outcome.failure,
         scheduled=tuple([timer.timer_id for timer in scheduled]),
         hint=outcome.hint or funding_hint(block, scheduled),
+        delivery=execution.delivery,
     )
     block.writes += len(effects.written)
     block.cells += receipt.cells_used
@@ -86,32 +89,51 @@ def book(
 
 def _take(execution: ExecutionScope, effect: Effect) -> None:
     """Let the stores take an effect (D18), and the timer trace and events tell it."""
-    block = execution.block
     match effect:
         case EventEmitted(event):
-            block.events.append(event)
+            execution.block.events.append(event)
         case MessageSent(message):
-            enqueue(block.journal, message)
+            enqueue(execution.block.journal, message)
         case Transferred() | StorageWritten() | RandomnessDrawn():
             pass  # the journal has what they changed
+        case _:
+            _take_timer(execution, effect)
+
+
+def _take_timer(execution: ExecutionScope, effect: TimerEffect) -> None:
+    block = execution.block
+    match effect:
         case TimerScheduled(timer, terms):
             calendar.insert(block.journal, timer)
             numbers = {"expires_at": timer.expires_at, "gas_limit": timer.gas_limit}
             _decide(execution, timer, Decision.SCHEDULED, numbers)
             _announce_scheduled(execution, timer, terms)
         case TimerExtended(before, timer):
-            calendar.replace(block.journal, timer)
-            block.due_book.amend(before, timer)
+            _rewrite(block, before, timer)
             numbers = {"expires_at": int(timer.expires_at)}
             _decide(execution, timer, Decision.EXTENDED, numbers)
+        case TimerUpdated(before, timer):
+            _rewrite(block, before, timer)
+            numbers = {"gas_limit": timer.gas_limit, "bid_fp": timer.bid_fp}
+            _decide(execution, timer, Decision.UPDATED, numbers)
         case TimerCancelled(timer, by):
-            calendar.remove(block.journal, timer)
-            block.due_book.forget(timer)
+            if calendar.remove_anywhere(block.journal, timer):
+                block.due_book.forget(timer)
             _decide(execution, timer, Decision.CANCELLED, {}, by)
         case FireCancelled(timer, refund):
             block.queue[timer.timer_id].is_cancelled = True
             numbers = {"refunded": int(refund)}
             _decide(execution, timer, Decision.CANCELLED, numbers, "actor")
+
+
+def _rewrite(block: BlockContext, before: Timer, timer: Timer) -> None:
+    """A live timer's record is another; of a watch the place may be (D51)."""
+    if timer.height == before.height:
+        if calendar.replace_anywhere(block.journal, timer):
+            block.due_book.amend(before, timer)
+    else:
+        calendar.move(block.journal, before, timer)
+        block.due_book.forget(before)
 
 
 def _announce_scheduled(
@@ -127,6 +149,12 @@ def _announce_scheduled(
         "expires_at": timer.expires_at,
         "expires_before_due": timer.expires_at < timer.height,
     }
+    if timer.is_watch:  # which sees nothing of the block that registered it
+        data["height"] = None
+        data["expires_before_due"] = timer.expires_at <= block.height
+        data["watch_keys"] = len(timer.watch_keys)
+    if timer.other_target is not None:
+        data["target"] = timer.other_target
     block.events.append(system_event("TimerScheduled", data, index))
     announcement = block.rule_set.announcement(timer, terms)
     if announcement is not None:

@@ -15,17 +15,23 @@ import pvm
 from node.chain.block import Event, Price, Receipt, ReceiptKind
 from node.chain.effects import EventEmitted, ExecutionSideEffects
 from node.chain.globals import BlockPrices, Globals, Governed
-from node.chain.params import BasefeeConfig, BiddingConfig, ChainParams, TimerConfig
+from node.chain.params import (
+    BasefeeConfig,
+    BiddingConfig,
+    ChainParams,
+    GlobalboxConfig,
+    TimerConfig,
+)
 from node.chain.timers.due_book import DueBook
 from node.chain.timers.ruleset import RuleSet
 from node.chain.timers.tiers import TieredCalendar
 from node.chain.timers.timer import Timer, TimerDecision
 from node.primitives import codec
 from node.primitives.crypto import keccak256
-from node.primitives.types import Address, Amount, Hash32
+from node.primitives.types import ZERO_HASH, Address, Amount, Hash32
 from node.state.journal import Checkpoint, Journal
 from node.state.keys import height8
-from pvm import CodeCache, Environment, Host, Message, Meter, Outcome
+from pvm import CodeCache, Environment, FireContext, Host, Message, Meter, Outcome
 from pvm.output import OutputLog, Printout
 
 if TYPE_CHECKING:
@@ -87,6 +93,15 @@ class BlockContext(Struct):
     """Of the parent: what is due is read from its buckets (D24)."""
     due_book: DueBook
     timer_sequence: int
+    parent_state_root: Hash32 = ZERO_HASH
+    """What names of fires are made of under `globalbox` (D54)."""
+    before_timers: dict[bytes, bytes | None] = field(default_factory=dict)
+    """Under `globalbox`, what transactions left in storage: net changes of timers and
+    messages are against it (D51)."""
+    materialized: dict[bytes, Timer] = field(default_factory=dict)
+    """Under `globalbox`, HEIGHT timers that are still to run, by id (D53)."""
+    returned: list[bytes] = field(default_factory=list)
+    """Keys in the calendar of those that this block took out of the Globalbox (D55)."""
     oldest_message: int = 0
     """A height below which no waiting message was queued: where looking begins."""
     oldest_left: int = 0
@@ -145,6 +160,11 @@ class BlockContext(Struct):
         return self.governed.bidding_config
 
     @property
+    def globalbox_config(self) -> GlobalboxConfig:
+        """In force in this block (D3)."""
+        return self.governed.globalbox_config
+
+    @property
     def cycles(self) -> int:
         """Used by all that executes: what basefees look at (D8)."""
         return (
@@ -201,6 +221,8 @@ class ExecutionScope(Struct):
     nonce: int = 0
     timer_id: bytes = b""
     """Of a fire, and of an agent's answer."""
+    delivery: FireContext | None = None
+    """Of a fire under `globalbox` (D54)."""
     handler: str = ""
     """The one that runs, of those it may call; "" while none was found."""
     effects: ExecutionSideEffects = field(default_factory=ExecutionSideEffects)

@@ -45,6 +45,13 @@ class TimerExtended(Struct, frozen=True):
     by: By
 
 
+class TimerUpdated(Struct, frozen=True):
+    """A live timer got another payload, limit or bid (D50)."""
+
+    before: Timer
+    timer: Timer
+
+
 class TimerCancelled(Struct, frozen=True):
     """A live timer was removed."""
 
@@ -90,7 +97,9 @@ class RandomnessDrawn(Struct, frozen=True, gc=False):
     """Random bytes were drawn: the next draw gives others (D39)."""
 
 
-TimerEffect = TimerScheduled | TimerExtended | TimerCancelled | FireCancelled
+TimerEffect = (
+    TimerScheduled | TimerExtended | TimerUpdated | TimerCancelled | FireCancelled
+)
 Effect = (
     TimerEffect
     | MessageSent
@@ -119,6 +128,8 @@ class ExecutionSideEffects(Struct):
     """Actor → place → id, of the live timers that the log names."""
     _timer_changes: dict[bytes, int] = field(default_factory=dict)
     """Actor → by how many its live timers grew."""
+    _guest_changes: dict[bytes, int] = field(default_factory=dict)
+    """Target → by how many the live timers of others on it grew."""
     _waiting: dict[bytes, int] = field(default_factory=dict)
     """Derived count of the mailbox → by how much it grew."""
 
@@ -142,7 +153,11 @@ class ExecutionSideEffects(Struct):
             _add(self.written, key, sign)
         match effect:
             case (
-                TimerScheduled() | TimerExtended() | TimerCancelled() | FireCancelled()
+                TimerScheduled()
+                | TimerExtended()
+                | TimerUpdated()
+                | TimerCancelled()
+                | FireCancelled()
             ):
                 self._count_timer(effect, is_done=sign > 0)
             case EventEmitted(event):
@@ -162,16 +177,23 @@ class ExecutionSideEffects(Struct):
             case TimerScheduled():
                 self._stand(timer, is_live=is_done)
                 self.timers_scheduled += sign
-                _add(self._timer_changes, timer.actor, sign)
-            case TimerExtended(before):
-                self._stand(timer if is_done else before, is_live=True)
+                self._add_live(timer, sign)
+            case TimerExtended(before) | TimerUpdated(before):
+                old, new = (before, timer) if is_done else (timer, before)
+                self._stand(old, is_live=False)  # a watch has another place
+                self._stand(new, is_live=True)
             case TimerCancelled():
                 self._stand(timer, is_live=not is_done)
-                _add(self._timer_changes, timer.actor, -sign)
+                self._add_live(timer, -sign)
             case FireCancelled():
                 self._timers[timer.timer_id] = None
         if not is_done and isinstance(effect, (TimerScheduled, FireCancelled)):
             del self._timers[timer.timer_id]  # the store knows nothing of it
+
+    def _add_live(self, timer: Timer, change: int) -> None:
+        _add(self._timer_changes, timer.actor, change)
+        if timer.other_target is not None:
+            _add(self._guest_changes, timer.other_target, change)
 
     def _stand(self, timer: Timer, *, is_live: bool) -> None:
         place = keys.timer_place(timer.height, timer.sequence)
@@ -200,6 +222,11 @@ class ExecutionSideEffects(Struct):
         stored = calendar.count_of(reader, actor)
         return stored + self._timer_changes.get(actor, 0)
 
+    def count_guests(self, reader: Reader, target: Address) -> int:
+        """How many live timers of other owners call a target (D56)."""
+        stored = calendar.guests_of(reader, target)
+        return stored + self._guest_changes.get(target, 0)
+
     def timer_ids_of(self, reader: Reader, actor: Address) -> list[bytes]:
         """Ids of an actor's live timers in due order."""
         stored = calendar.places_of(reader, actor)
@@ -227,6 +254,7 @@ def _written_keys(effect: Effect) -> tuple[bytes, ...]:
         case (
             TimerScheduled()
             | TimerExtended(by="actor")
+            | TimerUpdated()
             | TimerCancelled(by="actor")
             | FireCancelled()
         ):

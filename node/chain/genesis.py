@@ -32,6 +32,7 @@ from node.chain.params import (
     BiddingConfig,
     CalendarSizes,
     ChainParams,
+    GlobalboxConfig,
     TieBreak,
     TimerConfig,
 )
@@ -49,7 +50,14 @@ from node.state.store import WriteSet
 ACCOUNTS_MAX = 1_000
 """Dev accounts of a genesis: each is derived, funded and printed at every start."""
 AMOUNT_DIGITS_MAX = 39  # of 2^128 - 1
-_Config = TypeVar("_Config", TimerConfig, BasefeeConfig, BiddingConfig, CalendarSizes)
+_Config = TypeVar(
+    "_Config",
+    TimerConfig,
+    BasefeeConfig,
+    BiddingConfig,
+    GlobalboxConfig,
+    CalendarSizes,
+)
 
 
 class Genesis(Struct, frozen=True):
@@ -248,8 +256,8 @@ def build_genesis(genesis: Genesis) -> BlockResult:
 
 # --- reading a document --------------------------------------------------------------
 
-_ADDED: Mapping[str, type[BiddingConfig]] = MappingProxyType(
-    {"bidding_config": BiddingConfig}
+_ADDED: Mapping[str, type[BiddingConfig | GlobalboxConfig]] = MappingProxyType(
+    {"bidding_config": BiddingConfig, "globalbox_config": GlobalboxConfig}
 )
 """What a document has named since 0.1.0, where it is not the default."""
 _FIELDS = set(ChainParams.__struct_fields__) | {
@@ -292,9 +300,14 @@ def _params(document: Mapping[str, object], account_count: int) -> ChainParams:
         timer_config=_config(document, "timer_config", defaults.timer_config),
         basefee_config=_config(document, "basefee_config", defaults.basefee_config),
         bidding_config=_config(document, "bidding_config", defaults.bidding_config),
+        globalbox_config=_config(
+            document, "globalbox_config", defaults.globalbox_config
+        ),
     )
 
 
+_WIDE = frozenset({"w_age", "min_bid_fp", "max_bid_fp"})
+"""Numbers of configurations that 64 bits do not hold; JSON's are of any size."""
 _NUMBERS = {
     "chain_id": U64_MAX,
     "genesis_timestamp_ms": 2**53,
@@ -313,6 +326,7 @@ def _check_params(params: ChainParams) -> None:
         *params.timer_config.violations(),
         *params.basefee_config.violations(),
         *params.bidding_config.violations(),
+        *params.globalbox_config.violations(),
     ]
     sizes = params.calendar
     if min(sizes.ring_size, sizes.epoch_length, sizes.epochs) < 1:
@@ -342,7 +356,8 @@ def _config(document: Mapping[str, object], name: str, defaults: _Config) -> _Co
             items = _list(value, f"{name}.{key}")
             changes[key] = tuple(_int(v, f"{name}.{key}", 0, U64_MAX) for v in items)
         else:
-            changes[key] = _int(value, f"{name}.{key}", 0, U64_MAX)
+            high = U128_MAX if key in _WIDE else U64_MAX
+            changes[key] = _int(value, f"{name}.{key}", 0, high)
     return replace(defaults, **changes)
 
 

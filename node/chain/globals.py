@@ -12,7 +12,13 @@ from operator import methodcaller
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from node.chain.params import BasefeeConfig, BiddingConfig, ChainParams, TimerConfig
+from node.chain.params import (
+    BasefeeConfig,
+    BiddingConfig,
+    ChainParams,
+    GlobalboxConfig,
+    TimerConfig,
+)
 from node.chain.reader import Reader
 from node.primitives import codec
 from node.primitives.crypto import keccak256
@@ -26,6 +32,8 @@ _GOVERNED_PREFIXES = (
     keys.BASEFEE_CONFIG,
     keys.BIDDING_CONFIG,
     keys.WEIGHTS_RESET,
+    keys.GLOBALBOX_CONFIG,
+    keys.GLOBALBOX_CLOCK,
     keys.ACTIVATION_PREFIX,
 )
 GLOBALS_REMEMBERED_MAX = 16
@@ -124,7 +132,39 @@ def load_weights_reset(reader: Reader) -> Height | None:
     return None if record is None else Height(int.from_bytes(record, "big"))
 
 
-def encode_config(config: TimerConfig | BasefeeConfig | BiddingConfig) -> bytes:
+def load_globalbox_config(reader: Reader, params: ChainParams) -> GlobalboxConfig:
+    """The configuration of `globalbox` as governance left it (D3, D56)."""
+    record = reader.get(keys.GLOBALBOX_CONFIG)
+    if record is None:
+        return params.globalbox_config
+    return GlobalboxConfig(*codec.decode(record))  # type: ignore[misc]
+
+
+class GlobalboxClock(Struct, frozen=True):
+    """How far ageing has come for all that was ever queued in the Globalbox (D52)."""
+
+    base: int = 0
+    """The sum of `w_age` over all blocks up to `since`."""
+    since: Height = Height(0)
+
+    def at(self, height: int, w_age: int) -> int:
+        """A(h) = base + w_age · (h - since), while the weight stays (D52)."""
+        return self.base + w_age * (height - self.since)
+
+
+def load_globalbox_clock(reader: Reader) -> GlobalboxClock:
+    """The clock as the last change of weights left it; (0, 0) before the first."""
+    record = reader.get(keys.GLOBALBOX_CLOCK)
+    if record is None:
+        return GlobalboxClock()
+    return GlobalboxClock(*codec.decode(record))  # type: ignore[misc]
+
+
+GovernedConfig = TimerConfig | BasefeeConfig | BiddingConfig | GlobalboxConfig
+"""What governance replaces as a whole (D3)."""
+
+
+def encode_config(config: GovernedConfig) -> bytes:
     """One array of all fields in order: the record, and an update event's data."""
     return codec.encode(
         [list(v) if isinstance(v, tuple) else v for v in astuple(config)]
@@ -151,6 +191,17 @@ def save_weights_reset(journal: Journal, height: Height) -> None:
     journal.put(keys.WEIGHTS_RESET, keys.height8(height))
 
 
+def save_globalbox_config(
+    journal: Journal, config: GlobalboxConfig, clock: GlobalboxClock
+) -> None:
+    """Write through at once; the next block sees it (D3).
+
+    The clock is as the block that does it shows it: its own weight was the old one.
+    """
+    journal.put(keys.GLOBALBOX_CONFIG, encode_config(config))
+    journal.put(keys.GLOBALBOX_CLOCK, codec.encode([clock.base, clock.since]))
+
+
 class Governed(Struct, frozen=True):
     """What governance decided, read once a block at most (D3)."""
 
@@ -161,6 +212,8 @@ class Governed(Struct, frozen=True):
     bidding_config: BiddingConfig
     weights_reset: Height | None
     """At which height the weights of `bidding` were last reset, if ever (D49)."""
+    globalbox_config: GlobalboxConfig
+    globalbox_clock: GlobalboxClock
 
     def rules_at(self, height: int) -> str:
         """Name of the rules in force at a height: the latest activation's."""
@@ -194,6 +247,8 @@ def load_governed(reader: Reader, params: ChainParams) -> Governed:
         load_basefee_config(reader, params),
         load_bidding_config(reader, params),
         load_weights_reset(reader),
+        load_globalbox_config(reader, params),
+        load_globalbox_clock(reader),
     )
 
 

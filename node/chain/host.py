@@ -48,6 +48,7 @@ from node.chain.params import (
     WRITES_PER_EXECUTION_MAX,
 )
 from node.chain.timers import host_calls
+from node.chain.timers.globalbox import calls as globalbox_calls
 from node.primitives.crypto import BadSignature, keccak256, recover
 from node.primitives.types import Address
 from node.state import keys
@@ -58,6 +59,8 @@ from pvm import (
     Meter,
     OutOfWrites,
     ScheduleRequest,
+    TimeoutRequest,
+    WatchRequest,
     costs,
 )
 from pvm.output import OutputLog
@@ -235,6 +238,23 @@ class ActorHost:
     def schedule_timer(self, request: ScheduleRequest) -> bytes:
         """Schedule one fire; returns the timer's id (CIP-5 §4.1)."""
         return host_calls.schedule_timer(self, request)
+
+    @guarded
+    def set_timeout(self, request: TimeoutRequest) -> bytes:
+        """Have a target called at a height (GBX §6.1, D50)."""
+        return globalbox_calls.set_timeout(self, request)
+
+    @guarded
+    def set_state_watch(self, request: WatchRequest) -> bytes:
+        """Have a target called when state changes (GBX §6.1, D50)."""
+        return globalbox_calls.set_state_watch(self, request)
+
+    @guarded
+    def update_timer(
+        self, timer_id: object, payload: object, gas_limit: object, bid_fp: object
+    ) -> None:
+        """Change what an own timer says (GBX §6.2, D50)."""
+        globalbox_calls.update_timer(self, timer_id, payload, gas_limit, bid_fp)
 
     @guarded
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:

@@ -109,6 +109,7 @@ def process_message(
         origin=execution.origin,
         msg_id=execution.msg_id,
         nonce=execution.nonce,
+        delivery=execution.delivery if depth == 0 else None,
     )
     mark = execution.mark()
     host = ActorHost(execution, call.actor, meter, call_actor, depth)

@@ -1,8 +1,7 @@
 """The numbers that consensus rests on, each with its unit and its source.
 
 Constants are the same on every chain. `ChainParams` is what a genesis may choose;
-`TimerConfig`, `BasefeeConfig` and `BiddingConfig` start from it and are governed
-afterwards (D25, D49).
+the configurations start from it and are governed afterwards (D25, D49, D56).
 """
 
 from enum import Enum
@@ -178,6 +177,69 @@ class BiddingConfig(Struct, frozen=True):
         return [rule for rule, holds in rules.items() if not holds]
 
 
+FIRE_QUOTA_MAX = 10_000  # of `globalbox`: fires and hits of a block (D56)
+WATCH_KEYS_MAX = 64  # that governance may allow a watch (D56)
+WATCH_PREFIX_BYTES_MAX = 256  # as long as a key of state (D51)
+WATCH_LOOKUPS_MAX = 65_536  # of a matching: prefixes sought, and watches met (D51)
+MATCHED_KEYS_MAX = 4  # that a hit remembers (D51)
+CLIENT_NONCE_BYTES_MAX = 32  # D50
+LEAVING_FIRES_MAX = 1_000  # moved out of the Globalbox in a block (D55)
+AGE_WEIGHT_MAX = 2**96  # of a block of age (D56)
+
+
+class GlobalboxConfig(Struct, frozen=True):
+    """Governed parameters of `globalbox` (D56), in the order of the wire."""
+
+    max_fires_per_block: int = 128
+    max_fires_per_target: int = 8
+    max_timers_per_target: int = 4_096
+    w_age: int = AGE_WEIGHT_MAX
+    w_bid: int = 1
+    min_gas_limit: int = 1_000
+    min_bid_fp: int = 0
+    max_bid_fp: int = U128_MAX
+    max_watch_keys: int = 16
+    max_hits_per_block: int = 1_000
+    max_payload: int = PAYLOAD_BYTES_MAX
+
+    def violations(self) -> list[str]:
+        """The rules of D56 that this config breaks, as sentences."""
+        quotas = (
+            self.max_fires_per_block,
+            self.max_fires_per_target,
+            self.max_hits_per_block,
+        )
+        above_zero = (
+            *quotas,
+            self.max_timers_per_target,
+            self.w_age,
+            self.w_bid,
+            self.max_watch_keys,
+            self.max_payload,
+        )
+        rules = {
+            "every field but min_gas_limit and min_bid_fp must be above 0": (
+                min(above_zero) > 0
+            ),
+            "min_gas_limit and max_timers_per_target must be from 0 to 2^64 - 1": (
+                0 <= self.min_gas_limit <= U64_MAX
+                and self.max_timers_per_target <= U64_MAX
+            ),
+            "min_bid_fp must be at most max_bid_fp, and that below 2^128": (
+                0 <= self.min_bid_fp <= self.max_bid_fp <= U128_MAX
+            ),
+            "w_age must be at most 2^96": self.w_age <= AGE_WEIGHT_MAX,
+            "w_bid must be below 2^64": self.w_bid <= U64_MAX,
+            "max_fires_per_block, max_fires_per_target and max_hits_per_block must be "
+            "at most 10,000": max(quotas) <= FIRE_QUOTA_MAX,
+            "max_watch_keys must be at most 64": self.max_watch_keys <= WATCH_KEYS_MAX,
+            "max_payload must be at most 1,048,576": (
+                self.max_payload <= PAYLOAD_BYTES_MAX
+            ),
+        }
+        return [rule for rule, holds in rules.items() if not holds]
+
+
 class CalendarSizes(Struct, frozen=True):
     """Sizes of the three tiers (D24); any positive ones are right."""
 
@@ -205,6 +267,7 @@ class ChainParams(Struct, frozen=True):
     timer_config: TimerConfig = field(default_factory=TimerConfig)
     basefee_config: BasefeeConfig = field(default_factory=BasefeeConfig)
     bidding_config: BiddingConfig = field(default_factory=BiddingConfig)
+    globalbox_config: GlobalboxConfig = field(default_factory=GlobalboxConfig)
 
     @property
     def transaction_cells_max(self) -> int:

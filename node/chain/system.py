@@ -11,10 +11,12 @@ from node.chain.accounts import load_account, save_account
 from node.chain.context import BlockContext, ExecutionScope
 from node.chain.effects import TimerCancelled, TimerExtended
 from node.chain.globals import (
+    GlobalboxClock,
     encode_config,
     save_activation,
     save_basefee_config,
     save_bidding_config,
+    save_globalbox_config,
     save_timer_config,
     save_weights_reset,
 )
@@ -22,6 +24,7 @@ from node.chain.timers import calendar
 from node.chain.timers.host_calls import clamp_expiry
 from node.chain.transaction import (
     CancelTimer,
+    ConfigUpdate,
     DevInstruction,
     ExtendTimer,
     Fund,
@@ -31,10 +34,10 @@ from node.chain.transaction import (
     SystemInstruction,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
+    UpdateGlobalboxConfig,
     UpdateTimerConfig,
 )
 from node.primitives.types import Address, Amount, Height
-from node.state.journal import Journal
 
 
 class InstructionRefused(Exception):  # noqa: N818 - a refusal, not a defect
@@ -63,7 +66,12 @@ def perform_system(
             _cancel_timer(execution, timer_id)
         case ExtendTimer(timer_id, new_expires_at):
             _extend_timer(execution, timer_id, new_expires_at)
-        case UpdateTimerConfig() | UpdateBasefeeConfig() | UpdateBiddingConfig():
+        case (
+            UpdateTimerConfig()
+            | UpdateBasefeeConfig()
+            | UpdateBiddingConfig()
+            | UpdateGlobalboxConfig()
+        ):
             _update_config(execution, instruction)
         case ResetWeights():
             height = Height(execution.block.height)
@@ -102,23 +110,18 @@ def _extend_timer(
     )
 
 
-def _update_config(
-    execution: ExecutionScope,
-    instruction: UpdateTimerConfig | UpdateBasefeeConfig | UpdateBiddingConfig,
-) -> None:
-    """Replace a config as a whole, from the next block on (D3, D25, D49)."""
+def _update_config(execution: ExecutionScope, instruction: ConfigUpdate) -> None:
+    """Replace a config as a whole, from the next block on (D3, D25, D49, D56)."""
     violations = instruction.config.violations()
     if violations:
         raise InstructionRefused("InvalidInput", "; ".join(violations))
-    topic = _save_config(execution.block.journal, instruction)
+    topic = _save_config(execution.block, instruction)
     execution.emit_system(topic, config=encode_config(instruction.config))
 
 
-def _save_config(
-    journal: Journal,
-    instruction: UpdateTimerConfig | UpdateBasefeeConfig | UpdateBiddingConfig,
-) -> str:
+def _save_config(block: BlockContext, instruction: ConfigUpdate) -> str:
     """Write a config; the topic of the event that tells of it."""
+    journal = block.journal
     match instruction:
         case UpdateTimerConfig(config):
             save_timer_config(journal, config)
@@ -129,6 +132,16 @@ def _save_config(
         case UpdateBiddingConfig(config):
             save_bidding_config(journal, config)
             return "bidding_config.updated"
+        case UpdateGlobalboxConfig(config):
+            save_globalbox_config(journal, config, _stopped_clock(block))
+            return "globalbox_config.updated"
+
+
+def _stopped_clock(block: BlockContext) -> GlobalboxClock:
+    """As far as the old weight of age has brought the Globalbox's clock (D52)."""
+    w_age = block.globalbox_config.w_age
+    clock = block.governed.globalbox_clock.at(block.height, w_age)
+    return GlobalboxClock(clock, Height(block.height))
 
 
 def _schedule_activation(execution: ExecutionScope, height: int, rules: str) -> None:

@@ -27,6 +27,7 @@ from node.chain.params import (
     U128_MAX,
     BasefeeConfig,
     BiddingConfig,
+    GlobalboxConfig,
     TimerConfig,
 )
 from node.primitives import codec
@@ -110,6 +111,12 @@ class UpdateBasefeeConfig(Struct, frozen=True):
     config: BasefeeConfig
 
 
+class UpdateGlobalboxConfig(Struct, frozen=True):
+    """Instruction 237: replace the whole `GlobalboxConfig` (D56)."""
+
+    config: GlobalboxConfig
+
+
 class UpdateBiddingConfig(Struct, frozen=True):
     """Instruction 238: replace the whole `BiddingConfig` (D49)."""
 
@@ -125,7 +132,7 @@ class ScheduleActivation(Struct, frozen=True):
 
     height: Height
     rules: str
-    """`fifo`, `auction` or `bidding`."""
+    """A name of the table `RULE_SETS`."""
 
 
 class Fund(Struct, frozen=True):
@@ -152,11 +159,21 @@ SystemInstruction = (
     | UpdateTimerConfig
     | UpdateBasefeeConfig
     | UpdateBiddingConfig
+    | UpdateGlobalboxConfig
     | ResetWeights
     | ScheduleActivation
 )
+ConfigUpdate = (
+    UpdateTimerConfig
+    | UpdateBasefeeConfig
+    | UpdateBiddingConfig
+    | UpdateGlobalboxConfig
+)
+"""Instructions that replace a configuration as a whole (D25, D49, D56)."""
 DevInstruction = Fund | SetBalance
-_CONFIGS = (UpdateTimerConfig, UpdateBasefeeConfig, UpdateBiddingConfig)
+_CONFIGS = (
+    UpdateTimerConfig, UpdateBasefeeConfig, UpdateBiddingConfig, UpdateGlobalboxConfig,
+)  # fmt: skip
 DEV_INSTRUCTIONS = (Fund, SetBalance)
 """As `isinstance` takes them: a union would be made anew each time."""
 Instruction = Transfer | DeployActor | ExecuteActor | SystemInstruction | DevInstruction
@@ -260,6 +277,7 @@ NUMBERS: dict[type, int] = {
     ExtendTimer: 50,
     DeployActor: 51,
     ExecuteActor: 230,
+    UpdateGlobalboxConfig: 237,
     UpdateBiddingConfig: 238,
     ResetWeights: 239,
     ScheduleActivation: 240,
@@ -452,14 +470,19 @@ def _timer_config(value: object, name: str) -> TimerConfig:
 _Reader = Callable[[object, str], object]
 
 
-def _numbers(kind: type[BasefeeConfig] | type[BiddingConfig]) -> _Reader:
+_Numbers = BasefeeConfig | BiddingConfig | GlobalboxConfig
+
+
+def _numbers(
+    kind: type[_Numbers], number: Callable[[object, str], int] = _u64
+) -> _Reader:
     """What reads a config of numbers alone: one array of all its fields."""
 
-    def read(value: object, name: str) -> BasefeeConfig | BiddingConfig:
+    def read(value: object, name: str) -> _Numbers:
         width = len(kind.__struct_fields__)
         if type(value) is not list or len(value) != width:
             raise _malformed(f"{name} is an array of {width} fields")
-        return kind(*[_u64(v, name) for v in value])
+        return kind(*[number(v, name) for v in value])
 
     return read
 
@@ -478,6 +501,7 @@ _INSTRUCTIONS: dict[int, tuple[type[Instruction], dict[str, _Reader]]] = {
         ExecuteActor,
         {"actor": _address, "handler": _text, "payload": _bytes, "value": _amount},
     ),
+    237: (UpdateGlobalboxConfig, {"config": _numbers(GlobalboxConfig, _amount)}),
     238: (UpdateBiddingConfig, {"config": _numbers(BiddingConfig)}),
     239: (ResetWeights, {}),
     240: (ScheduleActivation, {"height": _u64, "rules": _text}),

@@ -54,7 +54,9 @@ from node.chain.mailbox import decode_message, is_any_pending
 from node.chain.params import BasefeeConfig, ChainParams
 from node.chain.timers.due_book import DueBook
 from node.chain.timers.empty_runs import next_work_height
+from node.chain.timers.globalbox.leaving import empty_queue
 from node.chain.timers.rules import RULE_SETS
+from node.chain.timers.rules.globalbox import Globalbox
 from node.chain.timers.ruleset import Prospect, RuleSet
 from node.chain.timers.tiers import TieredCalendar
 from node.chain.timers.timer import TimerDecision
@@ -344,6 +346,8 @@ def _execute(
             is_full = error.fault is TransactionFault.BLOCK_FULL
             if is_full and exceeds_lane(block, transaction):
                 full = error
+    if block.rule_set.name != Globalbox.name:
+        empty_queue(block)
     block.rule_set.run_lane(block)
     if is_any_pending(block.journal):
         run_part(block, ReceiptKind.ENGINE_MESSAGE)
@@ -410,6 +414,7 @@ def begin_block(state: State, span: int = 1) -> BlockContext:
         calendar=calendar_of(state),
         due_book=DueBook(journal, calendar_of(state)),
         timer_sequence=before.timer_sequence,
+        parent_state_root=state.head.state_root,
         oldest_message=known.oldest_message,
         oldest_left=height,
         execute=state.caches.execute,

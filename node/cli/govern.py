@@ -25,6 +25,7 @@ _Config = TypeVar(
     types_pb2.TimerConfig,
     types_pb2.BasefeeConfig,
     types_pb2.BiddingConfig,
+    types_pb2.GlobalboxConfig,
 )
 _CHANGES = click.argument("changes", nargs=-1, required=True, metavar="NAME=NUMBER...")
 
@@ -55,6 +56,7 @@ def show(connection: Connection, at_height: int | None) -> None:
     if params.HasField("weights_reset"):
         bidding["weights reset"] = f"at height {params.weights_reset:,}"
     output.fields(f"Rules bidding, {since}", bidding)
+    output.fields(f"Rules globalbox, {since}", _shown(params.globalbox_config))
 
 
 def _prices(params: messages.GetParamsResponse) -> dict[str, str]:
@@ -79,7 +81,7 @@ def _prices(params: messages.GetParamsResponse) -> dict[str, str]:
 @click.argument("rules")
 @sending_command
 def activate(connection: Connection, how: Sending, height: int, rules: str) -> None:
-    """Let RULES (`fifo`, `auction`, `bidding`) hold from HEIGHT on."""
+    """Let RULES (`fifo`, `auction`, `bidding`, `globalbox`) hold from HEIGHT on."""
     scheduled = types_pb2.ScheduleActivation(height=height, rules=rules)
     send(connection, how, types_pb2.Instruction(schedule_activation=scheduled))
 
@@ -123,6 +125,16 @@ def reset_weights(connection: Connection, how: Sending) -> None:
     """Make all weights of the rules `bidding` neutral from the next block on."""
     reset = types_pb2.ResetWeights()
     send(connection, how, types_pb2.Instruction(reset_weights=reset))
+
+
+@govern.command()
+@_CHANGES
+@sending_command
+def globalbox(connection: Connection, how: Sending, changes: tuple[str, ...]) -> None:
+    """Change parameters of the rules `globalbox`, as `max_fires_per_block=64`."""
+    config = _changed(_params(connection).globalbox_config, changes)
+    update = types_pb2.UpdateGlobalboxConfig(config=config)
+    send(connection, how, types_pb2.Instruction(update_globalbox_config=update))
 
 
 def _params(

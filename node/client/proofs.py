@@ -16,6 +16,7 @@ from node.chain.block import Header, ReceiptKind, parse_header
 from node.chain.params import U64_MAX
 from node.primitives import codec
 from node.primitives.crypto import blake2b256
+from node.primitives.merkle import EMPTY_ROOT
 from node.primitives.proof import BadProof, combine_state_root, verify
 from node.primitives.tree_pages import Leaf
 from node.primitives.types import Address, Hash32
@@ -248,7 +249,12 @@ def _calendar_leaves(
 
 
 def _require_parts(header: Header, answer: pb.GetProofResponse) -> None:
-    parts = (answer.globals_hash, answer.state_tree_root, answer.calendar_root)
+    parts = (
+        answer.globals_hash,
+        answer.state_tree_root,
+        answer.calendar_root,
+        answer.globalbox_root or EMPTY_ROOT,  # of which nodes before it never spoke
+    )
     if any(len(part) != _HASH_BYTES for part in parts):
         raise BadProof("a part of the state root has another length")
     if combine_state_root(*parts) != header.state_root:

@@ -1,8 +1,9 @@
 """One ordered, history-independent Merkle tree: the commitment to a set of keys.
 
-It is used twice for the state, over the calendar's keys and over hashed state keys
-(D24, D38), and, without storing pages, for roots of receipts. All keys of a tree are
-equally long; each carries a leaf of 32 bytes, the hash of what stands under the key::
+It is used for the state, over the calendar's keys, the Globalbox's and hashed state
+keys (D24, D38, D52), and, without storing pages, for roots of receipts. All keys of a
+tree are equally long; each carries a leaf of 32 bytes, the hash of what stands under
+the key::
 
     H = blake2b-256
     commit(S): |S| = 0     32 zero bytes
@@ -10,7 +11,8 @@ equally long; each carries a leaf of 32 bytes, the hash of what stands under the
                else        split at the first nibble where the keys differ, fold the
                            16 slots pairwise over the nibble's 4 bits: if one side is
                            empty, the other side; else H(01 | bit | left | right),
-                           the bit counted from the key's first
+                           the bit counted from the key's first; from bit 256
+                           on H(04 | bit, two bytes | left | right)
 
 So what is committed is a binary radix tree with buckets for leaves: a function of
 the set alone, whatever the order of insertions and removals. What is stored are
@@ -215,6 +217,7 @@ class Tree:
 
             00 n (key leaf)*n   a bucket        02 hash32   a subtree outside the range
             01 bit left right   a fork          03          the empty tree
+            04 bit2 left right  a fork at bit 256 or behind
 
         Under every fork shown a bucket is open, even if the range meets neither
         side: some key must show which keys the fork parts. `proof.verify` checks it.

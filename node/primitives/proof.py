@@ -18,8 +18,11 @@ from node.primitives.merkle import (
 )
 from node.primitives.tree_pages import (
     BUCKET_TAG,
+    FAR_FORK_TAG,
     FORK_TAG,
+    FORKS,
     LEAF_BYTES,
+    NEAR_BITS,
     Leaf,
     hash_bytes,
 )
@@ -35,9 +38,17 @@ class BadProof(Exception):  # noqa: N818 - a kind of refusal, not of error
     """The bytes do not prove anything about this root and range."""
 
 
-def combine_state_root(globals_hash: bytes, state: bytes, calendar: bytes) -> Hash32:
-    """The state root, of the hash of the globals and the roots of both trees (D38)."""
-    return Hash32(hash_bytes(_STATE_TAG + globals_hash + state + calendar))
+def combine_state_root(
+    globals_hash: bytes, state: bytes, calendar: bytes, globalbox: bytes = EMPTY_ROOT
+) -> Hash32:
+    """The state root, of the hash of the globals and the roots of the trees (D38).
+
+    An empty Globalbox is absent: the root then speaks of two trees (D52).
+    """
+    parts = globals_hash + state + calendar
+    if globalbox != EMPTY_ROOT:
+        parts += globalbox
+    return Hash32(hash_bytes(_STATE_TAG + parts))
 
 
 def verify(
@@ -92,8 +103,8 @@ class _Reader:
             return self._take(_HASH_BYTES), None
         if tag == BUCKET_TAG:
             return self._read_bucket(fork_bit)
-        if tag == FORK_TAG:
-            return self._read_fork(fork_bit)
+        if tag in (FORK_TAG, FAR_FORK_TAG):
+            return self._read_fork(fork_bit, tag)
         raise BadProof(f"there is no tag {tag}")
 
     def _take(self, count: int) -> bytes:
@@ -125,8 +136,10 @@ class _Reader:
         ]
         return hash_bytes(bytes([BUCKET_TAG]) + raw), keys[0]
 
-    def _read_fork(self, fork_bit: int) -> tuple[bytes, int]:
-        bit = self._take(1)[0]
+    def _read_fork(self, fork_bit: int, tag: int) -> tuple[bytes, int]:
+        bit = int.from_bytes(self._take(1 if tag == FORK_TAG else 2), "big")
+        if tag == FAR_FORK_TAG and bit < NEAR_BITS:
+            raise BadProof("the bit of a fork is written too long")
         if not fork_bit < bit < 8 * self._key_bytes:
             raise BadProof("bits of forks do not increase")
         left_hash, left_key = self.read_subtree(bit)
@@ -142,4 +155,4 @@ class _Reader:
                     raise BadProof("an opaque subtree reaches into the range")
             elif not start <= key < start + span:
                 raise BadProof("a key on the wrong side of a fork")
-        return hash_bytes(bytes([FORK_TAG, bit]) + left_hash + right_hash), shown
+        return hash_bytes(FORKS[bit] + left_hash + right_hash), shown

@@ -21,9 +21,11 @@ from hashlib import blake2b
 __all__ = [
     "BITS_PER_NIBBLE",
     "BUCKET_TAG",
+    "FAR_FORK_TAG",
     "FORKS",
     "FORK_TAG",
     "LEAF_BYTES",
+    "NEAR_BITS",
     "NIBBLES",
     "SLOTS",
     "BrokenTree",
@@ -48,8 +50,19 @@ NIBBLES = "0123456789abcdef"
 
 BUCKET_TAG = 0
 FORK_TAG = 1
+FAR_FORK_TAG = 4
+NEAR_BITS = 256
+"""Bits of a key that one byte can name: all of one of 32 bytes."""
+FAR_BITS = 1_024
+"""Bits of the longest keys there may be."""
 
-FORKS = tuple(bytes([FORK_TAG, bit]) for bit in range(256))
+FORKS = (
+    *(bytes([FORK_TAG, bit]) for bit in range(NEAR_BITS)),
+    *(
+        bytes([FAR_FORK_TAG]) + bit.to_bytes(2, "big")
+        for bit in range(NEAR_BITS, FAR_BITS)
+    ),
+)
 """What the hash of a fork at each bit begins with."""
 
 _BUCKET = bytes([BUCKET_TAG])

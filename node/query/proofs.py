@@ -50,8 +50,8 @@ class Proof(Struct, frozen=True):
     """All records in a range of keys, and the proof that there are no others."""
 
     header: Header
-    parts: tuple[Hash32, Hash32, Hash32] | None
-    """Of the state root: hash of the globals, roots of both trees; None of receipts."""
+    parts: tuple[Hash32, Hash32, Hash32, Hash32] | None
+    """Of the state root: hash of the globals, roots of the trees; None of receipts."""
     proof: bytes
     records: tuple[tuple[bytes, bytes], ...]
     """Ascending by key; the key is the tree's."""

@@ -494,12 +494,14 @@ def _optional_to_proto(amount: Amount | None) -> str:
 
 def proof_to_proto(proof: Proof) -> queries_pb2.GetProofResponse:
     """A proof with what the root of its tree is committed to by."""
-    globals_hash, state_root, calendar_root = proof.parts or (b"", b"", b"")
+    parts = proof.parts or (b"", b"", b"", b"")
+    globals_hash, state_root, calendar_root, globalbox_root = parts
     return queries_pb2.GetProofResponse(
         header=proof.header.encode(),
         globals_hash=globals_hash,
         state_tree_root=state_root,
         calendar_root=calendar_root,
+        globalbox_root=globalbox_root,
         proof=proof.proof,
         records=[
             queries_pb2.ProvenRecord(key=key, value=record)

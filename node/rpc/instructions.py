@@ -3,10 +3,16 @@
 Imports little, so that `node.client` stays light.
 """
 
-from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
+from node.chain.params import (
+    BasefeeConfig,
+    BiddingConfig,
+    GlobalboxConfig,
+    TimerConfig,
+)
 from node.chain.transaction import (
     Body,
     CancelTimer,
+    ConfigUpdate,
     DeployActor,
     ExecuteActor,
     ExtendTimer,
@@ -19,6 +25,7 @@ from node.chain.transaction import (
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
+    UpdateGlobalboxConfig,
     UpdateTimerConfig,
 )
 from node.rpc.v1 import types_pb2
@@ -27,6 +34,7 @@ __all__ = [
     "basefee_config_to_proto",
     "bidding_config_to_proto",
     "body_to_proto",
+    "globalbox_config_to_proto",
     "instruction_to_proto",
     "timer_config_to_proto",
 ]
@@ -82,6 +90,19 @@ def _system_instruction_to_proto(
         case ExtendTimer(timer_id, new_expires_at):
             message.extend_timer.timer_id = timer_id
             message.extend_timer.new_expires_at = new_expires_at
+        case ResetWeights():
+            message.reset_weights.SetInParent()
+        case ScheduleActivation(height, rules):
+            message.schedule_activation.height = height
+            message.schedule_activation.rules = rules
+        case _:
+            _config_update_to_proto(instruction, message)
+
+
+def _config_update_to_proto(
+    instruction: ConfigUpdate, message: types_pb2.Instruction
+) -> None:
+    match instruction:
         case UpdateTimerConfig(config):
             shown = timer_config_to_proto(config)
             message.update_timer_config.config.CopyFrom(shown)
@@ -93,11 +114,10 @@ def _system_instruction_to_proto(
             message.update_bidding_config.config.CopyFrom(
                 bidding_config_to_proto(config)
             )
-        case ResetWeights():
-            message.reset_weights.SetInParent()
-        case ScheduleActivation(height, rules):
-            message.schedule_activation.height = height
-            message.schedule_activation.rules = rules
+        case UpdateGlobalboxConfig(config):
+            message.update_globalbox_config.config.CopyFrom(
+                globalbox_config_to_proto(config)
+            )
 
 
 def timer_config_to_proto(config: TimerConfig) -> types_pb2.TimerConfig:
@@ -136,4 +156,21 @@ def bidding_config_to_proto(config: BiddingConfig) -> types_pb2.BiddingConfig:
         weight_min=config.weight_min,
         weight_max=config.weight_max,
         starvation_floor=config.starvation_floor,
+    )
+
+
+def globalbox_config_to_proto(config: GlobalboxConfig) -> types_pb2.GlobalboxConfig:
+    """Governed parameters of the rules `globalbox`."""
+    return types_pb2.GlobalboxConfig(
+        max_fires_per_block=config.max_fires_per_block,
+        max_fires_per_target=config.max_fires_per_target,
+        max_timers_per_target=config.max_timers_per_target,
+        w_age=str(config.w_age),
+        w_bid=config.w_bid,
+        min_gas_limit=config.min_gas_limit,
+        min_bid_fp=str(config.min_bid_fp),
+        max_bid_fp=str(config.max_bid_fp),
+        max_watch_keys=config.max_watch_keys,
+        max_hits_per_block=config.max_hits_per_block,
+        max_payload=config.max_payload,
     )

@@ -120,6 +120,9 @@ class Queries(QueryServiceServicer):
                 governed.bidding_config
             ),
             weights_reset=governed.weights_reset,
+            globalbox_config=instructions.globalbox_config_to_proto(
+                governed.globalbox_config
+            ),
             activations=[
                 pb.Activation(height=height, rules=rules)
                 for height, rules in governed.activations

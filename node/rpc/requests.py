@@ -27,6 +27,7 @@ from node.chain.params import (
     U128_MAX,
     BasefeeConfig,
     BiddingConfig,
+    GlobalboxConfig,
     TimerConfig,
 )
 from node.chain.timers.timer import Decision
@@ -44,6 +45,7 @@ from node.chain.transaction import (
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
+    UpdateGlobalboxConfig,
     UpdateTimerConfig,
 )
 from node.chain.transition import State
@@ -383,6 +385,11 @@ def _config_update_from_proto(
             return UpdateBiddingConfig(
                 _bidding_config_from_proto(message.update_bidding_config.config)
             )
+        case "update_globalbox_config":
+            config = message.update_globalbox_config.config
+            return UpdateGlobalboxConfig(
+                _globalbox_config_from_proto(config, f"{field}.config")
+            )
         case _:
             raise InvalidRequest(field, "says what the transaction asks: set a kind")
 
@@ -421,6 +428,24 @@ def _bidding_config_from_proto(message: types_pb2.BiddingConfig) -> BiddingConfi
         message.weight_min,
         message.weight_max,
         message.starvation_floor,
+    )
+
+
+def _globalbox_config_from_proto(
+    message: types_pb2.GlobalboxConfig, field: str
+) -> GlobalboxConfig:
+    return GlobalboxConfig(
+        message.max_fires_per_block,
+        message.max_fires_per_target,
+        message.max_timers_per_target,
+        parse_amount(message.w_age, f"{field}.w_age", 0),
+        message.w_bid,
+        message.min_gas_limit,
+        parse_amount(message.min_bid_fp, f"{field}.min_bid_fp", 0),
+        parse_amount(message.max_bid_fp, f"{field}.max_bid_fp", 0),
+        message.max_watch_keys,
+        message.max_hits_per_block,
+        message.max_payload,
     )
 
 

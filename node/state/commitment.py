@@ -4,18 +4,21 @@
 
     state root = H("state" | H(globals) | root of state tree | root of calendar tree)
 
+and, unless the Globalbox is empty, the root of its tree behind them.
+
 H is blake2b-256. State records (`s…`) hang in the state tree under H(state key), so
 that nobody chooses the tree's depth; timer records (`t…`) hang in the calendar tree
 under their own sixteen bytes, height and sequence, so that ranges of it can be proven
-(D24); the leaf of both is H(record). Globals change in every block and are therefore
-hashed beside the trees: an empty block costs two hashes.
+(D24), and so do queued fires (`q…`) in the Globalbox's tree under their 97 (D52); the
+leaf of each is H(record). Globals change in every block and are therefore hashed beside
+the trees: an empty block costs two hashes.
 
 Rules: trees are updated once a block, on net changes, from the pages that the
-snapshot holds. Pages and the record of both roots are derived data: they change
+snapshot holds. Pages and the record of the roots are derived data: they change
 nothing that an outcome or a root shows.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -38,11 +41,14 @@ from node.state.store import StoreSnapshot, WriteSet
 
 __all__ = [
     "CALENDAR",
+    "GLOBALBOX",
     "STATE",
     "TreeCaches",
     "TreeFamily",
     "compare",
+    "family_of",
     "find_unproven",
+    "is_globalbox_empty",
     "open_tree",
     "recompute",
     "root_parts",
@@ -74,12 +80,24 @@ CALENDAR = TreeFamily(
     keys.CALENDAR_PAGE_PREFIX,
     keys.HEIGHT_BYTES + keys.SEQUENCE_BYTES,
 )
+GLOBALBOX = TreeFamily(
+    keys.FIRE_PREFIX, keys.GLOBALBOX_PAGE_PREFIX, keys.FIRE_ORDER_BYTES
+)
+_TREES = (STATE, CALENDAR, GLOBALBOX)
+"""In the order of their roots in the state root, and in the record of them."""
+_BY_RECORD = {family.record_prefix: family for family in _TREES}
+
+
+def family_of(key: bytes) -> TreeFamily:
+    """The tree in which a committed record of the database hangs."""
+    return _BY_RECORD[key[:1]]
 
 
 def tree_key(key: bytes) -> bytes:
     """Under which key a committed record of the database hangs in its tree."""
-    if key[:1] == CALENDAR.record_prefix:
-        assert len(key) == 1 + CALENDAR.key_bytes
+    family = _BY_RECORD.get(key[:1])
+    if family is CALENDAR or family is GLOBALBOX:
+        assert len(key) == 1 + family.key_bytes
         return key[1:]
     assert key[:1] == STATE.record_prefix
     return blake2b256(key)
@@ -89,8 +107,8 @@ _hashed = lru_cache(maxsize=_HASHED_KEYS_MAX)(blake2b256)
 
 
 def open_tree(snapshot: StoreSnapshot, family: TreeFamily) -> Tree:
-    """One of the two trees as a snapshot holds it: its root, `first`, proofs."""
-    root = _decode_roots(snapshot.get(keys.TREE_ROOTS))[family is CALENDAR]
+    """One of the trees as a snapshot holds it: its root, `first`, proofs."""
+    root = _decode_roots(snapshot.get(keys.TREE_ROOTS))[_TREES.index(family)]
     return Tree(_page_loader(snapshot, family), family.key_bytes, root)
 
 
@@ -102,52 +120,50 @@ def seal(
 ) -> tuple[Hash32, WriteSet, WriteSet]:
     """State root of what `journal` made of `snapshot`, and the writes of the trees.
 
-    The writes, pages and the record of both roots, belong into the same batch as the
+    The writes, pages and the record of the roots, belong into the same batch as the
     journal's own, which are `changes` if the caller has them already; what takes them
     back comes third. Called once, at the end of a block, after the globals were put.
     """
-    state_changes, calendar_changes = _tree_changes(changes or journal.write_set())
+    tree_changes = _tree_changes(changes or journal.write_set())
     roots_record = snapshot.get(keys.TREE_ROOTS)
-    roots = state_root, calendar_root = _decode_roots(roots_record)
-    state = _update(
-        STATE, snapshot, state_root, state_changes, caches.state if caches else None
-    )
-    calendar = _update(
-        CALENDAR,
-        snapshot,
-        calendar_root,
-        calendar_changes,
-        caches.calendar if caches else None,
-    )
+    roots = _decode_roots(roots_record)
+    held = (None,) * len(_TREES) if caches is None else caches.in_order()
     writes, undo = dict[bytes, bytes | None](), dict[bytes, bytes | None]()
-    for family, update in ((STATE, state), (CALENDAR, calendar)):
+    after: list[Hash32] = []
+    for family, root, rows, cache in zip(
+        _TREES, roots, tree_changes, held, strict=True
+    ):
+        update = _update(family, snapshot, root, rows, cache)
+        after.append(update.root)
         for path, page in update.pages.items():
             key = family.page_prefix + path.encode()
             writes[key], undo[key] = page, update.replaced[path]
-    if (state.root, calendar.root) != roots:
-        writes[keys.TREE_ROOTS] = state.root + calendar.root
+    if tuple(after) != roots:
+        writes[keys.TREE_ROOTS] = _encode_roots(after)
         undo[keys.TREE_ROOTS] = roots_record
-    root = _combine(journal.get(keys.GLOBALS), state.root, calendar.root)
+    root = _combine(journal.get(keys.GLOBALS), after)
     return root, WriteSet(writes), WriteSet(undo)
 
 
-def _tree_changes(writes: WriteSet) -> tuple[list[Change], list[Change]]:
-    """Ascending changes of the state tree and of the calendar tree."""
+def _tree_changes(writes: WriteSet) -> tuple[list[Change], ...]:
+    """Ascending changes of each tree, in the order of the trees."""
     state: list[Change] = []
     calendar: list[Change] = []
+    globalbox: list[Change] = []
+    plain = {keys.TIMER_PREFIX: calendar, keys.FIRE_PREFIX: globalbox}
     for key, record in writes.changes.items():
         family = key[:1]
-        if family not in (keys.STATE_PREFIX, keys.TIMER_PREFIX):
-            continue
-        leaf = None if record is None else blake2b256(record)
         if family == keys.STATE_PREFIX:
+            leaf = None if record is None else blake2b256(record)
             state.append((_hashed(key), leaf))  # which is its `tree_key`
-        else:
-            calendar.append((tree_key(key), leaf))
+        elif family in plain:
+            leaf = None if record is None else blake2b256(record)
+            plain[family].append((key[1:], leaf))
     # Keys are distinct, so that leaves, which may be None, are never compared.
     state.sort()
     calendar.sort()
-    return state, calendar
+    globalbox.sort()
+    return state, calendar, globalbox
 
 
 def _update(
@@ -190,19 +206,35 @@ def _through(
     return load
 
 
-def _decode_roots(record: bytes | None) -> tuple[Hash32, Hash32]:
-    """Roots of the state tree and of the calendar tree."""
+def _encode_roots(roots: Sequence[Hash32]) -> bytes:
+    """The roots one behind the other; that of an empty Globalbox is left out."""
+    state, calendar, globalbox = roots
+    return state + calendar + (b"" if globalbox == EMPTY_ROOT else globalbox)
+
+
+def _decode_roots(record: bytes | None) -> tuple[Hash32, Hash32, Hash32]:
+    """Roots of the state tree, of the calendar tree and of the Globalbox's."""
     if record is None:
-        return EMPTY_ROOT, EMPTY_ROOT
-    return Hash32(record[:_ROOT_BYTES]), Hash32(record[_ROOT_BYTES:])
+        return EMPTY_ROOT, EMPTY_ROOT, EMPTY_ROOT
+    state, calendar = record[:_ROOT_BYTES], record[_ROOT_BYTES : 2 * _ROOT_BYTES]
+    globalbox = record[2 * _ROOT_BYTES :] or EMPTY_ROOT
+    return Hash32(state), Hash32(calendar), Hash32(globalbox)
 
 
-def _combine(globals_record: bytes | None, state: bytes, calendar: bytes) -> Hash32:
-    return combine_state_root(blake2b256(globals_record or b""), state, calendar)
+def is_globalbox_empty(snapshot: StoreSnapshot) -> bool:
+    """Whether a state has no queued fire: one read, whatever was ever queued."""
+    return _decode_roots(snapshot.get(keys.TREE_ROOTS))[2] == EMPTY_ROOT
 
 
-def root_parts(snapshot: StoreSnapshot) -> tuple[Hash32, Hash32, Hash32]:
-    """What the state root is made of: hash of the globals, roots of both trees."""
+def _combine(globals_record: bytes | None, roots: Iterable[Hash32]) -> Hash32:
+    return combine_state_root(blake2b256(globals_record or b""), *roots)
+
+
+def root_parts(snapshot: StoreSnapshot) -> tuple[Hash32, Hash32, Hash32, Hash32]:
+    """What the state root is made of: hash of the globals, roots of the trees.
+
+    Those of the state, of the calendar and of the Globalbox.
+    """
     roots = _decode_roots(snapshot.get(keys.TREE_ROOTS))
     return blake2b256(snapshot.get(keys.GLOBALS) or b""), *roots
 
@@ -215,11 +247,8 @@ def recompute(snapshot: StoreSnapshot) -> Hash32:
 
     Takes microseconds and some hundred bytes of memory a record.
     """
-    return _combine(
-        snapshot.get(keys.GLOBALS),
-        _recompute_tree(snapshot, STATE),
-        _recompute_tree(snapshot, CALENDAR),
-    )
+    roots = [_recompute_tree(snapshot, family) for family in _TREES]
+    return _combine(snapshot.get(keys.GLOBALS), roots)
 
 
 def _recompute_tree(snapshot: StoreSnapshot, family: TreeFamily) -> Hash32:
@@ -229,16 +258,16 @@ def _recompute_tree(snapshot: StoreSnapshot, family: TreeFamily) -> Hash32:
 
 
 def state_root_of_pages(snapshot: StoreSnapshot) -> Hash32:
-    """The state root as the root pages of both trees give it: what a start checks."""
-    state, calendar = (
+    """The state root as the root pages of the trees give it: what a start checks."""
+    roots = [
         Tree(_page_loader(snapshot, family), family.key_bytes).root()
-        for family in (STATE, CALENDAR)
-    )
-    return _combine(snapshot.get(keys.GLOBALS), state, calendar)
+        for family in _TREES
+    ]
+    return _combine(snapshot.get(keys.GLOBALS), roots)
 
 
 def compare(snapshot: StoreSnapshot) -> Hash32:
-    """The state root, all pages and all records of both trees found to agree.
+    """The state root, all pages and all records of the trees found to agree.
 
     Memory is bounded whatever the number of records: both sides are summed up in 256
     parts by the last byte of the tree's key, and a part is only looked at closely
@@ -247,10 +276,10 @@ def compare(snapshot: StoreSnapshot) -> Hash32:
     Raises:
         BrokenTree: They do not agree; the first difference.
     """
-    state, calendar = (_compare_tree(snapshot, one) for one in (STATE, CALENDAR))
-    if _decode_roots(snapshot.get(keys.TREE_ROOTS)) != (state, calendar):
-        raise BrokenTree("the record of both roots is not that of the pages")
-    return _combine(snapshot.get(keys.GLOBALS), state, calendar)
+    roots = tuple([_compare_tree(snapshot, family) for family in _TREES])
+    if _decode_roots(snapshot.get(keys.TREE_ROOTS)) != roots:
+        raise BrokenTree("the record of the roots is not that of the pages")
+    return _combine(snapshot.get(keys.GLOBALS), roots)
 
 
 def _compare_tree(snapshot: StoreSnapshot, family: TreeFamily) -> Hash32:
@@ -299,7 +328,7 @@ def find_unproven(snapshot: StoreSnapshot, probes: Iterable[bytes]) -> list[byte
     """
     unproven = []
     for probe in probes:
-        family = CALENDAR if probe[:1] == CALENDAR.record_prefix else STATE
+        family = family_of(probe)
         records = snapshot.range(probe, keys.prefix_stop(family.record_prefix))
         key, record = next(records, (b"", b""))
         if key and not _is_shown(open_tree(snapshot, family), key, record):

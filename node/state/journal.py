@@ -110,13 +110,17 @@ class Journal:
         self._view.setdefault(key, value)
         self.put(key, None)
 
-    def range(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def range(
+        self, start: bytes, stop: bytes, floor: bytes = b""
+    ) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop, ascending, as they stand at the call.
 
-        What is written while the iterator runs does not show in it.
+        What is written while the iterator runs does not show in it. The caller knows
+        that the snapshot has nothing there below `floor`: a database walks over what
+        was removed from it lately.
         """
         written = self._written().between(start, stop)
-        base = self._snapshot.range(start, stop)
+        base = self._snapshot.range(max(start, floor), stop)
         if not written:
             return base
         return merge(base, [(key, self.get(key)) for key in written])
@@ -225,6 +229,13 @@ class Journal:
     def changed_keys(self) -> AbstractSet[bytes]:
         """Keys written and not reverted, be the value a new one or not."""
         return self._before.keys()
+
+    def original(self, key: bytes) -> bytes | None:
+        """What the snapshot holds under a key that was written."""
+        before = self._before[key]
+        if before is _UNREAD:
+            before = self._before[key] = self._snapshot.get(key)
+        return before
 
     def write_set(self) -> WriteSet:
         """The net changes against the snapshot.

@@ -4,8 +4,9 @@ Four families, told apart by their first byte:
 
 * committed: what the state root speaks of. State keys (`s…`) hang in the state tree
   under blake2b-256 of the key; timer records (`t…`) hang in the calendar tree under
-  their own 16 bytes; the globals (`g`) are hashed beside the trees (D38).
-* derived: pages of the two trees (`m…`, `n…`) and indexes (`i…`), rebuilt from the
+  their own 16 bytes, queued fires (`q…`) in the Globalbox's under their 97; the
+  globals (`g`) are hashed beside the trees (D38, D52).
+* derived: pages of the trees (`m…`, `n…`, `o…`) and indexes (`i…`), rebuilt from the
   committed records by whoever doubts them.
 * history: blocks, receipts and what happened to timers (`h…`); no root of the state
   speaks of them.
@@ -31,6 +32,10 @@ one, even past its end, so every look for due timers would meet all records drop
 were they its neighbours."""
 STATE_PAGE_PREFIX = b"m"
 CALENDAR_PAGE_PREFIX = b"n"
+GLOBALBOX_PAGE_PREFIX = b"o"
+FIRE_PREFIX = b"q"
+FIRE_ORDER_BYTES = 97
+"""Of a queued fire's key: what D52 orders by."""
 
 HEIGHT_BYTES = 8
 SEQUENCE_BYTES = 8
@@ -74,7 +79,18 @@ BASEFEE_CONFIG = b"sgbasefee_config"
 BIDDING_CONFIG = b"sgbidding_config"
 WEIGHTS_RESET = b"sgweights_reset"
 """→ height8 of the last reset of the weights of `bidding` (D49)."""
+GLOBALBOX_CONFIG = b"sgglobalbox_config"
+GLOBALBOX_CLOCK = b"sgglobalbox_clock"
+"""→ how old everybody in the Globalbox has become at a height: base, since (D52)."""
+DELIVER_SEQUENCE = b"sgdeliver_seq"
+"""→ height8 of the next fire's number under `globalbox`; absent at 0 (D54)."""
 ACTIVATION_PREFIX = b"sv"
+NOTED_PREFIX = b"sn"
+
+
+def noted_hit(height: int, sequence: int) -> bytes:
+    """A hit that waits to be enqueued: its height, and its watch's sequence (D51)."""
+    return NOTED_PREFIX + height8(height) + height8(sequence)
 
 
 def activation(height: int) -> bytes:
@@ -120,14 +136,23 @@ def timer_height(key: bytes) -> int:
     return int.from_bytes(key[1 : 1 + HEIGHT_BYTES], "big")
 
 
+# --- the Globalbox ---------------------------------------------------------------
+
+
+def fire(order: bytes) -> bytes:
+    """A queued fire, in the order in which fires are materialized (D52)."""
+    return FIRE_PREFIX + order
+
+
 # --- derived indexes -------------------------------------------------------------
 
 TREE_ROOTS = b"ir"
-"""→ root of the state tree ‖ root of the calendar tree; absent while both are empty."""
+"""→ root of the state tree ‖ root of the calendar tree, and ‖ that of the Globalbox
+unless it is empty; absent while all are."""
 
 
 def timer_by_id(timer_id: bytes) -> bytes:
-    """→ `timer_place` of a live timer."""
+    """→ `timer_place` of a live timer, or the order of the fire that holds it (D52)."""
     return b"ii" + timer_id
 
 
@@ -139,6 +164,62 @@ def timer_by_actor(actor: Address, place: bytes = b"") -> bytes:
 def timer_count(actor: Address) -> bytes:
     """→ count of an actor's live timers (CIP-5 §4.2's secondary index)."""
     return b"ic" + actor
+
+
+def guest_count(target: Address) -> bytes:
+    """→ count of live timers on a target that other actors own (D56)."""
+    return b"ie" + target
+
+
+def watch_wait(timer_id: bytes) -> bytes:
+    """→ where a watch waits that is not idle (D51).
+
+    The order of its queued fire, or height and sequence of its noted hit.
+    """
+    return b"ix" + timer_id
+
+
+def watch_lengths(address: Address, length: int | None = None) -> bytes:
+    """→ how many keys of idle watches on an address have a prefix of a length."""
+    return b"il" + address + (b"" if length is None else length.to_bytes(2, "big"))
+
+
+IDLE_WATCHES_PREFIX = b"ik"
+WATCH_PREFIXES_PREFIX = b"ij"
+
+
+def idle_watches(address: Address, prefix: bytes, sequence: int | None = None) -> bytes:
+    """→ height8 of an idle watch's place in the calendar, by what it watches (D51)."""
+    start = IDLE_WATCHES_PREFIX + address + len(prefix).to_bytes(2, "big") + prefix
+    return start if sequence is None else start + height8(sequence)
+
+
+def watch_prefix(address: Address, prefix: bytes) -> bytes:
+    """→ a sequence below which no idle watch watches this ‖ how many do; 8 bytes each.
+
+    Both belong to one prefix of one actor's keys.
+    """
+    return WATCH_PREFIXES_PREFIX + address + len(prefix).to_bytes(2, "big") + prefix
+
+
+NOTED_FLOOR = b"iv"
+"""→ height8 below which no hit is noted; absent while none is (D51)."""
+TARGET_HEADS_PREFIX = b"io"
+
+
+def target_head(order: bytes) -> bytes:
+    """The first queued fire of each target, in the order of all (D53)."""
+    return TARGET_HEADS_PREFIX + order
+
+
+def target_queue(target: Address) -> bytes:
+    """→ order of a target's first queued fire ‖ height8 of how many it has."""
+    return b"iy" + target
+
+
+def fire_by_target(target: Address, order: bytes = b"") -> bytes:
+    """A target's queued fires, in their order (D53)."""
+    return b"iz" + target + order
 
 
 def waiting_by_payer(payer: Address) -> bytes:

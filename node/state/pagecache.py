@@ -1,4 +1,4 @@
-"""Inner pages of the two trees, kept between blocks by whoever drives the chain.
+"""Inner pages of the trees, kept between blocks by whoever drives the chain.
 
 A cache knows the root that its pages belong to and offers them for that root only. So
 a block that was built and thrown away, a revert or another chain make it forget, and
@@ -77,15 +77,20 @@ class PageCache:
 
 
 class TreeCaches:
-    """The caches of both trees of a state."""
+    """The caches of the trees of a state."""
 
-    __slots__ = ("calendar", "state")
+    __slots__ = ("calendar", "globalbox", "state")
 
     def __init__(self, pages_max: int = PAGES_CACHED_MAX) -> None:
         self.state = PageCache(pages_max)
         self.calendar = PageCache(pages_max)
+        self.globalbox = PageCache(pages_max)
+
+    def in_order(self) -> tuple[PageCache, PageCache, PageCache]:
+        """In the order of the trees in the state root."""
+        return self.state, self.calendar, self.globalbox
 
     def clear(self) -> None:
         """Forget everything, to give the memory back."""
-        self.state.clear()
-        self.calendar.clear()
+        for cache in self.in_order():
+            cache.clear()

@@ -23,12 +23,12 @@ from pvm.errors import (
     RevertError,
 )
 from pvm.hashing import keccak256
-from pvm.host import Host, ScheduleRequest
+from pvm.host import Host, ScheduleRequest, TimeoutRequest, WatchRequest
 from pvm.output import LEVELS
 from pvm.runtime.context import Bound, ModuleContext
 from pvm.runtime.owner import RESERVED_KEYS
 from pvm.runtime.values import from_cbor, to_cbor, type_name
-from pvm.types import Message
+from pvm.types import FireContext, Message
 
 FUNCTIONS: Final = frozenset(
     {
@@ -59,9 +59,12 @@ FUNCTIONS: Final = frozenset(
         "self_address",
         "send_message",
         "set_state",
+        "set_state_watch",
+        "set_timeout",
         "sha256",
         "state_scan_prefix",
         "transfer",
+        "update_timer",
         "verify_secp256k1",
     }
 )
@@ -73,7 +76,9 @@ EXPORTS: Final = FUNCTIONS | {"HostError", "RevertError"}
 REVERT_MESSAGE_MAX: Final = 1_024
 """Characters of a message of `revert`: it stays in the receipt."""
 
-_CONTEXT_ENTRIES = 12
+_CONTEXT_ENTRIES = 13
+_TIMER_ENTRIES = 7
+"""Of what `context()` says of the timer that fires."""
 _TUPLE_BYTES = 72  # a pair, with its place in the list
 
 
@@ -131,7 +136,7 @@ class _Binding(Bound):
         self._read_context()
         return self._message.sender
 
-    def context(self) -> dict[str, int | bytes | str]:
+    def context(self) -> dict[str, object]:
         """All that the message says, in a fresh dict (D13)."""
         self._meter.raise_if_halted()
         self._meter.charge_cycles(costs.CONTEXT)
@@ -153,6 +158,30 @@ class _Binding(Bound):
             "nonce": message.nonce,
             "chain_id": environment.chain_id,
             "handler": self._context.handler,
+            "timer": self._timer(message.delivery),
+        }
+
+    def _timer(self, delivery: FireContext | None) -> dict[str, object] | None:
+        """What made the timer fire that this message is of, in a fresh dict (D54)."""
+        if delivery is None:
+            return None
+        matched = list(delivery.matched_keys)
+        self._meter.charge_memory(
+            costs.MAPPING_BYTES
+            + costs.MAPPING_BYTES_PER_ITEM * _TIMER_ENTRIES
+            + costs.SEQUENCE_BYTES
+            + _TUPLE_BYTES * len(matched)
+        )
+        for _, key in matched:
+            self._charge_bytes(key)
+        return {
+            "kind": delivery.kind,
+            "due_height": delivery.due_height,
+            "hit_height": delivery.hit_height,
+            "matched_keys": matched if delivery.hit_height is not None else None,
+            "deliver_id": delivery.deliver_id,
+            "deliver_seq": delivery.deliver_seq,
+            "fire_seq": delivery.fire_seq,
         }
 
     # --- the meter --------------------------------------------------------------
@@ -257,6 +286,51 @@ class _Binding(Bound):
         self._require_loud(costs.SCHEDULE_TIMER)
         request = ScheduleRequest(height, payload, fee_payer, gas_limit, expires_at)
         return self._host.schedule_timer(request)
+
+    def set_timeout(  # noqa: PLR0913, PLR0917 - as GBX §6.1 prints it, and D50
+        self,
+        target: object,
+        due_height: object,
+        payload: object,
+        gas_limit: object = None,
+        bid_fp: object = None,
+        client_nonce: object = None,
+        expires_at: object = None,
+    ) -> bytes:
+        """Call a target's handler at a height; the timer's id (GBX §6.1)."""
+        self._require_loud(costs.SCHEDULE_TIMER)
+        request = TimeoutRequest(
+            target, due_height, payload, gas_limit, bid_fp, client_nonce, expires_at
+        )
+        return self._host.set_timeout(request)
+
+    def set_state_watch(  # noqa: PLR0913, PLR0917 - as GBX §6.1 prints it, and D50
+        self,
+        target: object,
+        watch_keys: object,
+        payload: object,
+        gas_limit: object = None,
+        bid_fp: object = None,
+        client_nonce: object = None,
+        expires_at: object = None,
+    ) -> bytes:
+        """Call a target's handler when state changes; the timer's id (GBX §6.1)."""
+        self._require_loud(costs.SCHEDULE_TIMER)
+        request = WatchRequest(
+            target, watch_keys, payload, gas_limit, bid_fp, client_nonce, expires_at
+        )
+        return self._host.set_state_watch(request)
+
+    def update_timer(
+        self,
+        timer_id: object,
+        payload: object = None,
+        gas_limit: object = None,
+        bid_fp: object = None,
+    ) -> None:
+        """Change what an own timer says, where an argument is not None (D50)."""
+        self._require_loud(costs.UPDATE_TIMER)
+        self._host.update_timer(timer_id, payload, gas_limit, bid_fp)
 
     def extend_timer(self, timer_id: object, new_expires_at: object) -> None:
         """Set the expiry of an own timer (D20)."""

@@ -300,6 +300,15 @@ HOST: Mapping[str, tuple[str, ...]] = {
         "h = pvm_host.block_height() \n"
         + _REFUSED.format("pvm_host.schedule_timer_ex(h + 9, b'')"),
     ),
+    "set_timeout": (
+        "a = pvm_host.self_address() \n"
+        + _REFUSED.format("pvm_host.set_timeout(a, 9, b'')"),
+    ),
+    "set_state_watch": (
+        "a = pvm_host.self_address() \n"
+        + _REFUSED.format("pvm_host.set_state_watch(a, [b'k'] * 16, b'')"),
+    ),
+    "update_timer": ("\n" + _REFUSED.format("pvm_host.update_timer(b'x' * 32, b'')"),),
     "extend_timer": (
         (
             "h = pvm_host.block_height(); t = pvm_host.schedule_timer(h + 9, b'') "

@@ -82,6 +82,22 @@ class DictHost:
         self.timers[timer_id] = {"height": request.height, "payload": request.payload}
         return timer_id
 
+    def set_timeout(self, request):
+        return self._set("set_timeout", request)
+
+    def set_state_watch(self, request):
+        return self._set("set_state_watch", request)
+
+    def _set(self, name, request):
+        self.meter.charge_cycles(costs.SCHEDULE_TIMER)
+        self.calls.append((name, *astuple(request)))
+        timer_id = keccak256(bytes(len(self.calls)))
+        self.timers[timer_id] = {"payload": request.payload}
+        return timer_id
+
+    def update_timer(self, timer_id, payload, gas_limit, bid_fp):
+        self.calls.append(("update_timer", timer_id, payload, gas_limit, bid_fp))
+
     def extend_timer(self, timer_id, new_expires_at):
         self.calls.append(("extend_timer", timer_id, new_expires_at))
 

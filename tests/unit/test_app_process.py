@@ -381,8 +381,8 @@ def test_an_idle_node_is_small(tmp_path: Path) -> None:
         assert resident < 90 * 2**20
 
 
-OWN_MODULES_MAX = 195
-"""Of `node` and `pvm`; 192 when this was written."""
+OWN_MODULES_MAX = 207
+"""Of `node` and `pvm`; 204 when this was written."""
 
 BEFORE_READY = """
 import sys

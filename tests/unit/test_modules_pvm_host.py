@@ -60,9 +60,12 @@ CALLS = {
     "self_address": (),
     "send_message": (ADDRESS, b""),
     "set_state": (b"k", b"v"),
+    "set_state_watch": (ADDRESS, [b"k"], b""),
+    "set_timeout": (ADDRESS, 9, b""),
     "sha256": (b"",),
     "state_scan_prefix": (b"k", 10),
     "transfer": (ADDRESS, 0),
+    "update_timer": (bytes(32), b""),
     "verify_secp256k1": (bytes(32), bytes(65), bytes(20)),
 }
 
@@ -150,6 +153,7 @@ def test_context_says_all_that_the_message_says(names):
         "nonce": 3,
         "chain_id": 31_337,
         "handler": "main",
+        "timer": None,
     }
 
 
@@ -345,7 +349,7 @@ def test_what_comes_back_takes_memory(context, names):
     assert taken(lambda: names["get_state"](b"long")) == 56 + 65
     assert taken(lambda: names["state_scan_prefix"](b"", 10)) == 56 + 2 * 72 + 56 + 65
     assert taken(lambda: names["call_actor"](ADDRESS, "h", b"x" * 65)) == 56 + 65
-    assert taken(names["context"]) == 64 + 12 * 100
+    assert taken(names["context"]) == 64 + 13 * 100
     timer_id = names["schedule_timer"](9, b"x" * 65)
     assert taken(names["list_timers"]) == 56 + 8
     assert taken(lambda: names["get_timer"](timer_id)) == 64 + 2 * 100 + 56 + 65

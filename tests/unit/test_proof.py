@@ -131,7 +131,8 @@ def bucket(*keys: int) -> bytes:
     ("proof", "reason"),
     [
         (b"", "cut short"),
-        (b"\x04", "no tag 4"),
+        (b"\x04\x00\xff", "the bit of a fork is written too long"),
+        (b"\x05", "no tag 5"),
         (b"\x03\x00", "no tag 3"),
         (opaque(b"x"), "nothing is opened"),
         (fork(0, opaque(b"l"), opaque(b"r")), "nothing opened below"),

@@ -6,12 +6,18 @@ again. So rollback, snapshots and the state root cost nothing extra, and memory 
 bounded whatever the number of timers. `tiers` holds of this set what is due next, as
 ring, epoch queue and overflow, from which blocks read; no outcome depends on them.
 
-Beside the record stand three derived entries: by id, by actor, and the actor's count.
+Beside the record stand derived entries: by id, by actor, the actor's count, and how
+many a target has that others own. Under `globalbox` a HEIGHT timer that is due moves
+into the queue of fires, record and id; the other entries stay, for it is live (D52).
 """
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from node.chain.reader import Reader, load_count
+from node.chain.timers.globalbox import hits, queue, watches
+from node.chain.timers.globalbox.fires import GlobalFire
 from node.chain.timers.timer import Timer, decode_timer
 from node.primitives.types import Address, TimerId
 from node.state import keys
@@ -27,34 +33,142 @@ def insert(journal: Journal, timer: Timer) -> None:
     place = keys.timer_place(timer.height, timer.sequence)
     journal.add(keys.TIMER_PREFIX + place, timer.encode())
     journal.add(keys.timer_by_id(timer.timer_id), place)
+    _insert_owned(journal, timer, place)
+    if timer.watch_keys and watches.is_idle(journal, timer):
+        watches.add(journal, timer)
+
+
+def _insert_owned(journal: Journal, timer: Timer, place: bytes) -> None:
+    """What is known of a live timer by its owner and its target."""
     journal.add(keys.timer_by_actor(timer.actor, place), timer.timer_id)
-    _count(journal, timer.actor, 1)
+    _count(journal, keys.timer_count(timer.actor), 1)
+    if timer.other_target is not None:
+        _count(journal, keys.guest_count(timer.other_target), 1)
+
+
+def _remove_owned(journal: Journal, timer: Timer, place: bytes) -> None:
+    journal.remove(keys.timer_by_actor(timer.actor, place), timer.timer_id)
+    _count(journal, keys.timer_count(timer.actor), -1)
+    if timer.other_target is not None:
+        _count(journal, keys.guest_count(timer.other_target), -1)
 
 
 def remove(journal: Journal, timer: Timer, record: bytes | None = None) -> None:
-    """Take a live timer out; it must be there, with `record` if that is known."""
+    """Take a live timer out; it must be there, with `record` if that is known.
+
+    With a watch goes what waits of it: a queued fire, a noted hit (D51).
+    """
+    if timer.watch_keys:
+        _release(journal, timer)
     place = keys.timer_place(timer.height, timer.sequence)
     if record is None:
         journal.delete(keys.TIMER_PREFIX + place)
     else:
         journal.remove(keys.TIMER_PREFIX + place, record)
     journal.remove(keys.timer_by_id(timer.timer_id), place)
-    journal.remove(keys.timer_by_actor(timer.actor, place), timer.timer_id)
-    _count(journal, timer.actor, -1)
+    _remove_owned(journal, timer, place)
+
+
+def _release(journal: Journal, watch: Timer) -> None:
+    """Nothing waits of a watch any more, nor does it for a change of state."""
+    fire = queue.fire_of_watch(journal, watch.timer_id)
+    if fire is not None:
+        queue.remove(journal, fire)
+    elif watches.is_idle(journal, watch):
+        watches.forget(journal, watch)
+    else:
+        hits.forget(journal, watch)
+
+
+def remove_anywhere(journal: Journal, timer: Timer) -> bool:
+    """Take a live timer out, of the calendar or of the queue of fires.
+
+    Returned is whether it was in the calendar.
+    """
+    fire = fire_of(journal, timer)
+    if fire is not None:
+        remove_queued(journal, timer, fire)
+        return False
+    remove(journal, timer)
+    return True
+
+
+def remove_queued(journal: Journal, timer: Timer, fire: GlobalFire) -> None:
+    """Take a HEIGHT timer out that is queued."""
+    queue.remove(journal, fire)
+    _remove_owned(journal, timer, keys.timer_place(timer.height, timer.sequence))
+
+
+def insert_queued(journal: Journal, timer: Timer, fire: GlobalFire) -> None:
+    """Give a HEIGHT timer back to the place in the queue that it had (D54)."""
+    queue.insert(journal, fire)
+    _insert_owned(journal, timer, keys.timer_place(timer.height, timer.sequence))
+
+
+def enqueue(journal: Journal, timer: Timer, fire: GlobalFire) -> None:
+    """Move a live HEIGHT timer into the queue of fires (D52)."""
+    place = keys.timer_place(timer.height, timer.sequence)
+    journal.remove(keys.TIMER_PREFIX + place, fire.record)
+    journal.remove(keys.timer_by_id(timer.timer_id), place)
+    queue.insert(journal, fire)
+
+
+def leave_queue(journal: Journal, timer: Timer, fire: GlobalFire) -> None:
+    """Move a HEIGHT timer out of the queue: it is due in the calendar again (D55)."""
+    queue.remove(journal, fire)
+    place = keys.timer_place(timer.height, timer.sequence)
+    journal.put(keys.TIMER_PREFIX + place, fire.record)
+    journal.put(keys.timer_by_id(timer.timer_id), place)
+
+
+def fire_of(reader: Reader, timer: Timer) -> GlobalFire | None:
+    """The queued fire in which a live HEIGHT timer lies; None if in the calendar."""
+    where = reader.get(keys.timer_by_id(timer.timer_id))
+    assert where is not None, "a live timer has an id"
+    if len(where) != keys.FIRE_ORDER_BYTES:
+        return None
+    return queue.load(reader, where)
 
 
 def replace(journal: Journal, timer: Timer) -> None:
-    """Write a live timer's record anew under the same key: an extension."""
+    """Write the record of a timer in the calendar anew under the same key (D22)."""
     journal.put(keys.timer(timer.height, timer.sequence), timer.encode())
 
 
-def _count(journal: Journal, actor: Address, change: int) -> None:
-    count = count_of(journal, actor) + change
-    assert count >= 0, "more timers left an actor than it had"
+def replace_anywhere(journal: Journal, timer: Timer) -> bool:
+    """Write a live timer's record anew, wherever it lies; its place stays.
+
+    Returned is whether it is in the calendar.
+    """
+    fire = fire_of(journal, timer)
+    if fire is not None:
+        queue.rewrite(journal, structs.replace(fire, record=timer.encode()))
+        return False
+    replace(journal, timer)
+    return True
+
+
+def move(journal: Journal, before: Timer, watch: Timer) -> None:
+    """Write a watch anew at the place that another expiry gives it (D51)."""
+    old = keys.timer_place(before.height, before.sequence)
+    place = keys.timer_place(watch.height, watch.sequence)
+    journal.delete(keys.TIMER_PREFIX + old)
+    journal.put(keys.TIMER_PREFIX + place, watch.encode())
+    journal.put(keys.timer_by_id(watch.timer_id), place)
+    journal.delete(keys.timer_by_actor(watch.actor, old))
+    journal.put(keys.timer_by_actor(watch.actor, place), watch.timer_id)
+    if watches.is_idle(journal, watch):
+        watches.forget(journal, before)
+        watches.add(journal, watch)
+
+
+def _count(journal: Journal, key: bytes, change: int) -> None:
+    count = load_count(journal, key) + change
+    assert count >= 0, "more timers left than there were"
     if count:
-        journal.put(keys.timer_count(actor), keys.height8(count))
+        journal.put(key, keys.height8(count))
     else:
-        journal.delete(keys.timer_count(actor))
+        journal.delete(key)
 
 
 def count_of(reader: Reader, actor: Address) -> int:
@@ -62,11 +176,18 @@ def count_of(reader: Reader, actor: Address) -> int:
     return load_count(reader, keys.timer_count(actor))
 
 
+def guests_of(reader: Reader, target: Address) -> int:
+    """How many live timers of other owners call a target (D56)."""
+    return load_count(reader, keys.guest_count(target))
+
+
 def load_timer(reader: Reader, timer_id: TimerId | bytes) -> Timer | None:
-    """A live timer by its id, or None."""
+    """A live timer by its id, or None; one that is queued is live."""
     place = reader.get(keys.timer_by_id(timer_id))
     if place is None:
         return None
+    if len(place) == keys.FIRE_ORDER_BYTES:
+        return queue.load(reader, place).height_timer()
     key = keys.TIMER_PREFIX + place
     record = reader.get(key)
     assert record is not None, "the index names a timer that is not in the calendar"
@@ -76,11 +197,15 @@ def load_timer(reader: Reader, timer_id: TimerId | bytes) -> Timer | None:
 def timers_of(reader: Reader, actor: Address) -> Iterator[Timer]:
     """An actor's live timers in due order."""
     start = keys.timer_by_actor(actor)
-    for key, _ in reader.range(start, keys.prefix_stop(start)):
+    for key, timer_id in reader.range(start, keys.prefix_stop(start)):
         place = keys.TIMER_PREFIX + key[len(start) :]
         record = reader.get(place)
-        assert record is not None, "the index names a timer that is not there"
-        yield decode_timer(place, record)
+        if record is not None:
+            yield decode_timer(place, record)
+            continue
+        queued = load_timer(reader, timer_id)
+        assert queued is not None, "the index names a timer that is not there"
+        yield queued
 
 
 def places_of(reader: Reader, actor: Address) -> list[tuple[bytes, bytes]]:

@@ -26,7 +26,6 @@ from node.chain.host_arguments import (
 )
 from node.chain.params import (
     HANDLER_BYTES_MAX,
-    PAYLOAD_BYTES_MAX,
     TIMER_ID_BYTES_MAX,
     U64_MAX,
     is_reserved,
@@ -37,6 +36,7 @@ from node.chain.timers.timer import (
     derive_timer_id,
     is_handler_too_long,
     route_payload,
+    watch_height,
 )
 from node.primitives.types import Address, Height, TimerId
 from pvm import HostError, HostErrorCode, ScheduleRequest, costs
@@ -51,40 +51,74 @@ def schedule_timer(host: "ActorHost", request: ScheduleRequest) -> bytes:
     host.meter.charge_cycles(costs.SCHEDULE_TIMER)
     # VALIDATE
     terms = host.execution.block.rule_set.validate_terms(host.execution, request)
-    timer = _validate_timer(host, request, terms)
-    handler = _validate_handler(host.execution, timer.payload)
+    height = expect_due_height(host, request.height, "height")
+    timer = validate_timer(host, request, terms, height)
+    require_room(host, timer)
+    handler = validate_handler(host.execution, timer.payload)
     # CHARGE for size
     host.meter.charge_cells(len(timer.payload))
     # EFFECT
+    return accept(host, replace(timer, handler=handler), terms)
+
+
+def accept(host: "ActorHost", timer: Timer, terms: FeeTerms) -> TimerId:
+    """Give a timer its sequence and, unless its client did, its id (D19)."""
     block, execution = host.execution.block, host.execution
-    account = load_account(block.journal, host.actor)
-    counter = account.scheduling_counter
-    save_account(
-        block.journal, host.actor, replace(account, scheduling_counter=counter + 1)
-    )
-    timer_id = derive_timer_id(host.actor, timer.height, timer.payload, counter)
+    timer_id = timer.timer_id
+    if not timer_id:
+        account = load_account(block.journal, host.actor)
+        counter = account.scheduling_counter
+        save_account(
+            block.journal, host.actor, replace(account, scheduling_counter=counter + 1)
+        )
+        height = Height(0) if timer.is_watch else timer.height
+        timer_id = derive_timer_id(host.actor, height, timer.payload, counter)
     sequence = block.timer_sequence + execution.effects.timers_scheduled
-    timer = replace(timer, handler=handler, timer_id=timer_id, sequence=sequence)
-    host.note(TimerScheduled(timer, terms))
+    host.note(
+        TimerScheduled(replace(timer, timer_id=timer_id, sequence=sequence), terms)
+    )
     return timer_id
 
 
-def _validate_timer(
-    host: "ActorHost", request: ScheduleRequest, terms: FeeTerms
+def expect_due_height(host: "ActorHost", value: object, name: str) -> Height:
+    """A height in the future (CIP-5 §4.2)."""
+    current = host.execution.block.height
+    height = expect_height(value, name)
+    if height <= current:
+        refuse(f"{name}: above the current {current} is wanted, not {height}")
+    return height
+
+
+def require_room(host: "ActorHost", timer: Timer) -> None:
+    """Its owner and its target hold fewer live timers than they may (D56)."""
+    block, effects = host.execution.block, host.execution.effects
+    owned_max = block.timer_config.max_timers_per_actor
+    if effects.count_timers(block.journal, host.actor) >= owned_max:
+        raise HostError(
+            HostErrorCode.TimerLimit,
+            f"an actor holds at most {owned_max} live timers",
+        )
+    guests_max = block.globalbox_config.max_timers_per_target
+    target = timer.other_target
+    if target and effects.count_guests(block.journal, target) >= guests_max:
+        raise HostError(
+            HostErrorCode.TimerLimit,
+            f"other actors hold at most {guests_max} live timers on one target",
+        )
+
+
+def validate_timer(
+    host: "ActorHost", request: ScheduleRequest, terms: FeeTerms, height: Height
 ) -> Timer:
     """The timer as it would be recorded, its id and sequence still to be given."""
     block = host.execution.block
     config = block.timer_config
-    height = expect_height(request.height, "height")
-    if height <= block.height:
-        refuse(f"height: above the current {block.height} is wanted, not {height}")
-    payload = expect_bytes(request.payload, "payload", 0, PAYLOAD_BYTES_MAX)
+    payload = expect_payload(host, request.payload)
     fee_payer = _validate_fee_payer(host, request.fee_payer)
-    cap = block.rule_set.cycles_cap(config)
     gas_limit = (
-        cap
+        block.rule_set.cycles_cap(config)
         if request.gas_limit is None
-        else expect_int(request.gas_limit, "gas_limit", config.fire_base_cycles, cap)
+        else expect_gas_limit(host, request.gas_limit)
     )
     latest = min(block.height + config.max_ttl_blocks, U64_MAX)
     expires_at = (
@@ -93,12 +127,6 @@ def _validate_timer(
         else expect_int(request.expires_at, "expires_at", 0, latest)
     )
     gba = block.rule_set.validate_agent(host.execution, host.actor, request)
-    count = host.execution.effects.count_timers(block.journal, host.actor)
-    if count >= config.max_timers_per_actor:
-        raise HostError(
-            HostErrorCode.TimerLimit,
-            f"an actor holds at most {config.max_timers_per_actor} live timers",
-        )
     return Timer(
         height=height,
         sequence=0,
@@ -114,10 +142,27 @@ def _validate_timer(
         max_fee_per_cycle=terms.max_fee_per_cycle,
         max_priority_fee_per_cycle=terms.max_priority_fee_per_cycle,
         gba=gba,
+        bid_fp=terms.bid_fp,
+        bucket=terms.bucket,
     )
 
 
-def _validate_handler(execution: ExecutionScope, payload: bytes) -> str:
+def expect_payload(host: "ActorHost", value: object) -> bytes:
+    """Bytes for a handler, as many as the rules admit (CIP-5 §4.2, D56)."""
+    block = host.execution.block
+    bytes_max = block.rule_set.bounds(block).payload_bytes_max
+    return expect_bytes(value, "payload", 0, bytes_max)
+
+
+def expect_gas_limit(host: "ActorHost", value: object) -> int:
+    """Cycles of a fire: the entry charge at least, the cap at most (D16, D23, D56)."""
+    block = host.execution.block
+    least = block.rule_set.bounds(block).gas_limit_min
+    cap = block.rule_set.cycles_cap(block.timer_config)
+    return expect_int(value, "gas_limit", least, cap)
+
+
+def validate_handler(execution: ExecutionScope, payload: bytes) -> str:
     """The handler that a payload names, "" for the default one (D12).
 
     A refused payload is not paid for (D16); making it was, by the byte. So each is
@@ -155,7 +200,7 @@ def extend_timer(host: "ActorHost", timer_id: object, new_expires_at: object) ->
     host.meter.charge_cycles(costs.EXTEND_TIMER)
     # VALIDATE
     expires_at = expect_height(new_expires_at, "new_expires_at")
-    timer = _own_timer(host, timer_id)
+    timer = own_timer(host, timer_id)
     block = host.execution.block
     if expires_at <= block.height:
         refuse(
@@ -170,7 +215,11 @@ def extend_timer(host: "ActorHost", timer_id: object, new_expires_at: object) ->
 def clamp_expiry(block: BlockContext, timer: Timer, expires_at: int) -> Timer:
     """The timer with another expiry: both extension paths alike (CIP-5 §5.4)."""
     latest = block.height + block.timer_config.max_ttl_blocks
-    return replace(timer, expires_at=Height(min(expires_at, latest, U64_MAX)))
+    clamped = Height(min(expires_at, latest, U64_MAX))
+    height = timer.height
+    if timer.is_watch:  # which is collected there, and nowhere else (D51)
+        height = watch_height(clamped, timer.scheduled_at)
+    return replace(timer, expires_at=clamped, height=height)
 
 
 def cancel_timer(host: "ActorHost", timer_id: object) -> None:
@@ -187,7 +236,7 @@ def cancel_timer(host: "ActorHost", timer_id: object) -> None:
         credit(journal, queued.timer.fee_payer, queued.max_cost)
         host.note(FireCancelled(queued.timer, queued.max_cost))
         return
-    timer = _own_timer(host, timer_id)
+    timer = own_timer(host, timer_id)
     # EFFECT
     host.note(TimerCancelled(timer, "actor"))
 
@@ -215,7 +264,7 @@ def get_timer(
         return None
     return {
         "timer_id": timer.timer_id,
-        "height": timer.height,
+        "height": None if timer.is_watch else timer.height,
         "payload": timer.payload,
         "handler": timer.handler or None,
         "fee_payer": timer.fee_payer,
@@ -239,7 +288,7 @@ def _expect_timer_id(value: object) -> bytes:
     return expect_bytes(value, "timer_id", 1, TIMER_ID_BYTES_MAX)
 
 
-def _own_timer(host: "ActorHost", timer_id: object) -> Timer:
+def own_timer(host: "ActorHost", timer_id: object) -> Timer:
     """A live timer of the executing actor; other actors' are Unauthorized."""
     identifier = _expect_timer_id(timer_id)
     execution = host.execution

@@ -6,6 +6,8 @@ record of each decision with the numbers compared, are here.
 """
 
 from collections.abc import Mapping
+from heapq import merge
+from operator import itemgetter
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -18,6 +20,7 @@ from node.chain.fees import settle
 from node.chain.messages import Call, process_entered
 from node.chain.params import GC_CYCLES_PER_REMOVAL, WRITES_BEFORE_DEFERRED_STOP
 from node.chain.timers import calendar
+from node.chain.timers.tiers import Held
 from node.chain.timers.timer import (
     Decision,
     Timer,
@@ -26,7 +29,7 @@ from node.chain.timers.timer import (
     route_payload,
 )
 from node.primitives.types import ZERO_HASH, Amount
-from pvm import Meter
+from pvm import FireContext, Meter
 
 DEFAULT_HANDLERS = ("handle_timer", "on_timer")
 """The second only where the first is absent (D12)."""
@@ -41,7 +44,11 @@ def due_timers(block: BlockContext) -> list[Timer]:
     """
     journal, parent = block.journal, block.calendar
     changed, timers = journal.changed_keys(), list[Timer]()
-    for key, held in parent.due(block.height):
+    found = parent.due(block.height)
+    if block.returned:  # of which the parent's calendar knows nothing
+        again = ((key, Held(None)) for key in sorted(block.returned))
+        found = merge(found, again, key=itemgetter(0))
+    for key, held in found:
         if len(timers) == block.timer_config.max_due_examined:
             break
         if key not in changed:
@@ -109,8 +116,8 @@ def _collect(
         )
         return False
     block.gc_cycles += GC_CYCLES_PER_REMOVAL
-    calendar.remove(block.journal, timer)
-    block.due_book.forget(timer)
+    if calendar.remove_anywhere(block.journal, timer):
+        block.due_book.forget(timer)
     record(block, timer, decision, numbers=numbers)
     return True
 
@@ -184,14 +191,18 @@ def put_off_for_cells(
 
 
 def fire(
-    block: BlockContext, queued: QueuedFire, story: dict[str, int] | None = None
+    block: BlockContext,
+    queued: QueuedFire,
+    story: dict[str, int] | None = None,
+    delivery: FireContext | None = None,
 ) -> None:
     """Execute a pre-charged fire under its budget and settle it (CIP-5 §5.2, §6.3).
 
     The story, which is nobody else's, becomes that of the decision.
 
-    The handler runs as the actor itself, in a fresh transaction context with no
-    parent; effects are kept on success and discarded on failure, charged either way.
+    The handler of the target runs with the owner as its caller, who are one actor but
+    under `globalbox` (D50), in a fresh transaction context with no parent; effects are
+    kept on success and discarded on failure, charged either way.
     """
     timer = queued.timer
     execution = ExecutionScope(
@@ -202,10 +213,11 @@ def fire(
         price=queued.price,
         signer=None,
         timer_id=timer.timer_id,
+        delivery=delivery,
     )
     handler, payload = route_payload(timer.payload)
     handlers = (handler,) if handler else DEFAULT_HANDLERS
-    call = Call(timer.actor, timer.actor, handlers, payload)
+    call = Call(timer.target, timer.actor, handlers, payload)
     meter = Meter(queued.cycles_limit, block.timer_config.max_cells_per_fire)
     base = block.timer_config.fire_base_cycles
     outcome = process_entered(execution, call, meter, base)

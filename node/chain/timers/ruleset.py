@@ -20,7 +20,7 @@ from node.chain.host_arguments import (
     expect_text,
     refuse,
 )
-from node.chain.params import BasefeeConfig, TimerConfig
+from node.chain.params import PAYLOAD_BYTES_MAX, BasefeeConfig, TimerConfig
 from node.chain.reader import Reader
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Height
@@ -44,6 +44,17 @@ class FeeTerms(Struct, frozen=True):
     is_bid_stated: bool
     clamped_from: Amount | None = None
     """The priority that was stated, where a lower one is recorded."""
+    bid_fp: int = 0
+    """Of the timer's fires under `globalbox` (D50)."""
+    bucket: int = 0
+    """Its tier under `globalbox`, 0 for none (D52)."""
+
+
+class TimerBounds(Struct, frozen=True, gc=False):
+    """What the sizes of a timer may be."""
+
+    gas_limit_min: int
+    payload_bytes_max: int
 
 
 def read_terms(request: ScheduleRequest) -> FeeTerms:
@@ -82,6 +93,11 @@ def related_agent(
     if gba != actor and agent.deployer != load_account(journal, actor).deployer:
         refuse("gba: the actor itself or one of the same deployer is wanted")
     return gba
+
+
+def common_bounds(config: TimerConfig) -> TimerBounds:
+    """What all rules but `globalbox` bound a timer by (CIP-5 §4.2, D16)."""
+    return TimerBounds(config.fire_base_cycles, PAYLOAD_BYTES_MAX)
 
 
 class Prospect(Struct, frozen=True):
@@ -131,6 +147,10 @@ class RuleSet(Protocol):
         """The most cycles a fire may have, and what a defaulted limit means (D23)."""
         ...
 
+    def bounds(self, block: "BlockContext") -> TimerBounds:
+        """Of what a timer says when it is set (CIP-5 §4.2, D56)."""
+        ...
+
     def validate_terms(
         self, execution: "ExecutionScope", request: ScheduleRequest
     ) -> FeeTerms:
@@ -166,6 +186,10 @@ class RuleSet(Protocol):
 
     def run_lane(self, block: "BlockContext") -> None:
         """Decide about every due timer of the block and fire those admitted."""
+        ...
+
+    def take_back(self, block: "BlockContext", timer: "Timer") -> None:
+        """A timer that `globalbox` had queued is due in the calendar again (D55)."""
         ...
 
     def finish(self, block: "BlockContext") -> None:

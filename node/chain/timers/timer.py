@@ -11,18 +11,32 @@ import json
 import re
 from enum import StrEnum
 from functools import lru_cache
+from typing import TypeAlias, cast
 
 from msgspec import Struct
 
-from node.chain.params import HANDLER_BYTES_MAX
+from node.chain.params import HANDLER_BYTES_MAX, U64_MAX
 from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.primitives.hex_repr import show_struct
 from node.primitives.types import ZERO_HASH, Address, Amount, Hash32, Height, TimerId
 
+WatchKey = tuple[Address, bytes]
+"""An actor, and what the keys of its state that are watched begin with (D51)."""
+
+
+class TimerKind(StrEnum):
+    """What makes a timer fire (D50)."""
+
+    HEIGHT = "HEIGHT"
+    STATE_WATCH = "STATE_WATCH"
+
 
 class Timer(Struct, frozen=True):
-    """A live timer (CIP-5 §3.1 and what CIP-1 §6 adds)."""
+    """A live timer (CIP-5 §3.1, and what CIP-1 §6 and D50 add).
+
+    A watch's height is the one at which it is collected: above its expiry (D51).
+    """
 
     __repr__ = show_struct
 
@@ -33,7 +47,7 @@ class Timer(Struct, frozen=True):
     timer_id: TimerId
     """Its id, 32 bytes (CIP-5 §3.3)."""
     actor: Address
-    """Address of the actor that owns the timer and whose handler it calls."""
+    """Address of the actor that owns the timer."""
     payload: bytes
     """Bytes that the handler gets."""
     handler: str
@@ -61,6 +75,32 @@ class Timer(Struct, frozen=True):
     poor_note: tuple[int, Amount] | None = None
     """Under `bidding`, if its payer was last found poor: the epoch in which it was, and
     the base units that were wanted (D45)."""
+    other_target: Address | None = None
+    """Address of the actor whose handler it calls, if that is not its owner (D50)."""
+    bid_fp: int = 0
+    """Bid under `globalbox`, Q32.96: base units a cycle times 2⁹⁶ (D50)."""
+    bucket: int = 0
+    """Its tier under `globalbox`: 1 to 4, economy to urgent; 0 for none.
+    """
+    watch_keys: tuple[WatchKey, ...] = ()
+    """What a watch watches; a HEIGHT timer nothing (D51)."""
+    fire_seq: int = 0
+    """How often a watch has fired (D54)."""
+
+    @property
+    def target(self) -> Address:
+        """Address of the actor whose handler it calls (D50)."""
+        return self.other_target or self.actor
+
+    @property
+    def is_watch(self) -> bool:
+        """Whether changes of state make it fire, and not a height (D51)."""
+        return bool(self.watch_keys)
+
+    @property
+    def kind(self) -> TimerKind:
+        """What makes it fire (D50)."""
+        return TimerKind.STATE_WATCH if self.watch_keys else TimerKind.HEIGHT
 
     def limit_under(self, cap: int) -> int:
         """Cycles a fire may use: as stated, at most the cap in force (D23)."""
@@ -69,7 +109,8 @@ class Timer(Struct, frozen=True):
     def encode(self) -> bytes:
         """The record under the calendar key: the fields after the key, in order.
 
-        The last one is left out while it says nothing.
+        What only `bidding` and `globalbox` know stands at the end, left out while it
+        says nothing (D45, D50).
         """
         fields: list[codec.Value] = [
             self.timer_id,
@@ -87,13 +128,30 @@ class Timer(Struct, frozen=True):
             self.is_over_cap_noted,
             None if self.last_bid is None else list(self.last_bid),
         ]
-        if self.poor_note is not None:
-            fields.append(list(self.poor_note))
+        terms = self._globalbox_terms()
+        if self.poor_note is not None or terms != _NO_TERMS:
+            fields.append(None if self.poor_note is None else list(self.poor_note))
+        if terms != _NO_TERMS:
+            fields.append(terms)
         return codec.encode(fields)
 
+    def _globalbox_terms(self) -> list[codec.Value]:
+        return [
+            self.other_target,
+            self.bid_fp,
+            self.bucket,
+            [[address, prefix] for address, prefix in self.watch_keys],
+            self.fire_seq,
+        ]
+
+
+_Terms: TypeAlias = tuple[Address | None, int, int, list[tuple[Address, bytes]], int]
+_NO_TERMS: list[codec.Value] = [None, 0, 0, [], 0]
 
 _STATED = 13
 """Fields of a record before its notes: the last bid, that its payer is poor."""
+_NOTES = 2
+"""Of them, before what D50 adds."""
 RECORDS_REMEMBERED_MAX = 16_384
 RECORD_BYTES_REMEMBERED_MAX = 512
 """Waiting timers are looked at in every block: some 20 MB at the most."""
@@ -110,15 +168,34 @@ def _decode(key: bytes, record: bytes) -> Timer:
     fields = codec.decode(record)
     assert isinstance(fields, list)
     stated, notes = fields[:_STATED], fields[_STATED:]
-    return Timer(
+    terms = notes.pop() if len(notes) > _NOTES else _NO_TERMS
+    last_bid, poor_note = (*notes, None)[:_NOTES]
+    target, bid_fp, bucket, watch_keys, fire_seq = cast("_Terms", terms)
+    return Timer(  # type: ignore[call-arg]
         Height(int.from_bytes(key[1:9], "big")),
         int.from_bytes(key[9:], "big"),
         *stated,  # type: ignore[arg-type]
-        *(tuple(one) if isinstance(one, list) else None for one in notes),
+        tuple(last_bid) if isinstance(last_bid, list) else None,
+        tuple(poor_note) if isinstance(poor_note, list) else None,
+        target,
+        bid_fp,
+        bucket,
+        tuple([(address, prefix) for address, prefix in watch_keys]),
+        fire_seq,
     )
 
 
 _decode_once = lru_cache(maxsize=RECORDS_REMEMBERED_MAX)(_decode)
+
+
+def derive_client_id(owner: Address, target: Address, nonce: bytes) -> TimerId:
+    """keccak256("client" ‖ owner20 ‖ target20 ‖ nonce) (GBX §6.2, D50)."""
+    return TimerId(keccak256(b"client" + owner + target + nonce))
+
+
+def watch_height(expires_at: int, registered_at: int) -> Height:
+    """Where a watch stands in the calendar: max(expires_at, registered) + 1 (D51)."""
+    return Height(min(max(expires_at, registered_at) + 1, U64_MAX))
 
 
 def derive_timer_id(
@@ -200,6 +277,13 @@ class Decision(StrEnum):
 
     SCHEDULED = "scheduled"
     EXTENDED = "extended"
+    UPDATED = "updated"
+    HIT = "hit"
+    ENQUEUED = "enqueued"
+    PASSED_OVER = "passed_over"
+    MATERIALIZED = "materialized"
+    PUT_BACK = "put_back"
+    RETURNED = "returned"
     PUT_OFF = "put_off"
     SLEPT = "slept"
     WOKE = "woke"
@@ -222,7 +306,8 @@ class TimerDecision(Struct, frozen=True):
     reason: str
     """Of a put-off: `lane`, `cells`, `writes`, `gc`, `cap`, `lane_basefee`,
     `below_basefee` or `funds`; of a sleep one of the last four, of its end also
-    `expired`; of a cancel: by whom."""
+    `expired`; of a cancel: by whom. Of a fire that stays in the Globalbox or goes back
+    to it: `lane`, `cells`, `writes` or `gc`."""
     numbers: dict[str, int]
     """What was compared, by name."""
     receipt_index: int | None = None
@@ -232,12 +317,18 @@ class TimerDecision(Struct, frozen=True):
     rival: TimerId | None = None
     """Of a put-off from a full lane under `auction`: the timer whose fire took the last
     place that would have done; who comes before it fires."""
+    order: bytes = b""
+    """Of what happens in the Globalbox: 97 bytes by which the fire is ordered (D52); of
+    a target that is passed over, those of its first fire."""
+    matched_keys: tuple[WatchKey, ...] = ()
+    """Of a hit: the first keys that changed, each with its actor (D51)."""
 
     @property
     def is_final(self) -> bool:
-        """Whether the timer is gone after it (CIP-5 §5.4)."""
+        """Whether the timer is gone after it (CIP-5 §5.4); of a watch a fire is not."""
+        if self.decision is Decision.FIRED:
+            return "hit_height" not in self.numbers
         return self.decision in (
-            Decision.FIRED,
             Decision.EXPIRED,
             Decision.CANCELLED,
             Decision.REMOVED_INSUFFICIENT_FUNDS,

@@ -42,6 +42,8 @@ __all__ = [
 _PLACES = Struct(">QQI")
 _RANKS = Struct(">II")
 _TABLE_OF_BYTES = 256
+_PLAIN_FIELDS = 9
+"""Of a decision outside of the Globalbox."""
 _VARIED = ("sequence", "rank")
 """The numbers that differ in every put-off: they stand beside the table."""
 
@@ -88,19 +90,21 @@ def _kind(decision: TimerDecision) -> int:
 
 
 def _encode(decision: TimerDecision) -> bytes:
-    return codec.encode(
-        [
-            decision.timer_id,
-            decision.actor,
-            decision.fee_payer,
-            decision.due_height,
-            decision.decision.value,
-            decision.reason,
-            decision.numbers,
-            decision.receipt_index,
-            decision.origin,
-        ]
-    )
+    fields: list[codec.Value] = [
+        decision.timer_id,
+        decision.actor,
+        decision.fee_payer,
+        decision.due_height,
+        decision.decision.value,
+        decision.reason,
+        decision.numbers,  # type: ignore[list-item]
+        decision.receipt_index,
+        decision.origin,
+    ]
+    if decision.order or decision.matched_keys:
+        matched = [list(matched) for matched in decision.matched_keys]
+        fields += [decision.order, matched]  # type: ignore[list-item]
+    return codec.encode(fields)
 
 
 def _pack(decisions: Sequence[TimerDecision]) -> list[codec.Value]:
@@ -170,8 +174,12 @@ def _compared(names: tuple[str, ...]) -> Callable[[dict[str, int]], object]:
 
 def decode_decision(entry: bytes) -> TimerDecision:
     """A decision that is no put-off."""
+    fields = cast("list[codec.Value]", codec.decode(entry))
+    order, matched = cast(
+        "tuple[bytes, list[list[bytes]]]", fields[_PLAIN_FIELDS:] or (b"", [])
+    )
     timer_id, actor, payer, due, decision, reason, numbers, receipt_index, origin = (
-        cast("_StoredDecision", codec.decode(entry))
+        cast("_StoredDecision", fields[:_PLAIN_FIELDS])
     )
     return TimerDecision(
         timer_id,
@@ -183,6 +191,8 @@ def decode_decision(entry: bytes) -> TimerDecision:
         numbers,
         receipt_index,
         origin,
+        order=order,
+        matched_keys=tuple([(Address(at), key) for at, key in matched]),
     )
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.dry_run import DryRun, DryRunPayer
+from node.chain.timers.globalbox.fires import BID_FRACTION_BITS
 from node.chain.timers.timer import Decision, TimerDecision
 from node.primitives.amounts import cby_text
 from node.query.blocks import Warnings
@@ -257,11 +258,77 @@ def _woken_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     return f"woke: {reasons[decision.reason]}"
 
 
+def _updated_text(decision: TimerDecision, receipt: Receipt | None) -> str:
+    return (
+        f"updated{_cause(decision, receipt)}: up to {_number(decision, 'gas_limit')} "
+        f"cycles, and a bid of {_bid(decision)}"
+    )
+
+
+def _bid(decision: TimerDecision) -> str:
+    """A bid in whole base units a cycle: what a fire pays of it."""
+    return f"{decision.numbers['bid_fp'] >> BID_FRACTION_BITS:,} base units a cycle"
+
+
+def _hit_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    keys = ", ".join(
+        f"0x{key.hex()} of actor 0x{actor.hex()}"
+        for actor, key in decision.matched_keys
+    )
+    return f"hit: what it watches changed, {keys}"
+
+
+def _enqueued_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    return (
+        f"queued in the Globalbox with a score of {_number(decision, 'score')}, at a "
+        f"bid of {_bid(decision)}"
+    )
+
+
+def _passed_over_text(_decision: TimerDecision, _receipt: Receipt | None) -> str:
+    return "passed over: its target had its share of fires in this block"
+
+
+def _materialized_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    required, available = decision.numbers["required"], decision.numbers["available"]
+    return (
+        f"materialized: {cby_text(required)} of its payer's {cby_text(available)} were "
+        "set aside"
+    )
+
+
+def _put_back_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    numbers = {name: f"{number:,}" for name, number in decision.numbers.items()}
+    reasons = {
+        "lane": (
+            "the timer lane had no room: {reserved} of its {lane} cycles were "
+            "reserved, and it may use {limit}"
+        ),
+        "cells": ("the block had no room for its cells: {used} of {limit} were used"),
+        "writes": "the block had written {used} keys, of {limit} that it may",
+        "gc": "it was to be removed, and the block had removed {removed} of {limit}",
+    }
+    why = reasons[decision.reason].format_map(numbers)
+    return f"keeps its place in the Globalbox: {why}"
+
+
+def _returned_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
+    where = "noted as a hit" if "hit_height" in decision.numbers else "due again"
+    return f"taken out of the Globalbox, whose rules no longer hold: it is {where}"
+
+
 _TELLERS: Mapping[Decision, Callable[[TimerDecision, Receipt | None], str]] = (
     MappingProxyType(
         {
             Decision.SCHEDULED: _scheduled_text,
             Decision.EXTENDED: _extended_text,
+            Decision.UPDATED: _updated_text,
+            Decision.HIT: _hit_text,
+            Decision.ENQUEUED: _enqueued_text,
+            Decision.PASSED_OVER: _passed_over_text,
+            Decision.MATERIALIZED: _materialized_text,
+            Decision.PUT_BACK: _put_back_text,
+            Decision.RETURNED: _returned_text,
             Decision.PUT_OFF: _put_off_text,
             Decision.SLEPT: _sleep_text,
             Decision.WOKE: _woken_text,

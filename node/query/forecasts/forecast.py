@@ -23,6 +23,7 @@ from node.primitives.types import Address, Amount, Height
 from node.query.forecasts.auction import AuctionForecast
 from node.query.forecasts.bidding import BiddingForecast
 from node.query.forecasts.fifo import FifoForecast
+from node.query.forecasts.globalbox import GlobalboxForecast
 from node.query.forecasts.lane_position import LanePosition
 from node.query.forecasts.turn import RuleForecast, Turn
 
@@ -33,9 +34,18 @@ COUNTED_MAX = 20_000
 
 
 FORECASTS: Mapping[
-    str, type[AuctionForecast] | type[BiddingForecast] | type[FifoForecast]
+    str,
+    type[AuctionForecast]
+    | type[BiddingForecast]
+    | type[FifoForecast]
+    | type[GlobalboxForecast],
 ] = MappingProxyType(
-    {"fifo": FifoForecast, "auction": AuctionForecast, "bidding": BiddingForecast}
+    {
+        "fifo": FifoForecast,
+        "auction": AuctionForecast,
+        "bidding": BiddingForecast,
+        "globalbox": GlobalboxForecast,
+    }
 )
 """By the name that activations use: one a rule set."""
 

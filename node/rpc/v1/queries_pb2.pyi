@@ -273,6 +273,7 @@ class GetParamsResponse(_message.Message):
     TIER_PRIORITIES_FIELD_NUMBER: _builtins.int
     BIDDING_CONFIG_FIELD_NUMBER: _builtins.int
     WEIGHTS_RESET_FIELD_NUMBER: _builtins.int
+    GLOBALBOX_CONFIG_FIELD_NUMBER: _builtins.int
     chain_id: _builtins.int
     genesis_timestamp_ms: _builtins.int
     block_interval_ms: _builtins.int
@@ -324,6 +325,8 @@ class GetParamsResponse(_message.Message):
     def bidding_config(self) -> _types_pb2.BiddingConfig:
         """With all changes by governance."""
 
+    @_builtins.property
+    def globalbox_config(self) -> _types_pb2.GlobalboxConfig: ...
     def __init__(
         self,
         *,
@@ -355,10 +358,11 @@ class GetParamsResponse(_message.Message):
         tier_priorities: _abc.Iterable[_builtins.str] | None = ...,
         bidding_config: _types_pb2.BiddingConfig | None = ...,
         weights_reset: _builtins.int | None = ...,
+        globalbox_config: _types_pb2.GlobalboxConfig | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_weights_reset", b"_weights_reset", "basefee_config", b"basefee_config", "bidding_config", b"bidding_config", "timer_config", b"timer_config", "weights_reset", b"weights_reset"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_weights_reset", b"_weights_reset", "basefee_config", b"basefee_config", "bidding_config", b"bidding_config", "globalbox_config", b"globalbox_config", "timer_config", b"timer_config", "weights_reset", b"weights_reset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_weights_reset", b"_weights_reset", "activations", b"activations", "auction_tie_break", b"auction_tie_break", "basefee_cell", b"basefee_cell", "basefee_config", b"basefee_config", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "bidding_config", b"bidding_config", "block_cells", b"block_cells", "block_interval_ms", b"block_interval_ms", "chain_id", b"chain_id", "configs_hold_from", b"configs_hold_from", "dev", b"dev", "epoch_length", b"epoch_length", "epochs", b"epochs", "genesis_timestamp_ms", b"genesis_timestamp_ms", "lane_deferred_cycles", b"lane_deferred_cycles", "lane_user_cycles", b"lane_user_cycles", "message_cycles_max", b"message_cycles_max", "p50_priority", b"p50_priority", "proposer", b"proposer", "ring_size", b"ring_size", "rules", b"rules", "system_deployers", b"system_deployers", "tier_priorities", b"tier_priorities", "timer_config", b"timer_config", "transaction_body_bytes_max", b"transaction_body_bytes_max", "transaction_cells_max", b"transaction_cells_max", "weights_reset", b"weights_reset"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_weights_reset", b"_weights_reset", "activations", b"activations", "auction_tie_break", b"auction_tie_break", "basefee_cell", b"basefee_cell", "basefee_config", b"basefee_config", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "bidding_config", b"bidding_config", "block_cells", b"block_cells", "block_interval_ms", b"block_interval_ms", "chain_id", b"chain_id", "configs_hold_from", b"configs_hold_from", "dev", b"dev", "epoch_length", b"epoch_length", "epochs", b"epochs", "genesis_timestamp_ms", b"genesis_timestamp_ms", "globalbox_config", b"globalbox_config", "lane_deferred_cycles", b"lane_deferred_cycles", "lane_user_cycles", b"lane_user_cycles", "message_cycles_max", b"message_cycles_max", "p50_priority", b"p50_priority", "proposer", b"proposer", "ring_size", b"ring_size", "rules", b"rules", "system_deployers", b"system_deployers", "tier_priorities", b"tier_priorities", "timer_config", b"timer_config", "transaction_body_bytes_max", b"transaction_body_bytes_max", "transaction_cells_max", b"transaction_cells_max", "weights_reset", b"weights_reset"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__weights_reset: _TypeAlias = _typing.Literal["weights_reset"]  # noqa: Y015
     _WhichOneofArgType__weights_reset: _TypeAlias = _typing.Literal["_weights_reset", b"_weights_reset"]  # noqa: Y015
@@ -1073,18 +1077,21 @@ class GetProofResponse(_message.Message):
     CALENDAR_ROOT_FIELD_NUMBER: _builtins.int
     PROOF_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
+    GLOBALBOX_ROOT_FIELD_NUMBER: _builtins.int
     header: _builtins.bytes
     """Canonical CBOR of the header, which holds both roots; its blake2b-256 is the hash
     of the block.
     """
     globals_hash: _builtins.bytes
-    """state_root = blake2b-256("state" | globals_hash | state_tree_root | calendar_root);
-    empty for a receipt.
+    """state_root = blake2b-256("state" | globals_hash | state_tree_root | calendar_root),
+    and | globalbox_root unless the Globalbox is empty. All are empty for a receipt.
     """
     state_tree_root: _builtins.bytes
     calendar_root: _builtins.bytes
     proof: _builtins.bytes
     """At most 8 KiB."""
+    globalbox_root: _builtins.bytes
+    """32 zero bytes while the Globalbox is empty."""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProvenRecord]:
         """All records in the range that was asked for, ascending by key. If there is none,
@@ -1100,10 +1107,11 @@ class GetProofResponse(_message.Message):
         calendar_root: _builtins.bytes = ...,
         proof: _builtins.bytes = ...,
         records: _abc.Iterable[Global___ProvenRecord] | None = ...,
+        globalbox_root: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["calendar_root", b"calendar_root", "globals_hash", b"globals_hash", "header", b"header", "proof", b"proof", "records", b"records", "state_tree_root", b"state_tree_root"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calendar_root", b"calendar_root", "globalbox_root", b"globalbox_root", "globals_hash", b"globals_hash", "header", b"header", "proof", b"proof", "records", b"records", "state_tree_root", b"state_tree_root"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

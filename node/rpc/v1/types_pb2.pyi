@@ -346,6 +346,61 @@ class BiddingConfig(_message.Message):
 Global___BiddingConfig: _TypeAlias = BiddingConfig  # noqa: Y015
 
 @_typing.final
+class GlobalboxConfig(_message.Message):
+    """Parameters of the rules `globalbox`; replaced as a whole by governance. A bid is Q32.96
+    in decimal digits: base units for a cycle, times 2^96.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MAX_FIRES_PER_BLOCK_FIELD_NUMBER: _builtins.int
+    MAX_FIRES_PER_TARGET_FIELD_NUMBER: _builtins.int
+    MAX_TIMERS_PER_TARGET_FIELD_NUMBER: _builtins.int
+    W_AGE_FIELD_NUMBER: _builtins.int
+    W_BID_FIELD_NUMBER: _builtins.int
+    MIN_GAS_LIMIT_FIELD_NUMBER: _builtins.int
+    MIN_BID_FP_FIELD_NUMBER: _builtins.int
+    MAX_BID_FP_FIELD_NUMBER: _builtins.int
+    MAX_WATCH_KEYS_FIELD_NUMBER: _builtins.int
+    MAX_HITS_PER_BLOCK_FIELD_NUMBER: _builtins.int
+    MAX_PAYLOAD_FIELD_NUMBER: _builtins.int
+    max_fires_per_block: _builtins.int
+    max_fires_per_target: _builtins.int
+    max_timers_per_target: _builtins.int
+    """Of timers that other actors own."""
+    w_age: _builtins.str
+    """What a block of age weighs, in decimal digits; at most 2^96."""
+    w_bid: _builtins.int
+    min_gas_limit: _builtins.int
+    min_bid_fp: _builtins.str
+    max_bid_fp: _builtins.str
+    max_watch_keys: _builtins.int
+    max_hits_per_block: _builtins.int
+    max_payload: _builtins.int
+    def __init__(
+        self,
+        *,
+        max_fires_per_block: _builtins.int = ...,
+        max_fires_per_target: _builtins.int = ...,
+        max_timers_per_target: _builtins.int = ...,
+        w_age: _builtins.str = ...,
+        w_bid: _builtins.int = ...,
+        min_gas_limit: _builtins.int = ...,
+        min_bid_fp: _builtins.str = ...,
+        max_bid_fp: _builtins.str = ...,
+        max_watch_keys: _builtins.int = ...,
+        max_hits_per_block: _builtins.int = ...,
+        max_payload: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_bid_fp", b"max_bid_fp", "max_fires_per_block", b"max_fires_per_block", "max_fires_per_target", b"max_fires_per_target", "max_hits_per_block", b"max_hits_per_block", "max_payload", b"max_payload", "max_timers_per_target", b"max_timers_per_target", "max_watch_keys", b"max_watch_keys", "min_bid_fp", b"min_bid_fp", "min_gas_limit", b"min_gas_limit", "w_age", b"w_age", "w_bid", b"w_bid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GlobalboxConfig: _TypeAlias = GlobalboxConfig  # noqa: Y015
+
+@_typing.final
 class Instruction(_message.Message):
     """What a transaction asks; the numbers of the fields are the numbers on the wire."""
 
@@ -358,6 +413,7 @@ class Instruction(_message.Message):
     EXTEND_TIMER_FIELD_NUMBER: _builtins.int
     DEPLOY_ACTOR_FIELD_NUMBER: _builtins.int
     EXECUTE_ACTOR_FIELD_NUMBER: _builtins.int
+    UPDATE_GLOBALBOX_CONFIG_FIELD_NUMBER: _builtins.int
     UPDATE_BIDDING_CONFIG_FIELD_NUMBER: _builtins.int
     RESET_WEIGHTS_FIELD_NUMBER: _builtins.int
     SCHEDULE_ACTIVATION_FIELD_NUMBER: _builtins.int
@@ -378,6 +434,8 @@ class Instruction(_message.Message):
     @_builtins.property
     def execute_actor(self) -> Global___ExecuteActor: ...
     @_builtins.property
+    def update_globalbox_config(self) -> Global___UpdateGlobalboxConfig: ...
+    @_builtins.property
     def update_bidding_config(self) -> Global___UpdateBiddingConfig: ...
     @_builtins.property
     def reset_weights(self) -> Global___ResetWeights: ...
@@ -397,17 +455,18 @@ class Instruction(_message.Message):
         extend_timer: Global___ExtendTimer | None = ...,
         deploy_actor: Global___DeployActor | None = ...,
         execute_actor: Global___ExecuteActor | None = ...,
+        update_globalbox_config: Global___UpdateGlobalboxConfig | None = ...,
         update_bidding_config: Global___UpdateBiddingConfig | None = ...,
         reset_weights: Global___ResetWeights | None = ...,
         schedule_activation: Global___ScheduleActivation | None = ...,
         fund: Global___Fund | None = ...,
         set_balance: Global___SetBalance | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_globalbox_config", b"update_globalbox_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_globalbox_config", b"update_globalbox_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["transfer", "update_basefee_config", "cancel_timer", "update_timer_config", "extend_timer", "deploy_actor", "execute_actor", "update_bidding_config", "reset_weights", "schedule_activation", "fund", "set_balance"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["transfer", "update_basefee_config", "cancel_timer", "update_timer_config", "extend_timer", "deploy_actor", "execute_actor", "update_globalbox_config", "update_bidding_config", "reset_weights", "schedule_activation", "fund", "set_balance"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -573,6 +632,26 @@ class UpdateBasefeeConfig(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UpdateBasefeeConfig: _TypeAlias = UpdateBasefeeConfig  # noqa: Y015
+
+@_typing.final
+class UpdateGlobalboxConfig(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONFIG_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def config(self) -> Global___GlobalboxConfig: ...
+    def __init__(
+        self,
+        *,
+        config: Global___GlobalboxConfig | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateGlobalboxConfig: _TypeAlias = UpdateGlobalboxConfig  # noqa: Y015
 
 @_typing.final
 class UpdateBiddingConfig(_message.Message):

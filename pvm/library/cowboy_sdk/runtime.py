@@ -29,6 +29,9 @@ from pvm_host import (
     self_address as get_actor_address,
     send_message,
     set_state,
+    set_state_watch,
+    set_timeout,
+    update_timer,
 )
 
 

@@ -8,10 +8,11 @@ from node.chain.timers.due_index import AUCTION_INDEX, DueIndex
 from node.chain.timers.rules.auction import Auction
 from node.chain.timers.rules.bidding import Bidding
 from node.chain.timers.rules.fifo import Fifo
+from node.chain.timers.rules.globalbox import Globalbox
 from node.chain.timers.ruleset import RuleSet
 
 RULE_SETS: Mapping[str, RuleSet] = MappingProxyType(
-    {rules.name: rules for rules in (Fifo(), Auction(), Bidding())}
+    {rules.name: rules for rules in (Fifo(), Auction(), Bidding(), Globalbox())}
 )
 """By the name that activations use."""
 

@@ -21,7 +21,14 @@ from node.chain.timers import due_index, fairness
 from node.chain.timers.auction_lane import fire_price, note_turn, run_auction
 from node.chain.timers.due_index import AUCTION_INDEX, Decline, DueTimer, LaneView
 from node.chain.timers.gba import HEADROOM, last_bid
-from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms, related_agent
+from node.chain.timers.ruleset import (
+    FeeTerms,
+    Prospect,
+    TimerBounds,
+    common_bounds,
+    read_terms,
+    related_agent,
+)
 from node.chain.timers.timer import Decision, Timer
 from node.primitives import codec
 from node.primitives.types import NOTHING, Address, Amount, Height
@@ -55,6 +62,10 @@ class Auction:
     def cycles_cap(self, config: TimerConfig) -> int:
         """The lesser of both caps (CIP-1 §10, D23)."""
         return _cycles_cap(config)
+
+    def bounds(self, block: BlockContext) -> TimerBounds:
+        """Those of CIP-5 §4.2 and D16."""
+        return common_bounds(block.timer_config)
 
     def validate_terms(
         self, execution: ExecutionScope, request: ScheduleRequest
@@ -144,6 +155,10 @@ class Auction:
         fresh = self._gather(block)
         assert not fresh, "a run reaches over a height at which somebody is awake"
         block.due_book.close()
+
+    def take_back(self, block: BlockContext, timer: Timer) -> None:
+        """It waits among those that were due before."""
+        AUCTION_INDEX.add(block.journal, timer)
 
     def finish(self, block: BlockContext) -> None:
         """Nothing is left to be done."""

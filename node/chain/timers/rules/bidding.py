@@ -28,7 +28,13 @@ from node.chain.timers.bidding_lane import (
 )
 from node.chain.timers.due_index import Decline, DueTimer
 from node.chain.timers.gba import last_bid
-from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms
+from node.chain.timers.ruleset import (
+    FeeTerms,
+    Prospect,
+    TimerBounds,
+    common_bounds,
+    read_terms,
+)
 from node.chain.timers.timer import Decision, Timer
 from node.chain.timers.weights import begin_weights
 from node.primitives import codec
@@ -64,6 +70,10 @@ class Bidding:
     def cycles_cap(self, config: TimerConfig) -> int:
         """`max_cycles_per_fire`, as under `fifo` (D44)."""
         return config.max_cycles_per_fire
+
+    def bounds(self, block: BlockContext) -> TimerBounds:
+        """Those of CIP-5 §4.2 and D16."""
+        return common_bounds(block.timer_config)
 
     def validate_terms(
         self, execution: ExecutionScope, request: ScheduleRequest
@@ -158,6 +168,10 @@ class Bidding:
                 note_turn(block, view, one.timer, Decision.WOKE)
                 BIDDING_INDEX.add(journal, one.timer, is_asleep=False)
         return due
+
+    def take_back(self, block: BlockContext, timer: Timer) -> None:
+        """It waits among those that were due before."""
+        BIDDING_INDEX.add(block.journal, timer)
 
     def finish(self, block: BlockContext) -> None:
         """Who was looked at, and will not be from the next height on, falls asleep."""

@@ -25,7 +25,14 @@ from node.chain.timers.lane import (
     put_off_for_writes,
     remove_unfunded,
 )
-from node.chain.timers.ruleset import FeeTerms, Prospect, read_terms, related_agent
+from node.chain.timers.ruleset import (
+    FeeTerms,
+    Prospect,
+    TimerBounds,
+    common_bounds,
+    read_terms,
+    related_agent,
+)
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives import codec
 from node.primitives.types import Address, Amount, Height
@@ -52,6 +59,10 @@ class Fifo:
     def cycles_cap(self, config: TimerConfig) -> int:
         """`max_cycles_per_fire` (CIP-5 §6.2)."""
         return config.max_cycles_per_fire
+
+    def bounds(self, block: BlockContext) -> TimerBounds:
+        """Those of CIP-5 §4.2 and D16."""
+        return common_bounds(block.timer_config)
 
     def validate_terms(
         self, execution: ExecutionScope, request: ScheduleRequest
@@ -94,6 +105,9 @@ class Fifo:
         if timers:
             _classify(block, timers, self.price(block.prices))
             _run_queue(block)
+
+    def take_back(self, block: BlockContext, timer: Timer) -> None:
+        """Who is due is read from the calendar, and finds it there."""
 
     def finish(self, block: BlockContext) -> None:
         """Nothing is left to be done."""

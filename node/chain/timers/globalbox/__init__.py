@@ -1,0 +1,1 @@
+"""The rules `globalbox`: fires queued across blocks, watches of state, their lane."""

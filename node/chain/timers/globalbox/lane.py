@@ -1,0 +1,409 @@
+"""The lane under `globalbox`: Deliver, Materialize, Execute (GBX §4, D52 to D54).
+
+Deliver gathers what became due and what was hit, scores it once and queues it among
+what waits. Materialize takes fires from the head while quotas and the lane have room,
+sets their money aside and takes them out. Execute runs them in that order; what finds
+no room for its cells or written keys goes back to its place, and all behind it.
+
+Rules: what a block does is bounded by `max_due_examined`, `max_hits_per_block` and the
+two quotas of fires, however much is queued. Nothing runs before all are materialized,
+so nothing that runs reaches a fire of its block.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from node.chain.accounts import credit, load_account, save_account
+from node.chain.block import Price
+from node.chain.context import BlockContext, QueuedFire
+from node.chain.params import GC_CYCLES_PER_REMOVAL, WRITES_BEFORE_DEFERRED_STOP
+from node.chain.reader import load_count
+from node.chain.timers import calendar
+from node.chain.timers.globalbox import hits, queue, watches
+from node.chain.timers.globalbox.fires import (
+    BID_FRACTION_BITS,
+    RANK_ORIGIN,
+    GlobalFire,
+    order_of,
+)
+from node.chain.timers.globalbox.hits import Hit
+from node.chain.timers.globalbox.matching import match, written_storage
+from node.chain.timers.lane import (
+    due_timers,
+    expire,
+    fire,
+    has_cells_left,
+    has_gc_budget,
+    has_writes_left,
+    remove_unfunded,
+)
+from node.chain.timers.timer import Decision, Timer, TimerDecision
+from node.primitives.crypto import keccak256
+from node.primitives.types import NOTHING, Address, Amount
+from node.state import keys
+from node.state.commitment import GLOBALBOX, open_tree
+from pvm import FireContext
+
+
+def queue_floor(block: BlockContext) -> bytes | None:
+    """The first order of the parent's queue: what lies before it was removed."""
+    return open_tree(block.calendar.reader, GLOBALBOX).first(
+        bytes(keys.FIRE_ORDER_BYTES)
+    )
+
+
+# --- Deliver -------------------------------------------------------------------------
+
+
+class Candidate(Struct, frozen=True, gc=False):
+    """A timer that is due, or was hit, and is to be queued (GBX §7)."""
+
+    timer: Timer
+    hit: Hit | None
+    origin: int
+    """The due height; of a watch the height of the hit."""
+    score: int
+
+
+def deliver(block: BlockContext) -> None:
+    """Queue what became due and what was hit; the expired leave (GBX §7, D52)."""
+    due: list[Timer] = []
+    for timer in due_timers(block):
+        if block.height > timer.expires_at:
+            expire(block, timer)
+        else:
+            due.append(timer)
+    found = hits.take(block.journal, block.globalbox_config.max_hits_per_block)
+    fresh = match(block, {})
+    block.before_timers = {
+        key: block.journal.get(key) for key in written_storage(block.journal)
+    }
+    for hit in fresh:
+        note_hit(block, hit)
+    candidates = [_candidate(block, timer, None) for timer in due]
+    candidates += [_candidate(block, hit.timer, hit) for hit in (*found, *fresh)]
+    for candidate, cursor in _with_cursors(candidates):
+        _enqueue(block, candidate, cursor)
+
+
+def note_hit(block: BlockContext, hit: Hit) -> None:
+    """Tell of a change that a watch saw (D55)."""
+    timer = hit.timer
+    numbers = {"current_height": block.height, "sequence": timer.sequence}
+    block.trace.append(
+        TimerDecision(
+            timer.timer_id,
+            timer.actor,
+            timer.fee_payer,
+            timer.height,
+            Decision.HIT,
+            "",
+            {**numbers, "hit_height": hit.height},
+            matched_keys=hit.matched_keys,
+        )
+    )
+
+
+def _candidate(block: BlockContext, timer: Timer, hit: Hit | None) -> Candidate:
+    """The score is w_age · (h - origin) + w_bid · bid (GBX §8.1, D52)."""
+    config = block.globalbox_config
+    origin = timer.height if hit is None else hit.height
+    score = config.w_age * (block.height - origin) + config.w_bid * timer.bid_fp
+    return Candidate(timer, hit, origin, score)
+
+
+def _with_cursors(candidates: list[Candidate]) -> Iterator[tuple[Candidate, int]]:
+    """Each with how many of the same target precede it: the round robin (D52)."""
+    by_target: dict[Address, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        by_target[candidate.timer.target].append(candidate)
+    for rivals in by_target.values():
+        if len(rivals) > 1:
+            rivals.sort(key=_rank)
+        for cursor, candidate in enumerate(rivals):
+            yield candidate, cursor
+
+
+def _rank(candidate: Candidate) -> tuple[int, int, int, bytes]:
+    timer = candidate.timer
+    return -candidate.score, -timer.bucket, candidate.origin, timer.timer_id
+
+
+def _enqueue(block: BlockContext, candidate: Candidate, cursor: int) -> None:
+    timer, hit = candidate.timer, candidate.hit
+    age = block.governed.globalbox_clock.at(block.height, block.globalbox_config.w_age)
+    order = order_of(
+        RANK_ORIGIN - (candidate.score - age),
+        timer.bucket,
+        cursor,
+        candidate.origin,
+        timer.target,
+        timer.timer_id,
+    )
+    if hit is None:
+        entry = GlobalFire(order, timer.bid_fp, timer.sequence, record=timer.encode())
+        calendar.enqueue(block.journal, timer, entry)
+    else:
+        entry = GlobalFire(order, timer.bid_fp, timer.sequence, hit.matched_keys)
+        queue.insert(block.journal, entry)
+    numbers = {
+        "current_height": block.height,
+        "sequence": timer.sequence,
+        "score": candidate.score,
+        "origin": candidate.origin,
+        "cursor": cursor,
+        "bucket": timer.bucket,
+        "bid_fp": timer.bid_fp,
+    }
+    _tell(block, timer, entry, (Decision.ENQUEUED, ""), numbers)
+
+
+def _tell(
+    block: BlockContext,
+    timer: Timer,
+    entry: GlobalFire,
+    decided: tuple[Decision, str],
+    numbers: dict[str, int],
+) -> None:
+    """One entry of the timer trace about a fire: what was decided, and why (D55)."""
+    decision, reason = decided
+    if entry.is_of_watch:
+        numbers["hit_height"] = entry.origin
+    block.trace.append(
+        TimerDecision(
+            timer.timer_id,
+            timer.actor,
+            timer.fee_payer,
+            timer.height,
+            decision,
+            reason,
+            numbers,
+            order=entry.order,
+        )
+    )
+
+
+# --- Materialize ---------------------------------------------------------------------
+
+
+class Materialized(Struct, frozen=True, gc=False):
+    """A fire that left the queue with its money set aside: it will run (GBX §9)."""
+
+    entry: GlobalFire
+    queued: QueuedFire
+
+
+class _Materializing(Struct):
+    """The head of the queue while it is consumed."""
+
+    block: BlockContext
+    fires: deque[Materialized]
+    reserved: int = 0
+    """Cycles of the lane."""
+
+    def run(self) -> None:
+        """Take fires until a quota, the lane or the head ends it (GBX §8.3, D53)."""
+        block, config = self.block, self.block.globalbox_config
+        walk = queue.HeadWalk(
+            block.journal, queue_floor(block), config.max_fires_per_target
+        )
+        shares: dict[Address, int] = defaultdict(int)
+        while len(self.fires) < config.max_fires_per_block:
+            order = walk.peek()
+            if order is None:
+                return
+            entry = queue.load(block.journal, order)
+            timer = timer_of(block, entry)
+            if shares[entry.target] >= config.max_fires_per_target:
+                _tell(block, timer, entry, (Decision.PASSED_OVER, ""), self._now(timer))
+                walk.pass_over()
+                continue
+            before = len(self.fires)
+            if not self._take(entry, timer):
+                return
+            shares[entry.target] += len(self.fires) - before
+            walk.advance()
+
+    def _now(self, timer: Timer) -> dict[str, int]:
+        return {"current_height": self.block.height, "sequence": timer.sequence}
+
+    def _take(self, entry: GlobalFire, timer: Timer) -> bool:
+        """Materialize the first fire, or remove its timer; False where that ends it."""
+        block = self.block
+        if block.height > timer.expires_at:
+            return self._may_remove(entry, timer) and expire(block, timer)
+        lane = block.timer_config.lane_timer_cycles
+        limit = timer.limit_under(block.rule_set.cycles_cap(block.timer_config))
+        numbers = {**self._now(timer), "limit": limit, "reserved": self.reserved}
+        if self.reserved + limit > lane:
+            numbers["lane"] = lane
+            _tell(block, timer, entry, (Decision.PUT_BACK, "lane"), numbers)
+            return False
+        price = fire_price(block, entry.bid_fp)
+        required = price.cost(limit, block.timer_config.max_cells_per_fire)
+        payer = load_account(block.journal, timer.fee_payer)
+        available = payer.balance
+        if available < required:
+            return self._may_remove(entry, timer) and remove_unfunded(
+                block, timer, required, available
+            )
+        left = replace(payer, balance=Amount(available - required))
+        save_account(block.journal, timer.fee_payer, left)
+        take_out(block, timer, entry)
+        self.fires.append(
+            Materialized(
+                entry,
+                QueuedFire(timer, limit, price, required, available, self.reserved),
+            )
+        )
+        self.reserved += limit
+        numbers["required"] = required
+        numbers["available"] = available
+        _tell(block, timer, entry, (Decision.MATERIALIZED, ""), numbers)
+        return True
+
+    def _may_remove(self, entry: GlobalFire, timer: Timer) -> bool:
+        """Removals, those of Deliver with them, have a bound: the next one ends it."""
+        block = self.block
+        removed_max = block.timer_config.max_due_examined
+        removed = block.gc_cycles // GC_CYCLES_PER_REMOVAL
+        if removed < removed_max and has_gc_budget(block):
+            return True
+        numbers = {**self._now(timer), "removed": removed, "limit": removed_max}
+        _tell(block, timer, entry, (Decision.PUT_BACK, "gc"), numbers)
+        return False
+
+
+def materialize(block: BlockContext) -> deque[Materialized]:
+    """The fires of this block, in order, out of the queue and paid for (D53)."""
+    fires = deque[Materialized]()
+    _Materializing(block, fires).run()
+    return fires
+
+
+def timer_of(block: BlockContext, entry: GlobalFire) -> Timer:
+    """The timer of a queued fire as it is now."""
+    if not entry.is_of_watch:
+        return entry.height_timer()
+    watch = calendar.load_timer(block.journal, entry.timer_id)
+    assert watch is not None, "with a watch its queued fire goes"
+    return watch
+
+
+def fire_price(block: BlockContext, bid_fp: int) -> Price:
+    """The basefees burned, the whole units of the bid to the proposer (D54)."""
+    prices, tip = block.prices, Amount(bid_fp >> BID_FRACTION_BITS)
+    return Price(prices.basefee_cycle, tip, prices.basefee_cell, NOTHING)
+
+
+def take_out(block: BlockContext, timer: Timer, entry: GlobalFire) -> None:
+    """A fire leaves the queue: a HEIGHT timer completes, a watch is idle again."""
+    if entry.is_of_watch:
+        queue.remove(block.journal, entry)
+        watches.add(block.journal, timer)
+    else:
+        calendar.remove_queued(block.journal, timer, entry)
+        block.materialized[timer.timer_id] = timer
+
+
+# --- Execute -------------------------------------------------------------------------
+
+
+def run_fires(block: BlockContext, fires: deque[Materialized]) -> None:
+    """Run what was materialized, in order; what has no room goes back (D54)."""
+    first = sequence = load_count(block.journal, keys.DELIVER_SEQUENCE)
+    while fires:
+        if not has_writes_left(block):
+            limit = WRITES_BEFORE_DEFERRED_STOP
+            _put_back(block, fires, "writes", {"used": block.writes, "limit": limit})
+        elif not has_cells_left(block):
+            limit = block.params.block_cells
+            _put_back(block, fires, "cells", {"used": block.cells, "limit": limit})
+        else:
+            _run(block, fires.popleft(), sequence)
+            sequence += 1
+    if sequence != first:
+        block.journal.put(keys.DELIVER_SEQUENCE, keys.height8(sequence))
+
+
+def _run(block: BlockContext, materialized: Materialized, sequence: int) -> None:
+    entry, queued = materialized.entry, materialized.queued
+    timer = queued.timer
+    fire_seq = timer.fire_seq
+    block.materialized.pop(timer.timer_id, None)
+    if entry.is_of_watch:
+        watch = calendar.load_timer(block.journal, timer.timer_id)
+        if watch is not None and watch.sequence == timer.sequence:
+            counted = replace(watch, fire_seq=fire_seq + 1)
+            calendar.replace(block.journal, counted)
+    delivery = FireContext(
+        timer.kind.value,
+        None if entry.is_of_watch else timer.height,
+        entry.origin if entry.is_of_watch else None,
+        entry.matched_keys,
+        deliver_id(block, timer.timer_id, fire_seq),
+        sequence,
+        fire_seq,
+    )
+    story = {"deliver_seq": sequence, "fire_seq": fire_seq, "bid_fp": entry.bid_fp}
+    if entry.is_of_watch:
+        story["hit_height"] = entry.origin
+    fire(block, queued, story, delivery)
+
+
+def deliver_id(block: BlockContext, timer_id: bytes, fire_seq: int) -> bytes:
+    """keccak256(height BE8 ‖ parent state root ‖ timer_id ‖ fire_seq BE4) (D54)."""
+    return keccak256(
+        keys.height8(block.height)
+        + block.parent_state_root
+        + timer_id
+        + fire_seq.to_bytes(4, "big")
+    )
+
+
+def _put_back(
+    block: BlockContext,
+    fires: deque[Materialized],
+    reason: str,
+    numbers: dict[str, int],
+) -> None:
+    """All that are left go back to their places, refunded whole (D54)."""
+    journal = block.journal
+    while fires:
+        materialized = fires.popleft()
+        entry, queued = materialized.entry, materialized.queued
+        timer = queued.timer
+        credit(journal, timer.fee_payer, queued.max_cost)
+        block.materialized.pop(timer.timer_id, None)
+        if not entry.is_of_watch:
+            calendar.insert_queued(journal, timer, entry)
+        else:
+            watch = calendar.load_timer(journal, timer.timer_id)
+            if watch is None or watch.sequence != timer.sequence:
+                continue  # cancelled meanwhile: its money is all there is to give back
+            watches.forget(journal, watch)
+            queue.insert(journal, entry)
+        now = {"current_height": block.height, "sequence": timer.sequence}
+        _tell(block, timer, entry, (Decision.PUT_BACK, reason), {**now, **numbers})
+
+
+def note_changes(block: BlockContext) -> None:
+    """Note what timers and messages changed, for the heights to come (D51)."""
+    for hit in match(block, block.before_timers):
+        hits.note(block.journal, hit)
+        note_hit(block, hit)
+
+
+__all__ = [
+    "deliver",
+    "deliver_id",
+    "fire_price",
+    "materialize",
+    "note_changes",
+    "queue_floor",
+    "run_fires",
+    "timer_of",
+]
