@@ -58,7 +58,7 @@ def queue_floor(block: BlockContext) -> bytes | None:
 # --- Deliver -------------------------------------------------------------------------
 
 
-class Candidate(Struct, frozen=True, gc=False):
+class FireCandidate(Struct, frozen=True, gc=False):
     """A timer that is due, or was hit, and is to be queued (GBX §7)."""
 
     timer: Timer
@@ -107,17 +107,19 @@ def note_hit(block: BlockContext, hit: Hit) -> None:
     )
 
 
-def _candidate(block: BlockContext, timer: Timer, hit: Hit | None) -> Candidate:
+def _candidate(block: BlockContext, timer: Timer, hit: Hit | None) -> FireCandidate:
     """The score is w_age · (h - origin) + w_bid · bid (GBX §8.1, D52)."""
     config = block.globalbox_config
     origin = timer.height if hit is None else hit.height
     score = config.w_age * (block.height - origin) + config.w_bid * timer.bid_fp
-    return Candidate(timer, hit, origin, score)
+    return FireCandidate(timer, hit, origin, score)
 
 
-def _with_cursors(candidates: list[Candidate]) -> Iterator[tuple[Candidate, int]]:
+def _with_cursors(
+    candidates: list[FireCandidate],
+) -> Iterator[tuple[FireCandidate, int]]:
     """Each with how many of the same target precede it: the round robin (D52)."""
-    by_target: dict[Address, list[Candidate]] = defaultdict(list)
+    by_target: dict[Address, list[FireCandidate]] = defaultdict(list)
     for candidate in candidates:
         by_target[candidate.timer.target].append(candidate)
     for rivals in by_target.values():
@@ -127,12 +129,12 @@ def _with_cursors(candidates: list[Candidate]) -> Iterator[tuple[Candidate, int]
             yield candidate, cursor
 
 
-def _rank(candidate: Candidate) -> tuple[int, int, int, bytes]:
+def _rank(candidate: FireCandidate) -> tuple[int, int, int, bytes]:
     timer = candidate.timer
     return -candidate.score, -timer.bucket, candidate.origin, timer.timer_id
 
 
-def _enqueue(block: BlockContext, candidate: Candidate, cursor: int) -> None:
+def _enqueue(block: BlockContext, candidate: FireCandidate, cursor: int) -> None:
     timer, hit = candidate.timer, candidate.hit
     age = block.governed.globalbox_clock.at(block.height, block.globalbox_config.w_age)
     order = order_of(
