@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pvm.meter import CYCLES_LIMIT_MAX, Meter
     from pvm.runtime.failures import source_refused
     from pvm.runtime.storage import STORAGE_PREFIX, storage_key
+    from pvm.tools.debugger import Debugger
     from pvm.tools.profile import (
         NO_LINE,
         Cost,
@@ -83,6 +84,7 @@ __all__ = [
     "CompileError",
     "Cost",
     "Cycles",
+    "Debugger",
     "Entry",
     "Environment",
     "Failure",
@@ -150,6 +152,7 @@ _HOMES = {
     "CompileError": ".errors",
     "Cycles": ".types",
     "FireContext": ".types",
+    "Debugger": ".tools.debugger",
     "Entry": ".types",
     "Environment": ".types",
     "Failure": ".types",

@@ -8,6 +8,7 @@ it. Deny by default: what is in none of these tables is refused.
 import ast
 from collections.abc import Mapping
 from enum import IntFlag
+from types import CodeType
 
 from pvm import costs
 
@@ -60,6 +61,19 @@ REFUSALS_MAX = 20
 
 ACTOR_FILE = "<actor>"
 """File name of an actor's code objects; failures are located by it."""
+
+
+class AuthorsFile(str):
+    """The file of an actor's author, as the file name of code that a debugger knows."""
+
+    __slots__ = ()
+
+
+def is_of_actor(code: CodeType) -> bool:
+    """Whether code is an actor's, not a library's and not ours."""
+    file = code.co_filename
+    return file == ACTOR_FILE or type(file) is AuthorsFile
+
 
 DUNDER_METHODS = frozenset(
     f"__{name}__"

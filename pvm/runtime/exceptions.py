@@ -132,7 +132,7 @@ def line_of(error: BaseException) -> int | None:
         return line
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == language.ACTOR_FILE:
+        if language.is_of_actor(trace.tb_frame.f_code):
             line = trace.tb_lineno
         trace = trace.tb_next
     return line

@@ -158,7 +158,7 @@ def actor_frames(trace: TracebackType | None) -> list[tuple[Frame, FrameType]]:
     frames: list[tuple[Frame, FrameType]] = []
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename == language.ACTOR_FILE:
+        if language.is_of_actor(code):
             name = _function_name(code.co_qualname)
             frame = trace.tb_frame
             if code.co_name in _COMPREHENSIONS and frames:

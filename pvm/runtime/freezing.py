@@ -45,8 +45,7 @@ def sealed(value: object) -> object:
     """What `super()` found, which asks no metaclass: a library's comes sealed."""
     if type(value) is not FunctionType:
         return value
-    is_own = value.__code__.co_filename == language.ACTOR_FILE
-    return value if is_own else SealedFunction(value)
+    return value if language.is_of_actor(value.__code__) else SealedFunction(value)
 
 
 def inside(function: SealedFunction) -> object:

@@ -54,7 +54,7 @@ def _names(trace: TracebackType | None) -> Mapping[str, object] | None:
     found = None
     while trace is not None:
         frame = trace.tb_frame
-        if frame.f_code.co_filename == language.ACTOR_FILE:
+        if language.is_of_actor(frame.f_code):
             found = frame.f_globals
         trace = trace.tb_next
     return found
