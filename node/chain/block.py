@@ -22,6 +22,7 @@ from node.primitives import codec
 from node.primitives.crypto import blake2b256
 from node.primitives.hex_repr import show_struct
 from node.primitives.merkle import commit_ascending
+from node.primitives.returned import decode_returned
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 from pvm import Failure, FireContext
 
@@ -228,6 +229,14 @@ class Receipt(Struct, frozen=True, gc=False):
     def is_success(self) -> bool:
         """Whether the execution succeeded and took effect."""
         return self.failure is None
+
+    @property
+    def result(self) -> codec.Value:
+        """What the handler returned, read from `value`; None after a failure.
+
+        Bytes that may be several things are text before CBOR and CBOR before bytes.
+        """
+        return decode_returned(self.value)
 
     @property
     def burned_cycle(self) -> Amount:

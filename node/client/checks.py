@@ -21,7 +21,7 @@ from node.client.inputs import (
     check_path,
     check_salt,
     check_text,
-    code_of,
+    source_of,
 )
 
 __all__ = ["Checks", "check_api", "check_chain", "check_connection"]
@@ -179,7 +179,7 @@ _CHAIN: Final[Mapping[str, _Check]] = {
     "salt": lambda _name, value: check_salt(value),  # type: ignore[arg-type]
     "sender": _WHO,
     "strict": _flag,
-    "source": lambda _name, value: code_of(value),  # type: ignore[arg-type]
+    "source": lambda _name, value: source_of(value),  # type: ignore[arg-type]
     "timeout": _seconds,
     "timer_id": check_id,  # type: ignore[dict-item]
     "to": _WHO,

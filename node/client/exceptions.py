@@ -6,11 +6,11 @@ node's refusals (`NodeError`), and a node that does not answer.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.errors import ADVICE, InvalidTransaction
+from node.client.sources import Sources
 from pvm import Failure, Frame
 
 __all__ = [
@@ -32,10 +32,6 @@ __all__ = [
     "unknown_timer",
     "unknown_transaction",
 ]
-
-
-Sources: TypeAlias = Mapping[bytes, str]
-"""Sources of actors by their addresses; of the one that failed by the empty one."""
 
 
 class InvalidArgument(ValueError, TypeError):  # noqa: N818 - names what is refused
@@ -233,7 +229,7 @@ def check_fires(failed: int, *, is_strict: bool, expect_failure: bool) -> bool:
 
 
 def _explain(receipt: Receipt, sources: Sources) -> str:
-    """The actor's own traceback, as Python shows one, with what it cost."""
+    """Where in the actors' sources it failed, with what it cost."""
     assert receipt.failure is not None
     lines = _trace(receipt.failure, sources)
     lines.append(
@@ -244,6 +240,10 @@ def _explain(receipt: Receipt, sources: Sources) -> str:
 
 
 def _trace(failure: Failure, sources: Sources) -> list[str]:
+    """What failed, and the frames it went through, the deepest first.
+
+    Each is in the form of Python's tracebacks, of which editors make links.
+    """
     lines = [f"{failure.kind}: {failure.message}" if failure.message else failure.kind]
     own = [frame for frame in failure.stack if not frame.actor]
     callees = [frame for frame in failure.stack if frame.actor]
@@ -251,13 +251,13 @@ def _trace(failure: Failure, sources: Sources) -> list[str]:
         own.append(Frame(failure.handler, failure.line))
     if not own and failure.handler:
         lines.append(f"  in {failure.handler}")
-    for frame in (*own, *callees):
-        file = f"actor 0x{frame.actor.hex()}" if frame.actor else "<actor>"
+    for frame in reversed((*own, *callees)):
+        file = sources.place(frame.actor)
         line = f", line {frame.line}" if frame.line else ""
         lines.append(f'  File "{file}"{line}, in {frame.function or "<module>"}')
-        rows = sources.get(frame.actor, "").splitlines()
-        if 1 <= frame.line <= len(rows) and rows[frame.line - 1].strip():
-            lines.append(f"    {rows[frame.line - 1].strip()}")
+        row = sources.line(frame.actor, frame.line)
+        if row:
+            lines.append(f"    {row}")
     if failure.hint:
         lines.append(f"  hint: {failure.hint}")
     return lines

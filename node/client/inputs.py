@@ -20,9 +20,11 @@ from node.chain.block import Event, Header, Receipt, ReceiptKind, show_block
 from node.chain.params import ADDRESS_BYTES, U64_MAX, U128_MAX
 from node.chain.transaction import SALT_BYTES
 from node.client.exceptions import InvalidArgument
+from node.client.sources import ActorSource
 from node.primitives.amounts import parse_amount
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.primitives.types import Address, Amount
+from pvm.language import SOURCE_BYTES_MAX
 
 __all__ = [
     "Addressed",
@@ -30,6 +32,7 @@ __all__ = [
     "DevAccount",
     "Mined",
     "Sender",
+    "Source",
     "Terms",
     "address_of",
     "amount_of",
@@ -41,9 +44,9 @@ __all__ = [
     "check_salt",
     "check_target",
     "check_text",
-    "code_of",
     "dev_account",
     "given",
+    "source_of",
 ]
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -62,9 +65,14 @@ class DevAccount(Struct, frozen=True):
     private_key: bytes
     """Its private key, 32 bytes."""
 
+    @property
+    def label(self) -> str:
+        """What it is called from the start."""
+        return f"account {self.index}"
+
     @override
     def __repr__(self) -> str:
-        return f"<account {self.index} 0x{self.address.hex()}>"
+        return f"<{self.label} 0x{self.address.hex()}>"
 
 
 def dev_account(index: int) -> DevAccount:
@@ -317,19 +325,37 @@ def check_target(wanted: Mapping[str, int | bool], head: int = 0) -> Target:
         raise InvalidArgument("advance", str(error), dict(wanted)) from None
 
 
-def code_of(source: str | bytes) -> bytes:
-    """The bytes of an actor's source.
+Source = str | bytes | PathLike[str]
+"""An actor's source as a caller gives it: the text itself, or the path of its file."""
+
+
+def source_of(source: Source) -> tuple[bytes, ActorSource]:
+    """The bytes of an actor's source, and what its author knows of it.
 
     Raises:
-        InvalidArgument: neither text nor bytes.
+        InvalidArgument: neither text, bytes nor the path of a file that can be read.
     """
-    of_file = "an actor's source is wanted (of a file: Path(…).read_text())"
-    if isinstance(source, PathLike) or (
-        isinstance(source, str) and source.endswith(".py") and "\n" not in source
-    ):
-        raise InvalidArgument("source", of_file, source)
+    wanted = "an actor's source is wanted, or the file it is in: Path(…)"
+    if isinstance(source, PathLike):
+        return _source_in(check_path("source", source))
     if isinstance(source, str):
-        return check_text("source", source).encode()
+        if source.endswith(".py") and "\n" not in source:
+            raise InvalidArgument("source", wanted, source)
+        return check_text("source", source).encode(), ActorSource(source)
     if type(source) is not bytes:
-        raise InvalidArgument("source", of_file, source)
-    return source
+        raise InvalidArgument("source", wanted, source)
+    return source, ActorSource(source.decode("utf-8", "replace"))
+
+
+def _source_in(path: Path) -> tuple[bytes, ActorSource]:
+    """Of a file that is endless, not more is read than a source may have."""
+    try:
+        with path.open("rb") as file:
+            code = file.read(SOURCE_BYTES_MAX + 1)
+    except OSError as error:
+        wanted = f"a file is wanted that can be read ({error.strerror})"
+        raise InvalidArgument("source", wanted, path) from None
+    if len(code) > SOURCE_BYTES_MAX:
+        wanted = f"a file of at most {SOURCE_BYTES_MAX:,} bytes is wanted"
+        raise InvalidArgument("source", wanted, path)
+    return code, ActorSource(code.decode("utf-8", "replace"), str(path.resolve()))

@@ -8,9 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import field
 from typing_extensions import override
 
 from node.client.exceptions import InvalidArgument
+from node.client.labels import Labels
 from node.primitives.types import Address, Height
 from node.query.profile_text import profile_text, speedscope
 from node.query.profiles import ExecutionProfile as Costs
@@ -26,9 +28,12 @@ __all__ = ["Profile", "profile_from_proto"]
 class Profile(Costs):
     """Cycles and cells of executions, by line of source; print it to read it."""
 
+    labels: Labels = field(default_factory=Labels)
+    """What its chain calls the actors."""
+
     @override
     def __str__(self) -> str:
-        return profile_text(self)
+        return self.labels.replaced(profile_text(self))
 
     @override
     def __repr__(self) -> str:

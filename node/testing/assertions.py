@@ -5,6 +5,7 @@ from node.chain.timers.timer import Timer
 from node.client._sync.actor import Actor, Chain
 from node.client.exceptions import FireFailed, InvalidArgument
 from node.client.inputs import Sender, address_of, check_count, check_id, check_text
+from node.client.sources import ActorSource, Sources
 
 __all__ = ["assert_event", "assert_fires_at"]
 
@@ -39,7 +40,9 @@ def assert_fires_at(
     for receipt in chain.block(height).receipts:
         if receipt.kind is ReceiptKind.FIRE and receipt.id == timer_id:
             if not receipt.is_success and not expect_failure:
-                sources = {b"": chain.actor(receipt.actor).source}
+                actor = chain.actor(receipt.actor)
+                own = ActorSource(actor.source, actor.file)
+                sources = Sources({b"": own}, chain.labels)
                 raise FireFailed(receipt, height, 1, sources)
             assert receipt.is_success != expect_failure, "a failure was expected"
             return receipt

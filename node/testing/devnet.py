@@ -59,7 +59,6 @@ from node.client.exceptions import (
     FireFailed,
     InvalidArgument,
     ReadFailed,
-    Sources,
     TransactionFailed,
     TransactionRefused,
     check_fires,
@@ -70,6 +69,7 @@ from node.client.exceptions import (
 )
 from node.client.inputs import (
     Sender,
+    Source,
     address_of,
     amount_of,
     check_bytes,
@@ -81,12 +81,15 @@ from node.client.inputs import (
     check_target,
     check_terms,
     check_text,
-    code_of,
     dev_account,
     given,
+    source_of,
 )
+from node.client.labels import Labels
 from node.client.profiles import Profile
+from node.client.sources import ActorSource, Sources
 from node.primitives import codec
+from node.primitives.crypto import keccak256
 from node.primitives.types import NOTHING, Address, Amount, Hash32
 from node.query.chain import Supply, count_supply
 from node.query.explain.quote import QuoteRequest
@@ -120,6 +123,7 @@ from pvm.errors import without_memory_errors
 if TYPE_CHECKING:
     from node.client._sync.actor import Chain
     from node.client._sync.client import Client
+    from node.testing.debugging import Debugging
 
 
 _T = TypeVar("_T")
@@ -144,6 +148,7 @@ class Devnet:
         *,
         store: Store | None = None,
         strict: bool = False,
+        debug: bool = False,
         **overrides: object,
     ) -> None:
         """Make a new chain.
@@ -152,6 +157,7 @@ class Devnet:
             genesis: the name of a preset (`devnet`, `mesa`), or a genesis.
             store: an empty store to keep the chain in; it is in memory if not given.
             strict: whether `advance` raises the failure of a fire by default.
+            debug: whether debuggers stop in actors; see `debug`.
             overrides: fields of the genesis that are replaced; nested ones are merged.
 
         Raises:
@@ -171,7 +177,12 @@ class Devnet:
         state = open_state(chosen.params, first.header, self._store.snapshot())
         self._worker: NearWorker | None = NearWorker()
         self.genesis = chosen
-        self._sources: dict[bytes, str] = {}
+        self._sources: dict[bytes, ActorSource] = {}
+        self._files: dict[bytes, str] = {}
+        """Of sources by code hash, as deployments name them."""
+        self._labels = Labels({one.address: one.label for one in self.accounts})
+        self._debugging: Debugging | None = None
+        self.debug = debug
         self.state = state
         self.results = [first]
         """Of every header since genesis, in order; a run of empty blocks is one."""
@@ -180,6 +191,33 @@ class Devnet:
     def is_closed(self) -> bool:
         """Whether the chain was closed, so that questions raise `DevnetClosed`."""
         return self._worker is None
+
+    @property
+    def debug(self) -> bool:
+        """Whether actors run under the names of their files, for debuggers.
+
+        Breakpoints of pdb, PyCharm and VS Code stop in an actor's file then, and so
+        does `breakpoint()` in an actor. Receipts and roots are the same. Files are
+        those given to `deploy`; else those below the current folder are compared.
+        """
+        return self._debugging is not None
+
+    @debug.setter
+    def debug(self, debug: bool) -> None:
+        self._debugging = None
+        if debug:
+            from node.testing.debugging import Debugging  # noqa: PLC0415 - few want it
+
+            self._debugging = Debugging(self._files)
+        self._choose_build()
+
+    def _choose_build(self) -> None:
+        if self._profiles:
+            self._build = self._build_profiled
+        elif self._debugging is not None:
+            self._build = self._debugging.build_next
+        else:
+            self._build = build_next
 
     @property
     def _snapshot(self) -> StoreSnapshot:
@@ -251,16 +289,41 @@ class Devnet:
             raise unknown_actor(argument, address)
         return address
 
-    def _code_of(self, actor: Address) -> str:
+    def _code_of(self, actor: Address) -> bytes:
         code_hash = load_account(self._snapshot, actor).code_hash
-        return load_code(self._snapshot, code_hash).decode("utf-8", "replace")
+        return load_code(self._snapshot, code_hash)
+
+    def _known(self, code: bytes) -> ActorSource:
+        """A source, with the file that it was deployed from."""
+        file = self._files.get(keccak256(code), "")
+        return ActorSource(code.decode("utf-8", "replace"), file)
 
     def _sources_of(self, actor: Address) -> Sources:
         """What is known of actors' sources, and of the one that failed, if any did."""
         own = self._sources.get(actor)
         if own is None and load_account(self._snapshot, actor).is_actor:
-            own = self._code_of(actor)
-        return self._sources if own is None else ChainMap({b"": own}, self._sources)
+            own = self._known(self._code_of(actor))
+        known = ChainMap({} if own is None else {b"": own}, self._sources)
+        return Sources(known, self._labels)
+
+    # --- names -----------------------------------------------------------------------
+
+    @property
+    def labels(self) -> Mapping[bytes, str]:
+        """Names by address: `account 0`, an actor's file or class, or what you gave."""
+        return self._labels
+
+    def label(self, who: Sender, name: str) -> None:
+        """Call an address by a name in everything that this chain shows.
+
+        Going back to a snapshot returns to the names of then, too.
+
+        Raises:
+            InvalidArgument: the name has not 1 to 64 characters, reads as an address or
+                a number, or is that of another address.
+        """
+        self.require_open()
+        self._labels.give(address_of(who, "who"), name)
 
     def balance(self, who: Sender) -> Amount:
         """The balance of an account in base units; 1 CBY is 1,000,000,000 of them."""
@@ -324,7 +387,7 @@ class Devnet:
         """
         self.require_open()
         check_id("timer_id", timer_id)
-        return timer_story(self.state, self.results, timer_id)
+        return timer_story(self.state, self.results, timer_id, self._labels)
 
     def trace(self, execution_id: bytes, height: int | None = None) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
@@ -386,7 +449,7 @@ class Devnet:
 
         Print the answer to read it as sentences.
         """
-        return block_story(height, self.result_at(height))
+        return block_story(height, self.result_at(height), self._labels)
 
     def standing(self, timer_id: bytes) -> LanePosition | None:
         """The effective priority and rank of a live timer under the rules `auction`.
@@ -430,7 +493,7 @@ class Devnet:
             max_priority=None if priority is None else Amount(priority),
             **known,
         )
-        return quote_story(self.state, self.result_at, request)
+        return quote_story(self.state, self.result_at, request, self._labels)
 
     def events(self, topic: str | None = None) -> list[Event]:
         """The events of all blocks, in order, or only those of one topic."""
@@ -514,7 +577,7 @@ class Devnet:
         caller = nobody if sender is None else address_of(sender, "sender")
         address = self._actor_at(actor)
         result = self._on_worker(
-            lambda: call_read_only(self.state, address, handler, payload, caller)
+            lambda: call_read_only(self._watched(), address, handler, payload, caller)
         )
         self._printed.note(result.output)
         if result.failure is not None:
@@ -542,6 +605,10 @@ class Devnet:
         self.require_open()
         bundles.export(path, self.genesis, self.results)
         return path
+
+    def _watched(self) -> State:
+        """The state, executed from as a debugger wants it, if there is one."""
+        return self._debugging.watching(self.state) if self._debugging else self.state
 
     def _on_worker(self, function: Callable[[], _T]) -> _T:
         return self.require_open().run(without_memory_errors(function))
@@ -599,12 +666,14 @@ class Devnet:
         """
         self.require_open()
         queue, sources = tuple(self._queue), len(self._sources)
+        rename = self._labels.mark()
         mark = ResultsMark(self.last, len(self.results), self.state.caches.known)
 
         def go_back() -> None:
             self.require_open()
             self._return_to(mark, sources)
             self._queue = list(queue)
+            rename()
 
         return ChainSnapshot(mark.last.header, go_back)
 
@@ -619,15 +688,14 @@ class Devnet:
             DevnetClosed: the chain was closed.
         """
         self.require_open()
-        profile = Profile()
+        profile = Profile(labels=self._labels)
         self._profiles.append(profile)
-        self._build = self._build_profiled
+        self._choose_build()
         try:
             yield profile
         finally:
             self._profiles = [each for each in self._profiles if each is not profile]
-            if not self._profiles:
-                self._build = build_next
+            self._choose_build()
 
     def _build_profiled(
         self, state: State, candidates: Iterable[Transaction], heights_max: int
@@ -671,7 +739,8 @@ class Devnet:
                 self._return_to(genesis)
                 raise
         for result in self.results:
-            self._sources.update(bundles.sources_of(result))
+            for actor, text in bundles.sources_of(result).items():
+                self._name(Address(actor), ActorSource(text))
         return self.head
 
     @classmethod
@@ -954,13 +1023,18 @@ class Devnet:
 
     def _sources_told(self, receipt: Receipt, instruction: Instruction) -> Sources:
         if isinstance(instruction, DeployActor):
-            own = instruction.code.decode("utf-8", "replace")
-            return ChainMap({b"": own}, self._sources)
+            own = self._known(instruction.code)
+            return Sources(ChainMap({b"": own}, self._sources), self._labels)
         return self._sources_of(receipt.actor)
+
+    def _name(self, actor: Address, source: ActorSource) -> None:
+        """What is known of an actor from now on."""
+        self._sources[actor] = source
+        self._labels.suggest(actor, source.name)
 
     def deploy(
         self,
-        source: str | bytes,
+        source: Source,
         payload: bytes = b"",
         *,
         sender: Sender | None = None,
@@ -974,7 +1048,8 @@ class Devnet:
         Its constructor (`deploy`, else `init`) has run then.
 
         Args:
-            source: the actor's source, not a path.
+            source: the actor's source, or the path of its file: `Path("heart.py")`,
+                which failures and debuggers then name.
             payload: bytes that the constructor gets.
             sender: who deploys, the first account by default.
             value: base units, or a text such as "5 CBY", that the actor gets.
@@ -989,7 +1064,7 @@ class Devnet:
                 `expect_failure`.
             InvalidArgument: an argument is of a wrong type or out of range.
         """
-        code = code_of(source)
+        code, known = source_of(source)
         number = len(self._sources) if salt is None else 0
         instruction = DeployActor(
             number.to_bytes(32, "big") if salt is None else check_salt(salt),
@@ -997,12 +1072,13 @@ class Devnet:
             check_bytes("payload", payload),
             amount_of(value, "value"),
         )
+        if known.file:
+            self._files[keccak256(code)] = known.file
         receipt = self.execute(
             instruction, sender=sender, expect_failure=expect_failure, **limits
         )
-        text = code.decode("utf-8", "replace")
-        self._sources[receipt.actor] = text
-        return Actor(self, receipt.actor, text, receipt)
+        self._name(receipt.actor, known)
+        return Actor(self, receipt.actor, known.text, receipt, known.file)
 
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
@@ -1024,7 +1100,9 @@ class Devnet:
             AdvanceRefused: there are not so many heights.
         """
         check_count("blocks", blocks)
-        return self._on_worker(lambda: outlook_story(self.state, blocks, self._queue))
+        return self._on_worker(
+            lambda: outlook_story(self.state, blocks, self._queue, self._labels)
+        )
 
     def fund(self, to: Sender, amount: int | str) -> SentReceipt:
         """Mint base units, or an amount such as "5 CBY", to an account (D41).
@@ -1048,7 +1126,9 @@ class Devnet:
             UnknownId: no actor was deployed at the address.
         """
         own = self._actor_at(address, "address")
-        return Actor(self, own, self._code_of(own))
+        known = self._known(self._code_of(own))
+        self._labels.suggest(own, known.name)
+        return Actor(self, own, known.text, None, known.file)
 
 
 if TYPE_CHECKING:

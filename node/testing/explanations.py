@@ -5,13 +5,15 @@ A `Devnet` keeps every result, so nothing has to be looked for, and nothing is l
 
 from collections.abc import Callable, Iterable
 
-from msgspec.structs import astuple
+from msgspec import field
+from msgspec.structs import asdict
 from typing_extensions import override
 
 from node.chain.dry_run import DryRun, advance_dry_run, begin_dry_run
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State
 from node.client.exceptions import unknown_timer
+from node.client.labels import Labels
 from node.primitives.types import Height
 from node.query.explain.block import BlockExplanation, explain_trace
 from node.query.explain.lane_history import past_blocks
@@ -34,37 +36,48 @@ __all__ = [
 class TimerStory(TimerExplanation, frozen=True):
     """A timer's life so far, and what awaits it; prints as sentences."""
 
+    labels: Labels = field(default_factory=Labels)
+
     @override
     def __repr__(self) -> str:
-        return timer_text(self)
+        return self.labels.replaced(timer_text(self))
 
 
 class BlockStory(BlockExplanation, frozen=True):
     """What a block decided about timers; prints as sentences."""
 
+    labels: Labels = field(default_factory=Labels)
+
     @override
     def __repr__(self) -> str:
-        return block_text(self)
+        return self.labels.replaced(block_text(self))
 
 
 class OutlookStory(DryRun):
     """What the next blocks would bring; prints as sentences."""
 
+    labels: Labels = field(default_factory=Labels)
+
     @override
     def __repr__(self) -> str:
-        return dry_run_text(self)
+        return self.labels.replaced(dry_run_text(self))
 
 
 class QuoteStory(Quote, frozen=True):
     """What a timer would cost; prints as sentences."""
 
+    labels: Labels = field(default_factory=Labels)
+
     @override
     def __repr__(self) -> str:
-        return quote_text(self)
+        return self.labels.replaced(quote_text(self))
 
 
 def quote_story(
-    state: State, result_at: Callable[[int], BlockResult], wanted: QuoteRequest
+    state: State,
+    result_at: Callable[[int], BlockResult],
+    wanted: QuoteRequest,
+    labels: Labels,
 ) -> QuoteStory:
     """What a timer would cost, and what a place cost in the last blocks.
 
@@ -77,11 +90,11 @@ def quote_story(
         lambda height: result_at(height).trace,
     )
     told = quote_timer(state, wanted, blocks)
-    return QuoteStory(*astuple(told))
+    return QuoteStory(**asdict(told), labels=labels)
 
 
 def timer_story(
-    state: State, results: Iterable[BlockResult], timer_id: bytes
+    state: State, results: Iterable[BlockResult], timer_id: bytes, labels: Labels
 ) -> TimerStory:
     """The story of a timer out of every result since genesis.
 
@@ -103,17 +116,17 @@ def timer_story(
     if not steps:
         raise unknown_timer("timer_id", timer_id)
     told = explain(state, steps)
-    return TimerStory(*astuple(told))
+    return TimerStory(**asdict(told), labels=labels)
 
 
-def block_story(height: int, result: BlockResult) -> BlockStory:
+def block_story(height: int, result: BlockResult, labels: Labels) -> BlockStory:
     """The story of a height; within a run nothing was decided."""
     told = explain_trace(Height(height), result.trace)
-    return BlockStory(*astuple(told))
+    return BlockStory(**asdict(told), labels=labels)
 
 
 def outlook_story(
-    state: State, blocks: int, candidates: Iterable[Transaction]
+    state: State, blocks: int, candidates: Iterable[Transaction], labels: Labels
 ) -> OutlookStory:
     """A dry run of the next blocks, with `candidates` in the first.
 
@@ -121,7 +134,7 @@ def outlook_story(
         AdvanceRefused: no blocks, or more than there are heights.
     """
     begun = begin_dry_run(state, blocks)
-    outlook = OutlookStory(begun.start, begun.stop, begun.state)
+    outlook = OutlookStory(begun.start, begun.stop, begun.state, labels=labels)
     first = tuple(candidates)
     while not outlook.is_over:
         advance_dry_run(outlook, first)

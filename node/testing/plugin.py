@@ -56,6 +56,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "executed: FILE for speedscope, and a report beside it (.txt)",
     )
     group.addoption(
+        "--devnet-debug",
+        action="store_true",
+        help="let actors run under the names of their files, so that breakpoints of "
+        "pdb, PyCharm and VS Code stop in them, and `breakpoint()` does",
+    )
+    group.addoption(
         "--devnet-bundle",
         metavar="FOLDER",
         help="write the whole chain of each test that fails into a file in FOLDER, "
@@ -106,16 +112,14 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
             Devnet(*mark.args, **mark.kwargs) as chain,
             _profiled(request.config, chain),
         ):
-            chain.is_strict = True
-            _note(request, "devnet", chain)
+            _begin(request, chain)
             yield chain
             _refuse_threads(threads)
         return
     base: Devnet = request.getfixturevalue("devnet_base")
     threads.update(threading.enumerate())  # the chain's own
     with base.snapshot(), _profiled(request.config, base):
-        base.is_strict = True
-        _note(request, "devnet", base)
+        _begin(request, base)
         yield base
         _refuse_threads(threads)
         if base.is_closed:
@@ -132,6 +136,14 @@ def _profiled(config: pytest.Config, chain: "Devnet") -> AbstractContextManager[
     if plugin is None:
         return nullcontext()
     return cast("RunProfile", plugin).watching(chain)
+
+
+def _begin(request: pytest.FixtureRequest, chain: "Devnet") -> None:
+    """Make a chain ready for a test."""
+    chain.is_strict = True
+    if request.config.getoption("--devnet-debug"):
+        chain.debug = True
+    _note(request, "devnet", chain)
 
 
 def _note(request: pytest.FixtureRequest, name: str, chain: "Chain") -> None:

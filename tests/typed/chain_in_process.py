@@ -55,8 +55,20 @@ def deployed(chain: Devnet, source: str) -> Actor:
     assert actor.storage == chain.storage(actor)
     assert actor.state
     assert actor.receipt is not None
+    print(actor.file, deploy_file(chain).file)
     assert actor.balance == chain.balance(actor)
     return actor
+
+
+def deploy_file(chain: Devnet) -> Actor:
+    """Of a file, by names, and as an object with methods."""
+    shop = chain.deploy(Path("shop.py"))
+    chain.label(shop, "shop")
+    assert_type(chain.labels[shop.address], str)
+    bought = shop.buy({"count": 2}, sender=chain.accounts[1], value="1 CBY")
+    assert_type(bought, Receipt)
+    print(bought.result, shop.read.price("gold"), shop.buy, shop.read)
+    return shop
 
 
 def watched(chain: Devnet, actor: Actor) -> None:
@@ -93,6 +105,7 @@ def passed(chain: Devnet) -> None:
         list(chain.blocks()),
         chain.is_closed,
         chain.is_strict,
+        chain.debug,
     )
     print(chain.require_open())
 

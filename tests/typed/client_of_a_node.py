@@ -83,6 +83,8 @@ def used(client: Client, source: str, folder: Path) -> None:
     assert_type(alice, DevAccount)
     actor = client.deploy(source, sender=alice, value="5 CBY")
     assert_type(actor, Actor)
+    client.label(actor, "clock")
+    print(client.labels, actor.start().result, actor.read.beats())
     assert client.actor(actor.address).source == actor.source
     receipt = actor.call("start", sender=alice)
     assert_type(receipt, SentReceipt)
@@ -171,6 +173,8 @@ async def awaited(client: AsyncClient, source: str) -> None:
     actor = await client.deploy(source, sender=client.accounts[0])
     assert_type(actor, AsyncActor)
     assert_type(await actor.call("start"), AsyncSentReceipt)
+    assert_type(await actor.start(b""), AsyncSentReceipt)
+    print(await actor.read.beats(), await actor.read("beats"))
     assert_type(await client.height, int)
     assert_type(client.api, AsyncApi)
     async with await client.snapshot() as snapshot:

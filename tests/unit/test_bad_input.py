@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import AsyncIterator, Iterator
 from math import inf, nan
+from pathlib import Path
 
 import pytest
 
@@ -58,13 +59,14 @@ BAD = {
     "height": COUNTS,
     "instruction": (None, 5, b"", "transfer"),
     "key": (None, 5, []),
+    "name": TEXTS,
     "kind": (5, "fire", 0),
     "payload": BYTES,
     "raw": BYTES,
     "resume_after": MESSAGES,
     "salt": (b"", bytes(31), 5, "s"),
     "sender": ADDRESSES,
-    "source": (None, 5, [], "\ud800"),
+    "source": (None, 5, [], "\ud800", "heart.py", Path("nowhere.py")),
     "strict": FLAGS,
     "timeout": SECONDS,
     "timer_id": IDS,
@@ -188,6 +190,8 @@ def run(chains, kind, name, arguments):
     made, loop = chains
 
     async def ended(outcome):
+        if outcome is None:
+            return None
         if inspect.isawaitable(outcome):
             return await outcome
         if isinstance(outcome, AsyncIterator):

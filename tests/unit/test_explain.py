@@ -79,6 +79,13 @@ def test_d17_a_life_is_told_in_order_with_the_numbers_compared(chain, actor):
     assert (told.live, told.forecast, told.put_offs_before) == (None, None, None)
 
 
+def named(chain, text):
+    """With the names that the chain's labels have for addresses."""
+    for address, label in chain.labels.items():
+        text = text.replace(f"0x{address.hex()}", label)
+    return text
+
+
 def test_the_chain_in_process_tells_what_the_history_tells(chain, actor):
     ids = schedule_all(actor, *[(20, b"", {}) for _ in range(7)])
     actor.call("cancel", ids[0])
@@ -86,11 +93,11 @@ def test_the_chain_in_process_tells_what_the_history_tells(chain, actor):
     state = recorded(chain)
     for timer_id in ids:
         told = query.explain_timer(state, timer_id)
-        assert repr(chain.explain(timer_id)) == query.timer_text(told)
+        assert repr(chain.explain(timer_id)) == named(chain, query.timer_text(told))
         assert chain.explain(timer_id).steps == told.steps
     for height in range(22):
         told = query.explain_block(state, height)
-        assert repr(chain.explain_block(height)) == query.block_text(told)
+        assert repr(chain.explain_block(height)) == named(chain, query.block_text(told))
 
 
 def test_who_cancelled_is_told(chain, actor):
@@ -115,8 +122,8 @@ def test_a_removed_timer_says_what_was_required_and_available(chain, actor):
     assert told.end.decision.numbers["available"] == 100_000_000
     assert repr(told).endswith(
         "Height 50: removed: a fire sets aside 1.1 CBY and its payer "
-        f"0x{actor.address.hex()} had 0.1 CBY, 1 CBY too little; keep one such reserve "
-        "for each pending timer."
+        f"{chain.labels[actor.address]} had 0.1 CBY, 1 CBY too little; keep one such "
+        "reserve for each pending timer."
     )
 
 

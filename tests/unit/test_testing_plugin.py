@@ -111,8 +111,8 @@ def test_that_fails(devnet):
             "  height 1: 1 transactions, 0 fires, 0 messages",
             "  heights 2 to 10: nothing happened",
             "  height 11: 0 transactions, 1 fires, 0 messages",
-            "    fire handle_timer of 0x*: succeeded, * cycles",
-            "    event 'TimerScheduled' by the chain: *height=21*",
+            "    fire handle_timer of Heartbeat: succeeded, * cycles",
+            "Timer 0x* of actor Heartbeat, paid by the actor itself, *",
             "Height 11: fired: *handle_timer succeeded.",
         ]
     )

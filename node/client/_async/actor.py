@@ -17,15 +17,19 @@ from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
 from node.client._async.receipt import AsyncSentReceipt
+from node.client.handlers import HandlerTypes, find_handler, handlers_of, payload_of
 from node.client.inputs import (
     BlockContent,
     DevAccount,
     Sender,
+    Source,
     amount_of,
     check_bytes,
     check_text,
 )
+from node.client.receipts import call_receipt
 from node.primitives import codec
+from node.primitives.returned import decode_returned
 from node.primitives.types import Address, Amount, Hash32
 from node.query.forecasts.lane_position import LanePosition
 from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
@@ -33,7 +37,13 @@ from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
 if TYPE_CHECKING:
     from node.client.profiles import Profile
 
-__all__ = ["AsyncActor", "AsyncChain", "AsyncSnapshot"]
+__all__ = [
+    "AsyncActor",
+    "AsyncChain",
+    "AsyncHandlerCall",
+    "AsyncReadView",
+    "AsyncSnapshot",
+]
 
 
 class AsyncSnapshot(Protocol):
@@ -77,6 +87,15 @@ class AsyncChain(Protocol):
     @property
     def accounts(self) -> Sequence[DevAccount]:
         """The funded accounts of a development chain; their keys are public."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[bytes, str]:
+        """Names by address: `account 0`, an actor's file or class, or what you gave."""
+        ...
+
+    def label(self, who: Sender, name: str) -> None:
+        """Call an address by a name in everything that this chain shows."""
         ...
 
     @property
@@ -239,7 +258,7 @@ class AsyncChain(Protocol):
 
     async def deploy(
         self,
-        source: str | bytes,
+        source: Source,
         *,
         sender: Sender | None = None,
         value: int | str = 0,
@@ -287,9 +306,14 @@ class AsyncChain(Protocol):
 
 
 class AsyncActor:
-    """A deployed actor as an object: its address, source, state and handlers."""
+    """A deployed actor as an object: its address, source, state and handlers.
 
-    __slots__ = ("_chain", "address", "receipt", "source")
+    A handler is a method of it, too: `actor.subscribe("gold")` is a call of `subscribe`
+    with these bytes, and `actor.read.price("gold")` asks without a transaction. A
+    handler that is called as one of the names below is reached by `call` and `read`.
+    """
+
+    __slots__ = ("_chain", "address", "file", "receipt", "source")
 
     def __init__(
         self,
@@ -297,16 +321,32 @@ class AsyncActor:
         address: Address,
         source: str,
         receipt: AsyncSentReceipt | None = None,
+        file: str = "",
     ) -> None:
         self._chain = chain
         self.address = address
         self.source = source
+        self.file = file
+        """Path of the file that it was deployed from here; empty if that is unknown."""
         self.receipt = receipt
         """Of the deployment, for whoever deployed it."""
 
     @override
     def __repr__(self) -> str:
-        return f"<actor 0x{self.address.hex()}>"
+        label = self._chain.labels.get(self.address)
+        return f"<actor {f'{label} ' if label else ''}0x{self.address.hex()}>"
+
+    def __getattr__(self, name: str) -> "AsyncHandlerCall":
+        """One of its handlers, to be called.
+
+        Raises:
+            AttributeError: the actor has no such handler; lists those that it has.
+        """
+        return AsyncHandlerCall(self, name, find_handler(self.source, name))
+
+    @override
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *handlers_of(self.source)]
 
     async def call(  # noqa: PLR0913 - each is a field of the transaction
         self,
@@ -343,23 +383,23 @@ class AsyncActor:
             check_bytes("payload", payload),
             amount_of(value, "value"),
         )
-        return await self._chain.execute(
+        receipt = await self._chain.execute(
             instruction,
             sender=sender,
             cycles_limit=cycles_limit,
             cells_limit=cells_limit,
             expect_failure=expect_failure,
         )
+        return call_receipt(receipt, self.source)
 
-    async def read(
-        self, handler: str, payload: bytes = b"", sender: Sender | None = None
-    ) -> bytes:
-        """Call a handler on a read view, and return its bytes; nothing is kept (D15).
+    @property
+    def read(self) -> "AsyncReadView":
+        """Asks a handler on a read view, of which nothing is kept (D15).
 
-        Raises:
-            ReadFailed: the handler failed; shows the actor's traceback.
+        `read("price", b"gold")` returns the handler's bytes, `read.price("gold")` the
+        value that they are.
         """
-        return await self._chain.read(self, handler, payload, sender)
+        return AsyncReadView(self._chain, self)
 
     @property
     async def balance(self) -> Amount:
@@ -382,3 +422,111 @@ class AsyncActor:
     async def timers(self) -> list[Timer]:
         """The actor's live timers, in the order in which they are due."""
         return await self._chain.timers(self)
+
+
+class AsyncReadView:
+    """The handlers of an actor on a read view: nothing of it is kept (D15)."""
+
+    __slots__ = ("_actor", "_chain")
+
+    def __init__(self, chain: AsyncChain, actor: AsyncActor) -> None:
+        self._chain = chain
+        self._actor = actor
+
+    async def __call__(
+        self, handler: str, payload: bytes = b"", sender: Sender | None = None
+    ) -> bytes:
+        """Call a handler by its name, and return its bytes.
+
+        Raises:
+            ReadFailed: the handler failed; shows where in the actor's source.
+        """
+        return await self._chain.read(self._actor, handler, payload, sender)
+
+    def __getattr__(self, name: str) -> "AsyncHandlerRead":
+        """One of the actor's handlers, to be asked.
+
+        Raises:
+            AttributeError: the actor has no such handler; lists those that it has.
+        """
+        return AsyncHandlerRead(self, name, find_handler(self._actor.source, name))
+
+    @override
+    def __dir__(self) -> list[str]:
+        return list(handlers_of(self._actor.source))
+
+
+class AsyncHandlerCall:
+    """A handler of an actor; calling it sends a transaction."""
+
+    __slots__ = ("_actor", "_name", "_types")
+
+    def __init__(self, actor: AsyncActor, name: str, types: HandlerTypes) -> None:
+        self._actor = actor
+        self._name = name
+        self._types = types
+
+    @override
+    def __repr__(self) -> str:
+        return f"<handler {self._name} of {self._actor!r}>"
+
+    async def __call__(
+        self,
+        argument: codec.Value = None,
+        *,
+        sender: Sender | None = None,
+        value: int | str = 0,
+        cycles_limit: int | None = None,
+        cells_limit: int | None = None,
+        expect_failure: bool = False,
+    ) -> Receipt:
+        """Call the handler as `actor.call` does; `result` of the receipt is decoded.
+
+        Args:
+            argument: bytes as they are, a text as UTF-8, anything else as canonical
+                CBOR.
+            sender: who calls, the first account by default.
+            value: base units, or a text such as "5 CBY", that the call moves.
+            cycles_limit: most cycles that the call may use; estimated if not given.
+            cells_limit: most cells that the call may use; estimated if not given.
+            expect_failure: whether the call must fail; its receipt is then returned.
+
+        Raises:
+            TransactionFailed: the handler failed, unless `expect_failure`.
+            TransactionRefused: the transaction cannot be included.
+            InvalidArgument: an argument is of a wrong type or out of range, or the
+                handler takes none.
+        """
+        return await self._actor.call(
+            self._name,
+            payload_of(self._name, self._types, argument),
+            sender=sender,
+            value=value,
+            cycles_limit=cycles_limit,
+            cells_limit=cells_limit,
+            expect_failure=expect_failure,
+        )
+
+
+class AsyncHandlerRead:
+    """A handler of an actor; calling it asks on a read view."""
+
+    __slots__ = ("_name", "_reader", "_types")
+
+    def __init__(self, reader: AsyncReadView, name: str, types: HandlerTypes) -> None:
+        self._reader = reader
+        self._name = name
+        self._types = types
+
+    async def __call__(
+        self, argument: codec.Value = None, *, sender: Sender | None = None
+    ) -> codec.Value:
+        """Ask the handler; its answer is decoded by its annotation.
+
+        Raises:
+            ReadFailed: the handler failed; shows where in the actor's source.
+            InvalidArgument: an argument is of a wrong type, or the handler takes none.
+        """
+        payload = payload_of(self._name, self._types, argument)
+        answer = await self._reader(self._name, payload, sender)
+        return decode_returned(answer, self._types.returns)

@@ -56,7 +56,6 @@ from node.client.exceptions import (
     NodeUnreachable,
     OutcomeUnknown,
     ReadFailed,
-    Sources,
     TransactionFailed,
     check_fires,
     failed_fire,
@@ -67,6 +66,7 @@ from node.client.inputs import (
     DevAccount,
     Mined,
     Sender,
+    Source,
     Terms,
     address_of,
     amount_of,
@@ -78,10 +78,11 @@ from node.client.inputs import (
     check_salt,
     check_target,
     check_text,
-    code_of,
     dev_account,
     given,
+    source_of,
 )
+from node.client.labels import Labels
 from node.client.messages import (
     CALL_SECONDS,
     EventFilter,
@@ -95,6 +96,7 @@ from node.client.messages import (
     place_of_block,
     quote_request,
 )
+from node.client.sources import ActorSource, Sources
 from node.client.traces import (
     changes_from_proto,
     read_trace_from_proto,
@@ -164,6 +166,9 @@ class AsyncClient:
         self._account_count = check_count("accounts", accounts, 0)
         self.is_strict = strict
         self._accounts: tuple[DevAccount, ...] | None = None
+        self._labels: Labels | None = None
+        self._files: dict[bytes, str] = {}
+        """Of sources by code hash, as deployments name them."""
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
         self._profilers: tuple[AsyncProfiler, ...] = ()
 
@@ -268,7 +273,7 @@ class AsyncClient:
         """
         with maps_unknown_id("timer_id", timer_id):
             answer = await self.api.explain_timer(check_id("timer_id", timer_id))
-        return answer.text
+        return self._own_labels.replaced(answer.text)
 
     async def trace(
         self, execution_id: bytes, height: int | None = None
@@ -358,7 +363,7 @@ class AsyncClient:
         check_count("height", height, 0)
         with maps_unknown_id("height", height):
             pages = [page.text async for page in self.api.explain_block_pages(height)]
-        return "\n".join(pages)
+        return self._own_labels.replaced("\n".join(pages))
 
     async def simulate(self, blocks: int) -> str:
         """What the next blocks would bring if nobody sent anything, in sentences.
@@ -372,7 +377,7 @@ class AsyncClient:
             answer = await self.api.simulate_blocks(check_count("blocks", blocks))
         except NodeError as error:
             raise refusal_of_node(error) from None
-        return answer.outlook.text
+        return self._own_labels.replaced(answer.outlook.text)
 
     async def standing(self, timer_id: bytes) -> LanePosition | None:
         """The effective priority and rank of a live timer under the rules `auction`.
@@ -409,7 +414,7 @@ class AsyncClient:
         payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
         with maps_unknown_id("actor", address):
             answer = await self.api.quote_timer(quote_request(address, payer, terms))
-        return answer.text
+        return self._own_labels.replaced(answer.text)
 
     async def events(self, topic: str | None = None) -> list[Event]:
         """The events of all blocks, in order, or only those of one topic."""
@@ -509,15 +514,19 @@ class AsyncClient:
     async def _sources_of(self, actor: Address, failure: Failure) -> Sources:
         """Of the actor that failed and of the callees that its failure went through."""
         callees = {frame.actor for frame in failure.stack} - {b""}
-        found: dict[bytes, str] = {}
+        found: dict[bytes, ActorSource] = {}
         for address in (actor, *sorted(callees)):
             try:
                 answer = await self.api.actor(address)
             except (NodeError, NodeUnreachable):
                 continue  # the failure itself matters more
-            source = answer.source.decode("utf-8", "replace")
-            found[b"" if address == actor else address] = source
-        return found
+            found[b"" if address == actor else address] = self._known(answer.source)
+        return Sources(found, self.labels)
+
+    def _known(self, code: bytes) -> ActorSource:
+        """A source, with the file that it was deployed from here."""
+        file = self._files.get(keccak256(code), "")
+        return ActorSource(code.decode("utf-8", "replace"), file)
 
     # --- streams -------------------------------------------------------------------
 
@@ -642,8 +651,38 @@ class AsyncClient:
         """
         with maps_unknown_id("address", address):
             found = await self.api.actor(address_of(address))
-        source = found.source.decode("utf-8", "replace")
-        return AsyncActor(self, address_of(address), source)
+        known = self._known(found.source)
+        self._own_labels.suggest(address_of(address), known.name)
+        return AsyncActor(self, address_of(address), known.text, None, known.file)
+
+    # --- names -----------------------------------------------------------------------
+
+    @property
+    def labels(self) -> Mapping[bytes, str]:
+        """Names by address: `account 0`, an actor's file or class, or what you gave.
+
+        They are this client's: the node does not know them.
+        """
+        return self._own_labels
+
+    @property
+    def _own_labels(self) -> Labels:
+        if self._labels is None:
+            names = {account.address: account.label for account in self.accounts}
+            self._labels = Labels(names)
+        return self._labels
+
+    def label(self, who: Sender, name: str) -> None:
+        """Call an address by a name in everything that this client shows.
+
+        Going back to a snapshot returns to the names of then, too.
+
+        Raises:
+            InvalidArgument: the name has not 1 to 64 characters, reads as an address or
+                a number, or is that of another address.
+        """
+        require_open(self.api)
+        self._own_labels.give(address_of(who, "who"), name)
 
     # --- profiles ------------------------------------------------------------------
 
@@ -663,7 +702,7 @@ class AsyncClient:
         """
         from node.client._async.profiler import AsyncProfiler  # noqa: PLC0415 - heavy
 
-        profiler = AsyncProfiler(self.api, await self.height)
+        profiler = AsyncProfiler(self.api, await self.height, self._own_labels)
         self._profilers += (profiler,)
         try:
             yield profiler.profile
@@ -833,8 +872,8 @@ class AsyncClient:
             assert receipt.failure is not None
             sources = await self._sources_of(receipt.actor, receipt.failure)
             if isinstance(instruction, DeployActor):
-                own = instruction.code.decode("utf-8", "replace")
-                sources = {**sources, b"": own}
+                known = {**sources.known, b"": self._known(instruction.code)}
+                sources = Sources(known, sources.labels)
             raise TransactionFailed(receipt, sources)
         assert receipt.is_success != expect_failure, "a failure was expected"
         return receipt
@@ -933,7 +972,7 @@ class AsyncClient:
 
     async def deploy(
         self,
-        source: str | bytes,
+        source: Source,
         payload: bytes = b"",
         *,
         sender: Sender | None = None,
@@ -947,7 +986,8 @@ class AsyncClient:
         Its constructor (`deploy`, else `init`) has run then.
 
         Args:
-            source: the actor's source, not a path.
+            source: the actor's source, or the path of its file: `Path("heart.py")`,
+                which failures then name.
             payload: bytes that the constructor gets.
             sender: who deploys, the first account by default; without a key it is
                 impersonated.
@@ -963,7 +1003,9 @@ class AsyncClient:
                 `expect_failure`.
             InvalidArgument: an argument is of a wrong type or out of range.
         """
-        code = code_of(source)
+        code, known = source_of(source)
+        if known.file:
+            self._files[keccak256(code)] = known.file
         instruction = DeployActor(
             b"" if salt is None else check_salt(salt),
             code,
@@ -973,7 +1015,8 @@ class AsyncClient:
         receipt = await self.execute(
             instruction, sender=sender, expect_failure=expect_failure, **limits
         )
-        return AsyncActor(self, receipt.actor, code.decode("utf-8", "replace"), receipt)
+        self._own_labels.suggest(receipt.actor, known.name)
+        return AsyncActor(self, receipt.actor, known.text, receipt, known.file)
 
     async def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
@@ -1049,7 +1092,14 @@ class AsyncClient:
         name = f"client-{uuid.uuid4().hex}"
         named = await self.api.create_snapshot(name)
         header = await self.api.block(named.block.height)
-        return _Snapshot(self.api, name, header_from_proto(header.header), self._count)
+        rename = self._own_labels.mark()
+
+        async def reverted() -> None:
+            rename()
+            await self._count()
+
+        head = header_from_proto(header.header)
+        return _Snapshot(self.api, name, head, self._count, reverted)
 
 
 def _of_id(
@@ -1071,9 +1121,11 @@ class _Snapshot:
         name: str,
         head: Header,
         count: Callable[[], Awaitable[None]],
+        reverted: Callable[[], Awaitable[None]],
     ) -> None:
         self._api = api
         self._count = count
+        self._reverted = reverted
         self.name = name
         self.head = head
         """The block to which the chain returns."""
@@ -1086,7 +1138,7 @@ class _Snapshot:
         """Return to it: height, clock, pool, timers and fees."""
         await self._count()
         await self._api.revert_to_snapshot(self.name)
-        await self._count()
+        await self._reverted()
 
     async def __aenter__(self) -> Self:
         """The snapshot itself."""

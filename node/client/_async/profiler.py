@@ -8,6 +8,7 @@ import asyncio
 
 from node.client._async.api import AsyncApi
 from node.client.exceptions import NodeError
+from node.client.labels import Labels
 from node.client.profiles import Profile, profile_from_proto
 
 __all__ = ["AsyncProfiler"]
@@ -16,8 +17,8 @@ __all__ = ["AsyncProfiler"]
 class AsyncProfiler:
     """Follows the chain from a height on."""
 
-    def __init__(self, api: AsyncApi, height: int) -> None:
-        self.profile = Profile()
+    def __init__(self, api: AsyncApi, height: int, labels: Labels) -> None:
+        self.profile = Profile(labels=labels)
         self._api = api
         self._height = height
         self._lock = asyncio.Lock()

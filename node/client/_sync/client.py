@@ -57,7 +57,6 @@ from node.client.exceptions import (
     NodeUnreachable,
     OutcomeUnknown,
     ReadFailed,
-    Sources,
     TransactionFailed,
     check_fires,
     failed_fire,
@@ -68,6 +67,7 @@ from node.client.inputs import (
     DevAccount,
     Mined,
     Sender,
+    Source,
     Terms,
     address_of,
     amount_of,
@@ -79,10 +79,11 @@ from node.client.inputs import (
     check_salt,
     check_target,
     check_text,
-    code_of,
     dev_account,
     given,
+    source_of,
 )
+from node.client.labels import Labels
 from node.client.messages import (
     CALL_SECONDS,
     EventFilter,
@@ -96,6 +97,7 @@ from node.client.messages import (
     place_of_block,
     quote_request,
 )
+from node.client.sources import ActorSource, Sources
 from node.client.traces import (
     changes_from_proto,
     read_trace_from_proto,
@@ -165,6 +167,9 @@ class Client:
         self._account_count = check_count("accounts", accounts, 0)
         self.is_strict = strict
         self._accounts: tuple[DevAccount, ...] | None = None
+        self._labels: Labels | None = None
+        self._files: dict[bytes, str] = {}
+        """Of sources by code hash, as deployments name them."""
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
         self._profilers: tuple[Profiler, ...] = ()
 
@@ -269,7 +274,7 @@ class Client:
         """
         with maps_unknown_id("timer_id", timer_id):
             answer = self.api.explain_timer(check_id("timer_id", timer_id))
-        return answer.text
+        return self._own_labels.replaced(answer.text)
 
     def trace(self, execution_id: bytes, height: int | None = None) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
@@ -353,7 +358,7 @@ class Client:
         check_count("height", height, 0)
         with maps_unknown_id("height", height):
             pages = [page.text for page in self.api.explain_block_pages(height)]
-        return "\n".join(pages)
+        return self._own_labels.replaced("\n".join(pages))
 
     def simulate(self, blocks: int) -> str:
         """What the next blocks would bring if nobody sent anything, in sentences.
@@ -367,7 +372,7 @@ class Client:
             answer = self.api.simulate_blocks(check_count("blocks", blocks))
         except NodeError as error:
             raise refusal_of_node(error) from None
-        return answer.outlook.text
+        return self._own_labels.replaced(answer.outlook.text)
 
     def standing(self, timer_id: bytes) -> LanePosition | None:
         """The effective priority and rank of a live timer under the rules `auction`.
@@ -404,7 +409,7 @@ class Client:
         payer = address if fee_payer is None else address_of(fee_payer, "fee_payer")
         with maps_unknown_id("actor", address):
             answer = self.api.quote_timer(quote_request(address, payer, terms))
-        return answer.text
+        return self._own_labels.replaced(answer.text)
 
     def events(self, topic: str | None = None) -> list[Event]:
         """The events of all blocks, in order, or only those of one topic."""
@@ -502,15 +507,19 @@ class Client:
     def _sources_of(self, actor: Address, failure: Failure) -> Sources:
         """Of the actor that failed and of the callees that its failure went through."""
         callees = {frame.actor for frame in failure.stack} - {b""}
-        found: dict[bytes, str] = {}
+        found: dict[bytes, ActorSource] = {}
         for address in (actor, *sorted(callees)):
             try:
                 answer = self.api.actor(address)
             except (NodeError, NodeUnreachable):
                 continue  # the failure itself matters more
-            source = answer.source.decode("utf-8", "replace")
-            found[b"" if address == actor else address] = source
-        return found
+            found[b"" if address == actor else address] = self._known(answer.source)
+        return Sources(found, self.labels)
+
+    def _known(self, code: bytes) -> ActorSource:
+        """A source, with the file that it was deployed from here."""
+        file = self._files.get(keccak256(code), "")
+        return ActorSource(code.decode("utf-8", "replace"), file)
 
     # --- streams -------------------------------------------------------------------
 
@@ -635,8 +644,38 @@ class Client:
         """
         with maps_unknown_id("address", address):
             found = self.api.actor(address_of(address))
-        source = found.source.decode("utf-8", "replace")
-        return Actor(self, address_of(address), source)
+        known = self._known(found.source)
+        self._own_labels.suggest(address_of(address), known.name)
+        return Actor(self, address_of(address), known.text, None, known.file)
+
+    # --- names -----------------------------------------------------------------------
+
+    @property
+    def labels(self) -> Mapping[bytes, str]:
+        """Names by address: `account 0`, an actor's file or class, or what you gave.
+
+        They are this client's: the node does not know them.
+        """
+        return self._own_labels
+
+    @property
+    def _own_labels(self) -> Labels:
+        if self._labels is None:
+            names = {account.address: account.label for account in self.accounts}
+            self._labels = Labels(names)
+        return self._labels
+
+    def label(self, who: Sender, name: str) -> None:
+        """Call an address by a name in everything that this client shows.
+
+        Going back to a snapshot returns to the names of then, too.
+
+        Raises:
+            InvalidArgument: the name has not 1 to 64 characters, reads as an address or
+                a number, or is that of another address.
+        """
+        require_open(self.api)
+        self._own_labels.give(address_of(who, "who"), name)
 
     # --- profiles ------------------------------------------------------------------
 
@@ -656,7 +695,7 @@ class Client:
         """
         from node.client._sync.profiler import Profiler  # noqa: PLC0415 - heavy
 
-        profiler = Profiler(self.api, self.height)
+        profiler = Profiler(self.api, self.height, self._own_labels)
         self._profilers += (profiler,)
         try:
             yield profiler.profile
@@ -826,8 +865,8 @@ class Client:
             assert receipt.failure is not None
             sources = self._sources_of(receipt.actor, receipt.failure)
             if isinstance(instruction, DeployActor):
-                own = instruction.code.decode("utf-8", "replace")
-                sources = {**sources, b"": own}
+                known = {**sources.known, b"": self._known(instruction.code)}
+                sources = Sources(known, sources.labels)
             raise TransactionFailed(receipt, sources)
         assert receipt.is_success != expect_failure, "a failure was expected"
         return receipt
@@ -926,7 +965,7 @@ class Client:
 
     def deploy(
         self,
-        source: str | bytes,
+        source: Source,
         payload: bytes = b"",
         *,
         sender: Sender | None = None,
@@ -940,7 +979,8 @@ class Client:
         Its constructor (`deploy`, else `init`) has run then.
 
         Args:
-            source: the actor's source, not a path.
+            source: the actor's source, or the path of its file: `Path("heart.py")`,
+                which failures then name.
             payload: bytes that the constructor gets.
             sender: who deploys, the first account by default; without a key it is
                 impersonated.
@@ -956,7 +996,9 @@ class Client:
                 `expect_failure`.
             InvalidArgument: an argument is of a wrong type or out of range.
         """
-        code = code_of(source)
+        code, known = source_of(source)
+        if known.file:
+            self._files[keccak256(code)] = known.file
         instruction = DeployActor(
             b"" if salt is None else check_salt(salt),
             code,
@@ -966,7 +1008,8 @@ class Client:
         receipt = self.execute(
             instruction, sender=sender, expect_failure=expect_failure, **limits
         )
-        return Actor(self, receipt.actor, code.decode("utf-8", "replace"), receipt)
+        self._own_labels.suggest(receipt.actor, known.name)
+        return Actor(self, receipt.actor, known.text, receipt, known.file)
 
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
@@ -1042,7 +1085,14 @@ class Client:
         name = f"client-{uuid.uuid4().hex}"
         named = self.api.create_snapshot(name)
         header = self.api.block(named.block.height)
-        return _Snapshot(self.api, name, header_from_proto(header.header), self._count)
+        rename = self._own_labels.mark()
+
+        def reverted() -> None:
+            rename()
+            self._count()
+
+        head = header_from_proto(header.header)
+        return _Snapshot(self.api, name, head, self._count, reverted)
 
 
 def _of_id(
@@ -1064,9 +1114,11 @@ class _Snapshot:
         name: str,
         head: Header,
         count: Callable[[], None],
+        reverted: Callable[[], None],
     ) -> None:
         self._api = api
         self._count = count
+        self._reverted = reverted
         self.name = name
         self.head = head
         """The block to which the chain returns."""
@@ -1079,7 +1131,7 @@ class _Snapshot:
         """Return to it: height, clock, pool, timers and fees."""
         self._count()
         self._api.revert_to_snapshot(self.name)
-        self._count()
+        self._reverted()
 
     def __enter__(self) -> Self:
         """The snapshot itself."""

@@ -9,6 +9,7 @@ import threading
 
 from node.client._sync.api import Api
 from node.client.exceptions import NodeError
+from node.client.labels import Labels
 from node.client.profiles import Profile, profile_from_proto
 
 __all__ = ["Profiler"]
@@ -17,8 +18,8 @@ __all__ = ["Profiler"]
 class Profiler:
     """Follows the chain from a height on."""
 
-    def __init__(self, api: Api, height: int) -> None:
-        self.profile = Profile()
+    def __init__(self, api: Api, height: int, labels: Labels) -> None:
+        self.profile = Profile(labels=labels)
         self._api = api
         self._height = height
         self._lock = threading.Lock()

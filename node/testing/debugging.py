@@ -1,0 +1,95 @@
+"""A chain whose actors run as the code of their authors' files, for debuggers.
+
+Watched are blocks and reads, not what `Devnet` executes to estimate limits: a
+breakpoint stops once a call. Which file a source is in is known from `deploy(Path(…))`;
+of one that was given as a text, a file with the same bytes is looked for below the
+current folder. A source that is in no file is shown by debuggers all the same.
+"""
+
+import linecache
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from node.chain.accounts import load_account, load_code
+from node.chain.host import ActorHost
+from node.chain.transaction import Transaction
+from node.chain.transition import BlockResult, State, build_next
+from node.primitives.crypto import keccak256
+from pvm import ActorCode, Debugger, Host, Message, Meter, Outcome
+from pvm.language import SOURCE_BYTES_MAX
+
+__all__ = ["Debugging"]
+
+FILES_MAX = 10_000
+"""Of the current folder that are compared with a source: whoever starts in `/` waits
+no longer than for these."""
+
+_LEFT_OUT = frozenset({"node_modules", "site-packages", "__pycache__"})
+
+
+class Debugging:
+    """Executes a chain's messages under the names of files."""
+
+    __slots__ = ("_debugger", "_files", "_found")
+
+    def __init__(self, files: dict[bytes, str]) -> None:
+        self._files = files
+        """By code hash, as deployments learn them."""
+        self._found: dict[bytes, str] | None = None
+        self._debugger = Debugger()
+
+    def build_next(
+        self, state: State, candidates: Iterable[Transaction], heights_max: int
+    ) -> BlockResult:
+        """As `transition.build_next`."""
+        return build_next(self.watching(state), candidates, heights_max)
+
+    def watching(self, state: State) -> State:
+        """The state, from which a block is executed here."""
+        return replace(state, caches=replace(state.caches, execute=self._execute))
+
+    def _execute(
+        self, code: ActorCode, message: Message, host: Host, meter: Meter
+    ) -> Outcome:
+        assert isinstance(host, ActorHost), "messages of a block have the chain's host"
+        journal = host.execution.block.journal
+        code_hash = load_account(journal, message.actor).code_hash
+        file = self._files.get(code_hash)
+        if file is None:
+            file = self._file_of(code_hash, load_code(journal, code_hash))
+            self._files[code_hash] = file
+        return self._debugger.execute(code, message, host, meter, file)
+
+    def _file_of(self, code_hash: bytes, source: bytes) -> str:
+        if self._found is None:
+            self._found = {keccak256(code): file for file, code in _sources_below(".")}
+        return self._found.get(code_hash) or _without_a_file(code_hash, source)
+
+
+def _sources_below(folder: str) -> Iterator[tuple[str, bytes]]:
+    """Files that may be actors, the last of those that are read first: it wins."""
+    count = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            one for one in folders if one[0] != "." and one not in _LEFT_OUT
+        )
+        for path in (Path(place, name) for name in names if name.endswith(".py")):
+            count += 1
+            if count > FILES_MAX:
+                return
+            try:
+                if path.stat().st_size <= SOURCE_BYTES_MAX:
+                    yield str(path.resolve()), path.read_bytes()
+            except OSError:
+                continue  # gone, or not to be read: it is no actor of this run
+
+
+def _without_a_file(code_hash: bytes, source: bytes) -> str:
+    """A name under which Python's own `linecache` has the source."""
+    name = f"<actor {code_hash[:4].hex()}>"
+    lines = source.decode("utf-8", "replace").splitlines(keepends=True)
+    linecache.cache[name] = len(source), None, lines, name
+    return name
