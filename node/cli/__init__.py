@@ -1,8 +1,8 @@
 """The command line `cowboy-devnet`: `start` runs a node, all else is a client of it.
 
 Rules: a command's module is imported when the command is used, so that `start` loads
-no printer of tables and a client no database. Output is tables for people and
-protobuf's JSON with `--json`. Exit codes: 0 done, 1 the chain said no, 2 usage, 3 no
+no printer of tables and a client no database. Output is tables for people and JSON
+with `--json`. Exit codes: 0 done, 1 the chain said no, 2 usage, 3 no
 node there, 130 Ctrl-C; who has read enough of the output has not failed. Every flag
 has a variable COWBOY_DEVNET_<FLAG>.
 """
@@ -126,7 +126,8 @@ class _Commands(Group):
     ) -> click.Context:
         """Read the arguments; `--help` and `--version` print, and end here."""
         try:
-            return super().make_context(info_name, args, parent, **extra)
+            words = _with_json_form(args)
+            return super().make_context(info_name, words, parent, **extra)
         except OSError as error:
             _end_if_read_enough(error)
             raise
@@ -151,6 +152,13 @@ class _Commands(Group):
     ) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
+
+
+def _with_json_form(words: list[str]) -> list[str]:
+    """The words of a command line; `--json` is written out, and takes no next word."""
+    end = words.index("--") if "--" in words else len(words)
+    said = ("--json=human" if word == "--json" else word for word in words[:end])
+    return [*said, *words[end:]]
 
 
 def _end_if_read_enough(error: OSError) -> None:

@@ -10,6 +10,8 @@ import click
 from msgspec import Struct
 
 from node.chain.params import U64_MAX
+from node.cli.labels import labelled
+from node.cli.output import JsonForm
 from node.config import ConfigError, parse_amount, parse_duration_ms
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.primitives.types import Address
@@ -27,6 +29,7 @@ __all__ = [
     "duration",
     "file_bytes",
     "hash32",
+    "json_option",
     "memory_max_option",
     "payload",
     "sender",
@@ -65,6 +68,27 @@ at_option = click.option(
 """For commands that read the state: each node keeps that of its last blocks."""
 
 
+def _json_form(text: str) -> JsonForm | None:
+    """Which JSON is printed; the variable says it as `1`, too."""
+    if text.lower() in {"", "0", "false", "no", "off"}:
+        return None
+    if text.lower() in {"1", "true", "yes", "on", "human"}:
+        return JsonForm.HUMAN
+    if text == JsonForm.PROTO.value:
+        return JsonForm.PROTO
+    raise click.BadParameter(f"{text!r} is no form: --json, or --json=proto")
+
+
+json_option = click.option(
+    "--json",
+    "form",
+    type=_json_form,
+    envvar="COWBOY_DEVNET_JSON",
+    metavar="[=proto]",
+    help="Print JSON: what one command prints, the next accepts; or protobuf's form.",
+)
+
+
 class Sender(Struct, frozen=True):
     """Who signs; without a key the node is asked to take his name (D41)."""
 
@@ -77,7 +101,7 @@ def address(text: str) -> Address:
     key = _dev_key(text)
     if key is not None:
         return public_key_address(key)
-    data = _hex(text)
+    data = labelled(text) or _hex(text)
     if data is None or len(data) != _ADDRESS_BYTES:
         raise click.BadParameter(
             f"{text!r} is no address: 0x and 40 hex digits, or the number of a "
@@ -89,7 +113,7 @@ def address(text: str) -> Address:
 def sender(text: str) -> Sender:
     """The number of a development account, a private key, or an address."""
     key = _dev_key(text)
-    data = key if key is not None else _hex(text)
+    data = key if key is not None else labelled(text) or _hex(text)
     try:
         if data is not None and len(data) == _HASH_BYTES:
             return Sender(public_key_address(data), data)

@@ -13,10 +13,10 @@ import click
 from node.archive.bundle import new_bundle, open_bundle, open_parts
 from node.chain.bundle_errors import BundleRefused
 from node.cli import Group
-from node.cli.arguments import confine_option, memory_max_option
+from node.cli.arguments import confine_option, json_option, memory_max_option
 from node.cli.connection import Connection, client_command
 from node.cli.formatting import header_fields
-from node.cli.output import Output
+from node.cli.output import JsonForm, Output
 from node.client.messages import BUNDLE_SECONDS
 from node.rpc.v1 import dev_pb2 as messages
 from node.rpc.v1.dev_pb2_grpc import DevServiceStub
@@ -41,13 +41,13 @@ def bundle() -> None:
 )
 @confine_option
 @memory_max_option
-@click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def check(
     file: Path,
     genesis_to: Path | None,
     confinement: str,
     memory_max: str | None,
-    is_json: bool,  # noqa: FBT001 - a flag
+    form: JsonForm | None,
 ) -> None:
     """Execute the blocks of FILE again, and compare all that it tells; no node.
 
@@ -61,7 +61,7 @@ def check(
     )
 
     given = Given(confinement, memory_max)
-    check_bundle_file(file, genesis_to, given, Output(is_json=is_json))
+    check_bundle_file(file, genesis_to, given, Output(form))
 
 
 @bundle.command()

@@ -16,8 +16,9 @@ from node.chain.params import (
     DEPLOY_CYCLES_PER_CODE_BYTE,
     INTRINSIC_CYCLES,
 )
+from node.cli.arguments import json_option
 from node.cli.connection import EXIT_REFUSED
-from node.cli.output import Output
+from node.cli.output import JsonForm, Output
 from pvm import Block, CompileError, Handler, Report, report_on
 from pvm.language import SOURCE_BYTES_MAX
 
@@ -31,14 +32,14 @@ _BLOCKS_SHOWN_MAX = 6
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
-def check(file: Path, *, is_json: bool) -> None:
+@json_option
+def check(file: Path, *, form: JsonForm | None) -> None:
     """Read FILE as a deployment would: every refusal, or what the actor is.
 
     Cycles are those of blocks of source when they are entered; what operands and host
     calls cost beyond that, only an execution knows.
     """
-    output = Output(is_json=is_json)
+    output = Output(form)
     try:
         with file.open("rb") as opened:
             source = opened.read(SOURCE_BYTES_MAX + 1)  # it need not end
@@ -48,7 +49,7 @@ def check(file: Path, *, is_json: bool) -> None:
         raise click.exceptions.Exit(EXIT_REFUSED) from error
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
-    if is_json:
+    if output.is_json:
         output.line(
             json.dumps({"file": str(file), "accepted": True, **to_builtins(report)})
         )

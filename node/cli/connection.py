@@ -14,8 +14,11 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from node.cli.output import Output
+from node.cli import arguments
+from node.cli.labels import labels_option
+from node.cli.output import JsonForm, Output
 from node.client.channels import Endpoint, open_channel, tls_trouble
+from node.client.labels import Labels
 from node.rpc.access import AccessError, read_authorities, read_token
 
 __all__ = [
@@ -135,14 +138,15 @@ def client_command(
     def connected(
         url: str,
         timeout: float,
-        is_json: bool,  # noqa: FBT001 - a flag
+        form: JsonForm | None,
+        labels: Labels,
         tls_ca: Path | None,
         token_file: Path | None,
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> None:
         endpoint = _endpoint(url, tls_ca, token_file)
-        connection = Connection(endpoint, timeout, Output(is_json=is_json))
+        connection = Connection(endpoint, timeout, Output(form, labels))
         with connection.failures_told():
             function(connection, *args, **kwargs)
 
@@ -150,13 +154,8 @@ def client_command(
     connected.__name__ = function.__name__
     decorated = connected
     for option in (
-        click.option(
-            "--json",
-            "is_json",
-            is_flag=True,
-            envvar="COWBOY_DEVNET_JSON",
-            help="Print the answer in protobuf's JSON form.",
-        ),
+        arguments.json_option,
+        labels_option,
         click.option(
             "--timeout",
             type=click.FloatRange(min=0.001),

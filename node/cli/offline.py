@@ -41,9 +41,9 @@ from node.archive.state_import import import_folder, load_state
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.consensus import OtherConsensus, require_own_consensus
 from node.chain.messages import forget_frames
-from node.cli.arguments import confine_option, memory_max_option
+from node.cli.arguments import confine_option, json_option, memory_max_option
 from node.cli.connection import EXIT_REFUSED
-from node.cli.output import Output
+from node.cli.output import JsonForm, Output
 from node.config import ConfigError, parse_memory_max
 from node.history import load_consensus, load_header
 from node.runtime.clock import SystemClock
@@ -131,14 +131,14 @@ def _folder_at(path: Path, output: Output) -> Iterator[Folder]:
 )
 @confine_option
 @memory_max_option
-@click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def replay(
     data_dir: Path,
     from_snapshot: Path | None,
     until: int | None,
     confinement: str,
     memory_max: str | None,
-    is_json: bool,  # noqa: FBT001 - a flag
+    form: JsonForm | None,
 ) -> None:
     """Execute a folder's blocks again, and compare all they left.
 
@@ -146,7 +146,7 @@ def replay(
     transactions give, their signatures included. The first difference is explained.
     Exit code 0: all the same; 1: a difference, or damage; 2: it cannot be done.
     """
-    output = Output(is_json=is_json)
+    output = Output(form)
     clock = SystemClock()
     began = clock.monotonic()
     needs = Needs((data_dir,), read=() if from_snapshot is None else (from_snapshot,))
@@ -312,7 +312,7 @@ def _tell(done: Replayed, seconds: float, output: Output) -> None:
 
 def export_state(file: Path, data_dir: Path, height: int | None) -> None:
     """Write a chain's state at a height into a file; `snapshot export`."""
-    output = Output(is_json=False)
+    output = Output()
     with _folder_at(data_dir, output) as folder:
         try:
             head, snapshot = state_at(folder, height)
@@ -324,7 +324,7 @@ def export_state(file: Path, data_dir: Path, height: int | None) -> None:
 
 def import_state(file: Path, data_dir: Path) -> None:
     """Make a chain's folder of a state file; `snapshot import`."""
-    output = Output(is_json=False)
+    output = Output()
     try:
         found = check_state_file(file)
         with output.progress("importing", found.records) as show, Worker() as worker:

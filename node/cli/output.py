@@ -1,4 +1,4 @@
-"""What a command prints: tables for people, protobuf's JSON for programs.
+"""What a command prints: tables for people, JSON for programs.
 
 Nothing is cut to the terminal's width: what does not fit is folded, and what goes into
 a file is not. Addresses and ids are folded by no one: the terminal itself wraps a line
@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import Enum
 
 import click
 from google.protobuf.json_format import MessageToJson
@@ -20,11 +21,13 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from node.client.labels import Labels
 from node.primitives import codec
 from node.primitives.amounts import format_amount
 from node.primitives.hex_repr import foreign
 
 __all__ = [
+    "JsonForm",
     "Output",
     "amount",
     "bytes_text",
@@ -48,21 +51,48 @@ _SHOWN_MAX = 500
 """Characters of a value: of a longer one the beginning; --json has it whole."""
 
 
+class JsonForm(Enum):
+    """Which JSON is printed of the node's messages."""
+
+    HUMAN = "human"
+    """As people's programs want it (`human_json`)."""
+    PROTO = "proto"
+    """Protobuf's own form."""
+
+
 class Output:
     """Prints for a person or for a program."""
 
-    __slots__ = ("is_json",)
+    __slots__ = ("form", "labels")
 
-    def __init__(self, *, is_json: bool) -> None:
-        self.is_json = is_json
+    def __init__(
+        self, form: JsonForm | None = None, labels: Labels | None = None
+    ) -> None:
+        self.form = form
+        """None for tables."""
+        self.labels = Labels() if labels is None else labels
+        """What people are shown instead of addresses."""
+
+    @property
+    def is_json(self) -> bool:
+        """Whether a program reads."""
+        return self.form is not None
 
     def message(self, message: Message) -> None:
         """One line of JSON."""
-        click.echo(
-            MessageToJson(
+        if self.form is JsonForm.PROTO:
+            text = MessageToJson(
                 message, indent=None, always_print_fields_with_no_presence=True
             )
-        )
+        else:
+            from node.cli.human_json import human_json  # noqa: PLC0415 - if wanted
+
+            text = human_json(message)
+        click.echo(text)
+
+    def _named(self, text: str, *, is_multiline: bool = False) -> str:
+        """Somebody else's text with the names of addresses."""
+        return foreign(self.labels.replaced(text), is_multiline=is_multiline)
 
     def fields(self, title: str, fields: Mapping[str, str]) -> None:
         """Names and values, one a line."""
@@ -76,25 +106,28 @@ class Output:
         if not console.is_terminal:
             console.width = _FILE_WIDTH
         table = Table(box=None, show_header=bool(columns), pad_edge=False)
-        rows, titles = list(rows), columns or ("", "")
+        # A row's cell is one line; a field's may be several, beside its name.
+        shown = [
+            [self._named(cell, is_multiline=not columns) for cell in row]
+            for row in rows
+        ]
+        titles = columns or ("", "")
         needed = 0
-        for name, cells in zip(titles, zip(*rows, strict=True), strict=False):
+        for name, cells in zip(titles, zip(*shown, strict=True), strict=False):
             whole = max((_whole_columns(cell) for cell in cells), default=0)
-            longest = max(len(foreign(cell)) for cell in (name, *cells))
+            longest = max(map(len, (name, *cells)))
             table.add_column(name, overflow="fold", min_width=whole or None)
             needed += 2 + (whole or min(longest, _FOLDED_MIN))
-        if not rows:
+        if not shown:
             for name in titles:
                 table.add_column(name)
         console.width = max(console.width, needed)
-        for row in rows:
-            # A row's cell is one line; a field's may be several, beside its name.
-            table.add_row(
-                *(Text(foreign(cell, is_multiline=not columns)) for cell in row)
-            )
+        for row in shown:
+            table.add_row(*map(Text, row))
         with console.capture() as printed:
             if title:
-                console.print(Text(foreign(title, is_multiline=True), style="bold"))
+                heading = self._named(title, is_multiline=True)
+                console.print(Text(heading, style="bold"))
             console.print(table)
         for line in printed.get().splitlines():
             click.echo(line.rstrip())
@@ -113,16 +146,16 @@ class Output:
 
     def line(self, text: str) -> None:
         """A line, or a text of several, at once."""
-        click.echo(foreign(text, is_multiline=True))
+        click.echo(self._named(text, is_multiline=True))
 
     def row(self, cells: Sequence[str]) -> None:
         """One line of a table that has no end, at once."""
-        click.echo("  ".join(map(foreign, cells)))
+        click.echo("  ".join(map(self._named, cells)))
 
     def source(self, text: str) -> None:
         """A source as it is, unless it goes to a terminal."""
         if os.isatty(_STDOUT):
-            self.line(text)
+            click.echo(foreign(text, is_multiline=True))
         else:
             click.echo(text.encode())  # of a text click would take escapes out
 
@@ -132,7 +165,7 @@ class Output:
 
     def error(self, text: str) -> None:
         """One sentence on standard error."""
-        click.echo(f"cowboy-devnet: {foreign(text, is_multiline=True)}", err=True)
+        click.echo(f"cowboy-devnet: {self._named(text, is_multiline=True)}", err=True)
 
 
 def _whole_columns(cell: str) -> int:

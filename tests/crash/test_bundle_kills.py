@@ -58,7 +58,7 @@ def test_a_bundle_goes_through_two_nodes_and_the_command_line(tmp_path, lived):
         checked = command("bundle", "check", again, "--json").stdout
         assert json.loads(checked)["height"] == head.height
         imported = command("bundle", "import", again, "--url", other, "--json").stdout
-        assert json.loads(imported)["head"]["height"] == str(head.height)
+        assert json.loads(imported)["head"]["height"] == head.height
         refused = command("bundle", "import", again, "--url", other, code=1)
         assert "CHAIN_NOT_EMPTY: the chain is not empty" in refused.stderr
         refused = command("bundle", "export", again, "--url", other, code=2)

@@ -145,7 +145,7 @@ def test_the_command_line_speaks_tls_and_sends_the_token(tmp_path, files) -> Non
 
         ca = ("--tls-ca", files["ca"])
         code, output = status(*ca, "--token-file", files["token"], "--json")
-        assert (code, json.loads(output)["chainId"]) == (0, "100")
+        assert (code, json.loads(output)["chain_id"]) == (0, 100)
         code, output = status(*ca)
         assert code == 1
         assert "UNAUTHENTICATED" in output

@@ -100,16 +100,11 @@ def json_of(result: Result):
     return json.loads(result.stdout)
 
 
-def hex_of(text: str) -> str:
-    """Of protobuf's JSON form of bytes."""
-    return f"0x{base64.b64decode(text).hex()}"
-
-
 @pytest.fixture
 def actor(run, file: str, request) -> str:
     salt = keccak256(request.node.name.encode()).hex()
     deployed = run("deploy", file, "--salt", f"0x{salt}", "--value", "5 CBY", "--json")
-    return hex_of(json_of(deployed)["committed"]["receipt"]["actor"])
+    return json_of(deployed)["committed"]["receipt"]["actor"]
 
 
 def table_of(text: str) -> dict[str, str]:
@@ -163,7 +158,7 @@ def test_a_call_is_profiled_and_not_sent(run, actor: str, tmp_path: Path) -> Non
     assert run("status").stdout == before
     document = json.loads(file.read_text())
     receipt = json_of(run("call", actor, "start", "now", "--json"))["committed"]
-    used = int(receipt["receipt"]["cyclesUsed"])
+    used = int(receipt["receipt"]["cycles_used"])
     assert document["profiles"][0]["endValue"] == used
     assert f"1 execution: {used:,} cycles" in report
     assert 'self.storage["beats"] = 0' in report
@@ -174,8 +169,8 @@ def test_a_call_is_profiled_and_not_sent(run, actor: str, tmp_path: Path) -> Non
 
 def test_timers_are_listed_and_shown(run, actor: str) -> None:
     called = json_of(run("call", actor, "start", "--json"))
-    (timer_id,) = called["committed"]["receipt"]["scheduledTimerIds"]
-    name = hex_of(timer_id)
+    (timer_id,) = called["committed"]["receipt"]["scheduled_timer_ids"]
+    name = timer_id
     assert name in run("timers", "list", "--actor", actor).stdout
     assert name in run("timers", "--actor", actor).stdout
     shown = table(run("timers", "show", name))
@@ -186,10 +181,11 @@ def test_timers_are_listed_and_shown(run, actor: str) -> None:
     run("mine", "2")
     told = run("timers", "why", name).stdout
     assert "handle_timer succeeded." in told.splitlines()[-1]
-    height = json_of(run("timers", "why", name, "--json"))["timer"]["end"]["height"]
+    ended = json_of(run("timers", "why", name, "--json"))["timer"]["end"]
+    height = str(ended["height"])
     told = run("block", height, "--timers").stdout
     assert told.startswith(f"Block {int(height):,} looked at 1 due timer.\n1. {name}")
-    assert json_of(run("block", height, "--timers", "--json"))["dueCount"] == "1"
+    assert json_of(run("block", height, "--timers", "--json"))["due_count"] == 1
     assert name not in run("timers", "--actor", actor).stdout
     assert name in run("timers", "list", "--status", "fired", "--actor", actor).stdout
     assert "receipt" in run("timers", "show", name).stdout
@@ -198,8 +194,8 @@ def test_timers_are_listed_and_shown(run, actor: str) -> None:
 def test_what_is_shown_can_be_proven(run, actor: str) -> None:
     """Shown is what the proof says, and the hash of the block that it follows from."""
     called = json_of(run("call", actor, "start", "--json"))["committed"]["receipt"]
-    (timer,) = (hex_of(one) for one in called["scheduledTimerIds"])
-    transaction = hex_of(called["id"])
+    (timer,) = called["scheduled_timer_ids"]
+    transaction = called["id"]
     head = table(run("status"))
     proven = f"proven by block {head['height']} with hash {head['head']}: "
     shown = run("accounts", "--count", "2", "--prove").stdout
@@ -338,7 +334,7 @@ def test_what_actors_say_moves_no_terminal(run, tmp_path: Path) -> None:
     deployed = table(run("deploy", str(path), "--salt", "rude"))
     target = deployed["actor"]
     committed = json_of(run("call", target, "speak", "--json"))["committed"]
-    height, id_ = committed["block"]["height"], hex_of(committed["receipt"]["id"])
+    height, id_ = str(committed["block"]["height"]), committed["receipt"]["id"]
     for words, code in (
         (("call", target, "speak"), 0),
         (("call", target, "fail"), 1),
@@ -414,8 +410,8 @@ def test_a_failed_call_shows_the_actors_line_and_exits_1(run, actor: str) -> Non
 
 def test_blocks_and_transactions(run) -> None:
     sent = json_of(run("transfer", "1", "7", "--json"))
-    name = hex_of(sent["committed"]["receipt"]["id"])
-    height = sent["committed"]["block"]["height"]
+    name = sent["committed"]["receipt"]["id"]
+    height = str(sent["committed"]["block"]["height"])
     assert table(run("tx", name))["height"] == height
     block = run("block", height)
     assert name in block.stdout
@@ -471,15 +467,122 @@ def test_senders_by_number_key_and_name(run) -> None:
 # --- what a program sees --------------------------------------------------------------
 
 
-def test_json_is_protobufs_form_one_object_a_line(run, actor: str) -> None:
+def test_json_is_one_object_a_line_in_the_words_of_flags(run, actor: str) -> None:
     run("call", actor, "start")
     run("call", actor, "start")
-    lines = run("timers", "list", "--actor", actor, "--json").stdout.splitlines()
-    assert [json.loads(line)["status"] for line in lines] == [
-        "TIMER_STATUS_PENDING",
-        "TIMER_STATUS_PENDING",
-    ]
-    assert json_of(run("status", "--json"))["chainId"] == "100"
+    lines = run("timers", "list", "--json", "--actor", actor).stdout.splitlines()
+    assert [json.loads(line)["status"] for line in lines] == ["pending", "pending"]
+    status = json_of(run("status", "--json"))
+    assert (status["chain_id"], status["mining_mode"]) == (100, "instant")
+
+
+def test_json_proto_is_protobufs_own_form(url: str, run, actor: str) -> None:
+    run("call", actor, "start")
+    listed = run("timers", "list", "--actor", actor, "--json=proto").stdout
+    timer = json.loads(listed)
+    assert timer["status"] == "TIMER_STATUS_PENDING"
+    assert base64.b64decode(timer["actor"]).hex() == actor[2:]
+    assert run("status", "--json=yaml", code=2).stderr.endswith("--json=proto\n")
+    for value, name in (("1", "chain_id"), ("proto", "chainId"), ("0", "")):
+        variables = {"COWBOY_DEVNET_URL": url, "COWBOY_DEVNET_JSON": value}
+        printed = CliRunner(env=variables).invoke(main, ["status"]).stdout
+        assert printed.startswith("{") == bool(name)
+        assert name in printed
+
+
+SAYING = """
+class Actor:
+    def deploy(self):
+        self.storage["names"] = ["gold", b"\\x01"]
+        pvm_host.set_state(b"\\xffraw", b"\\x00\\xff")
+
+    def say(self, payload):
+        pvm_host.emit_event("said", payload)
+        pvm_host.schedule_timer(pvm_host.block_height() + 100, payload)
+        return {"said": payload, "count": 7}
+
+    def handle_timer(self, payload):
+        pass
+"""
+
+
+def test_what_one_command_prints_the_next_accepts(run, tmp_path: Path) -> None:
+    """Addresses, ids, keys, payloads, hashes, amounts, words: from one into another."""
+    path = tmp_path / "saying.py"
+    path.write_text(SAYING)
+
+    def printed(*words: object) -> list:
+        output = run(*map(str, words), "--json").stdout
+        return [json.loads(line) for line in output.splitlines()]
+
+    (deployed,) = printed("deploy", path, "--value", "5 CBY", "--salt", "pipe")
+    actor = deployed["committed"]["receipt"]["actor"]
+    (called,) = printed("call", actor, "say", "0x00ff")
+    committed = called["committed"]
+    receipt, events = committed["receipt"], committed["events"]
+    assert receipt["value"] == {"said": "0x00ff", "count": 7}
+    (said,) = (event for event in events if event["topic"] == "said")
+    assert (said["data"], said["raw"]) == ("0x00ff", "0x00ff")
+    (system,) = (event for event in events if event["topic"] == "TimerScheduled")
+    assert system["data"]["actor"] == actor
+    assert system["raw"].startswith("0xa")
+    assert printed("tx", receipt["id"])[0]["committed"]["receipt"] == receipt
+    assert printed("call", actor, "say", said["raw"])
+    assert printed("events", "--actor", said["emitter"])[0]["emitter"] == actor
+    (timer_id, _) = (one["id"] for one in printed("timers", "--actor", actor))
+    (shown,) = printed("timers", "show", timer_id)
+    timer = shown["timer"]
+    assert timer_id == receipt["scheduled_timer_ids"][0]
+    assert printed("call", actor, "say", timer["record"]["payload"])
+    assert printed("timers", "list", "--status", timer["status"], "--actor", actor)
+    named, raw = printed("storage", actor)
+    assert (named["name"], named["value"]) == ("names", ["gold", "0x01"])
+    assert (raw["key"], raw["value"], raw["raw"]) == ("0xff726177", "0x00ff", "0x00ff")
+    assert printed("storage", actor, raw["key"]) == [raw]
+    assert printed("storage", actor, named["key"])[0]["raw"] == named["raw"]
+    (block,) = printed("block", committed["block"]["height"])
+    assert printed("block", block["block"]["header"]["hash"]) == [block]
+    (account, *_) = printed("accounts")
+    assert printed("transfer", account["address"], receipt["fee"])
+    (code,) = printed("actor", actor)
+    assert (code["source"], code["handlers"][-1]) == (SAYING, "handle_timer")
+    (mode,) = printed("status")
+    assert printed("mining", mode["mining_mode"])
+
+
+def test_labels_are_shown_and_accepted(run, actor: str, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({"heart": actor, "\x1b[31mred": "0x" + "5" * 40}))
+    named = ("--labels", str(labels))
+    shown = table(run("call", "heart", "start", *named))
+    assert (shown["actor"], shown["sender"]) == ("heart", "account 0")
+    assert "heart" in run("timers", "--actor", "heart", *named).stdout
+    assert json_of(run("actor", "heart", *named, "--json"))["address"] == actor
+    run("transfer", "heart", "5", "--from", "account 2", *named)
+    sent = run("transfer", "0x" + "5" * 40, "5", *named).stdout
+    assert "\\x1b[31mred" in sent
+    assert "\x1b" not in sent
+    assert "heart" not in run("call", actor, "start").stdout
+    run("actor", "heart", code=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "an object in JSON is wanted"),
+        ("[1]", "an object in JSON is wanted"),
+        ('{"a": 5}', "an object in JSON is wanted"),
+        ('{"a": "0x00"}', "an object in JSON is wanted"),
+        (json.dumps({"7": "0x" + "5" * 40}), "neither an address nor a number"),
+        (json.dumps({"": "0x" + "5" * 40}), "a text of 1 to 64 characters"),
+    ],
+)
+def test_a_file_of_no_labels_is_refused(run, tmp_path: Path, text, said) -> None:
+    labels = tmp_path / "labels.json"
+    labels.write_text(text)
+    assert said in run("status", "--labels", str(labels), code=2).stderr
+    missing = run("status", "--labels", str(tmp_path / "no"), code=2).stderr
+    assert "cannot be read: No such file" in missing
 
 
 @pytest.mark.parametrize(
@@ -521,7 +624,7 @@ def test_time_can_pass(run) -> None:
     *_, last = run("advance", "--height", str(before + 5_000), "--json").stdout.split(
         "\n"
     )[:-1]
-    assert json.loads(last)["head"]["height"] == str(before + 5_000)
+    assert json.loads(last)["head"]["height"] == before + 5_000
     assert json.loads(last)["done"] is True
     run("advance", "--until-idle", "--within", "10")
 
@@ -808,14 +911,14 @@ def test_governing_changes_what_is_shown_and_from_when(run) -> None:
     changes = ("fairness_window_blocks=300", "tier_multipliers_permille=1,2,3,4")
     run("govern", "timers", *changes)
     after = json_of(run("govern", "show", "--json"))
-    assert after["timerConfig"] == {
-        **before["timerConfig"],
-        "fairnessWindowBlocks": "300",
-        "tierMultipliersPermille": ["1", "2", "3", "4"],
+    assert after["timer_config"] == {
+        **before["timer_config"],
+        "fairness_window_blocks": 300,
+        "tier_multipliers_permille": [1, 2, 3, 4],
     }
-    assert after["basefeeConfig"] == before["basefeeConfig"]
+    assert after["basefee_config"] == before["basefee_config"]
     head = int(json_of(run("status", "--json"))["head"]["height"])
-    assert int(after["configsHoldFrom"]) == head + 1
+    assert int(after["configs_hold_from"]) == head + 1
     run("govern", "basefee", "min_basefee=2")
     assert f"Fees, from height {head + 2:,}" in run("govern", "show").stdout
     assert table(run("govern", "show"))["fairness_window_blocks"] == "300"
