@@ -64,15 +64,16 @@ ACTOR_FILE = "<actor>"
 
 
 class AuthorsFile(str):
-    """The file of an actor's author, as the file name of code that a debugger knows."""
+    """Last constant of an actor's code that has, for debuggers, another file name."""
 
     __slots__ = ()
 
 
 def is_of_actor(code: CodeType) -> bool:
     """Whether code is an actor's, not a library's and not ours."""
-    file = code.co_filename
-    return file == ACTOR_FILE or type(file) is AuthorsFile
+    if code.co_filename == ACTOR_FILE:
+        return True
+    return bool(code.co_consts) and type(code.co_consts[-1]) is AuthorsFile
 
 
 DUNDER_METHODS = frozenset(

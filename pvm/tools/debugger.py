@@ -6,9 +6,12 @@ and no root tells the difference. Rule: a debugger looks; an expression that a p
 evaluates in an actor's frame, and that asks the host, is paid by that execution.
 """
 
-import builtins
+import os
+import sys
 from bdb import BdbQuit
-from types import CodeType
+from collections.abc import Callable
+from importlib import import_module
+from types import BuiltinFunctionType, CodeType
 from typing import Final
 
 from msgspec.structs import replace
@@ -63,24 +66,52 @@ class Debugger:
 
 
 def _stopping() -> VmExecution:
-    """An execution in which `breakpoint()` stops, in the frame that calls it.
-
-    Python's own is written in C: between it and the actor is no frame of ours.
-    """
+    """An execution in which `breakpoint()` stops."""
     vm = new()
-    vm.names["breakpoint"] = builtins.breakpoint
+    vm.names["_call_breakpoint"] = _Breakpoint()
     return vm
+
+
+class _Breakpoint:
+    """What stops in the frame that calls it, so that no frame of ours lies between.
+
+    A debugger stops in its caller. The interpreter asks for `__call__` first, in a
+    frame that is over when it calls what it was given.
+    """
+
+    __slots__ = ()
+
+    @property
+    def __call__(self) -> Callable[[], object]:
+        return _debugger()
+
+
+def _debugger() -> Callable[[], object]:
+    """What Python's own `breakpoint()` calls.
+
+    That one imports it with the builtins of the frame, and an actor has no such
+    `__import__`.
+    """
+    hook: Callable[[], object] = sys.breakpointhook
+    if not isinstance(hook, BuiltinFunctionType):  # as a debugger has set it
+        return hook
+    named = os.environ.get("PYTHONBREAKPOINT") or "pdb.set_trace"
+    module, _, function = named.rpartition(".")
+    if named == "0":
+        return lambda: None
+    found: Callable[[], object] = getattr(import_module(module), function)
+    return found
 
 
 def _renamed(code: CodeType, file: str) -> CodeType:
     """Code and all code in it, said to be of a file.
 
-    CPython finds code of two files equal, and debuggers remember by the code where not
-    to stop: a constant that nothing reads keeps it apart from what it is made of.
+    The constant that nothing reads says that it is an actor's (`language.is_of_actor`),
+    and keeps it apart from what it is made of: CPython finds code of two files equal,
+    and debuggers remember by the code where not to stop.
     """
-    name = AuthorsFile(file)
     constants = (
         _renamed(one, file) if isinstance(one, CodeType) else one
         for one in code.co_consts
     )
-    return code.replace(co_filename=name, co_consts=(*constants, name))
+    return code.replace(co_filename=file, co_consts=(*constants, AuthorsFile(file)))

@@ -13,12 +13,9 @@ from tests.debug_adapter import DebugAdapter
 from tests.doc_runner import ROOT
 
 SHOP = """\
-import json
-
-
 class Shop:
     def buy(self, payload):
-        count = json.loads(payload)["count"]
+        count = pvm_host.cbor_decode(payload)["count"]
         left = self._left(count)
         self.storage["left"] = left
         return left
@@ -26,6 +23,7 @@ class Shop:
     def _left(self, count):
         return 10 - count
 """
+STOPPING = SHOP.replace("        return 10", "        breakpoint()\n        return 10")
 SUITE = """\
 from pathlib import Path
 
@@ -46,11 +44,9 @@ def line(source, text):
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path, request):
     """The root that the suite finds without a debugger stands in it."""
-    (tmp_path / "shop.py").write_text(
-        SHOP.replace("json.loads", "pvm_host.cbor_decode")
-    )
+    (tmp_path / "shop.py").write_text(getattr(request, "param", SHOP))
     (tmp_path / "test_shop.py").write_text(SUITE)
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *PYTEST],
@@ -112,3 +108,40 @@ def test_pdb_under_pytest_stops_where_a_breakpoint_is_set(project):
     assert f"> {project / 'shop.py'}({number})buy()\n-> left = self._left" in told
     assert "(Pdb) 3\n" in told
     assert "1 passed" in told, told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("project", [STOPPING], indirect=True)
+def test_breakpoint_in_an_actor_stops_in_its_frame(project):
+    """Of pdb under pytest, and of debugpy; elsewhere it does nothing (D59)."""
+    shop, root = project / "shop.py", (project / "root").read_text()
+    number = line(STOPPING, "return 10 - count")
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *PYTEST, "--devnet-debug"],
+        cwd=project,
+        env=os.environ | ENVIRONMENT,
+        input="p count\nc\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert f"> {shop}({number})private_left()\n-> return 10 - count" in run.stdout
+    assert "(Pdb) 3\n" in run.stdout
+    assert "1 passed" in run.stdout
+    assert (project / "root").read_text() == root
+    with DebugAdapter(project) as debugger:
+        debugger.launch(
+            {},
+            module="pytest",
+            args=[*PYTEST, "--devnet-debug"],
+            cwd=str(project),
+            env=ENVIRONMENT,
+            console="internalConsole",
+        )
+        frame, variables = debugger.stopped()
+        assert (frame["source"]["path"], frame["line"]) == (str(shop), number)
+        assert variables["count"] == "3"
+        debugger.resume()
+        assert debugger.stopped() is None
+    assert (project / "root").read_text() == root

@@ -66,7 +66,7 @@ def deploy_file(chain: Devnet) -> Actor:
     chain.label(shop, "shop")
     assert_type(chain.labels[shop.address], str)
     bought = shop.buy({"count": 2}, sender=chain.accounts[1], value="1 CBY")
-    assert_type(bought, Receipt)
+    assert_type(bought, SentReceipt)
     print(bought.result, shop.read.price("gold"), shop.buy, shop.read)
     return shop
 

@@ -2,7 +2,9 @@
 
 import bdb
 import linecache
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -161,6 +163,41 @@ def test_ending_the_debugger_ends_the_test_not_the_call(path):
     with Devnet(debug=True) as chain:
         shop = chain.deploy(path)
         Quits(path, [line("left = 10")]).runcall(act)
+
+
+def test_breakpoint_calls_the_debugger_from_the_actors_frame(path, monkeypatch):
+    """It stops there and does nothing elsewhere, at the same price (D59)."""
+    source = SHOP.replace(
+        "        left = 10", "        breakpoint()\n        left = 10"
+    )
+    path.write_text(source)
+    found = []
+
+    def hook():
+        frame = sys._getframe(1)
+        found.append((frame.f_code.co_filename, frame.f_locals["count"]))
+        return "what it returns is nobody's"
+
+    monkeypatch.setattr(sys, "breakpointhook", hook)
+    with Devnet() as chain:
+        plain = bought(chain, path)
+    assert found == []
+    with Devnet(debug=True) as chain:
+        assert bought(chain, path) == plain
+    assert found == [(str(path), count) for count in (3, 4, 11, 12)]
+
+
+@pytest.mark.parametrize("variable", ["0", "a_debugger.stop"])
+def test_breakpoint_obeys_pythons_variable(path, monkeypatch, variable):
+    path.write_text("def stop():\n    breakpoint()\n")
+    called, debugger = [], ModuleType("a_debugger")
+    debugger.stop = lambda: called.append(1)
+    monkeypatch.setitem(sys.modules, "a_debugger", debugger)
+    monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)
+    monkeypatch.setenv("PYTHONBREAKPOINT", variable)
+    with Devnet(debug=True) as chain:
+        chain.deploy(path).call("stop")
+    assert len(called) == (variable != "0")
 
 
 def test_code_of_a_file_is_another_code_than_what_it_was_made_of():

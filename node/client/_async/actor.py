@@ -16,7 +16,7 @@ from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
-from node.client._async.receipt import AsyncSentReceipt
+from node.client._async.receipt import AsyncSentReceipt, sent_receipt
 from node.client.handlers import HandlerTypes, find_handler, handlers_of, payload_of
 from node.client.inputs import (
     BlockContent,
@@ -27,7 +27,6 @@ from node.client.inputs import (
     check_bytes,
     check_text,
 )
-from node.client.receipts import call_receipt
 from node.primitives import codec
 from node.primitives.returned import decode_returned
 from node.primitives.types import Address, Amount, Hash32
@@ -390,7 +389,7 @@ class AsyncActor:
             cells_limit=cells_limit,
             expect_failure=expect_failure,
         )
-        return call_receipt(receipt, self.source)
+        return sent_receipt(receipt, self._chain, self.source)
 
     @property
     def read(self) -> "AsyncReadView":
@@ -479,7 +478,7 @@ class AsyncHandlerCall:
         cycles_limit: int | None = None,
         cells_limit: int | None = None,
         expect_failure: bool = False,
-    ) -> Receipt:
+    ) -> AsyncSentReceipt:
         """Call the handler as `actor.call` does; `result` of the receipt is decoded.
 
         Args:

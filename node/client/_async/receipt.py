@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from node.chain.block import Receipt
+from node.client.handlers import returns_of
+from node.primitives import codec
+from node.primitives.returned import decode_returned
 from node.query.trace.records import Changes, ExecutionTrace
 from pvm.output import Printed
 
@@ -21,6 +24,14 @@ class AsyncSentReceipt(Receipt, frozen=True, eq=False):
 
     chain: "AsyncChain | None" = None
     """The chain that made it."""
+    source: str = ""
+    """Of the actor that was called as an object; else empty."""
+
+    @property
+    @override
+    def result(self) -> codec.Value:
+        """What the handler returned, by its annotation; None after a failure."""
+        return decode_returned(self.value, returns_of(self.source, self.handler))
 
     @property
     def plain(self) -> Receipt:
@@ -65,7 +76,9 @@ class AsyncSentReceipt(Receipt, frozen=True, eq=False):
         return repr(self.plain)
 
 
-def sent_receipt(receipt: Receipt, chain: "AsyncChain") -> AsyncSentReceipt:
-    """The receipt of a transaction that a chain made."""
+def sent_receipt(
+    receipt: Receipt, chain: "AsyncChain", source: str = ""
+) -> AsyncSentReceipt:
+    """The receipt of a transaction that a chain made, of a call of this source."""
     fields = {name: getattr(receipt, name) for name in _FIELDS}
-    return AsyncSentReceipt(**fields, chain=chain)
+    return AsyncSentReceipt(**fields, chain=chain, source=source)

@@ -17,7 +17,7 @@ from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
-from node.client._sync.receipt import SentReceipt
+from node.client._sync.receipt import SentReceipt, sent_receipt
 from node.client.handlers import HandlerTypes, find_handler, handlers_of, payload_of
 from node.client.inputs import (
     BlockContent,
@@ -28,7 +28,6 @@ from node.client.inputs import (
     check_bytes,
     check_text,
 )
-from node.client.receipts import call_receipt
 from node.primitives import codec
 from node.primitives.returned import decode_returned
 from node.primitives.types import Address, Amount, Hash32
@@ -389,7 +388,7 @@ class Actor:
             cells_limit=cells_limit,
             expect_failure=expect_failure,
         )
-        return call_receipt(receipt, self.source)
+        return sent_receipt(receipt, self._chain, self.source)
 
     @property
     def read(self) -> "ReadView":
@@ -478,7 +477,7 @@ class HandlerCall:
         cycles_limit: int | None = None,
         cells_limit: int | None = None,
         expect_failure: bool = False,
-    ) -> Receipt:
+    ) -> SentReceipt:
         """Call the handler as `actor.call` does; `result` of the receipt is decoded.
 
         Args:

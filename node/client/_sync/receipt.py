@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from node.chain.block import Receipt
+from node.client.handlers import returns_of
+from node.primitives import codec
+from node.primitives.returned import decode_returned
 from node.query.trace.records import Changes, ExecutionTrace
 from pvm.output import Printed
 
@@ -22,6 +25,14 @@ class SentReceipt(Receipt, frozen=True, eq=False):
 
     chain: "Chain | None" = None
     """The chain that made it."""
+    source: str = ""
+    """Of the actor that was called as an object; else empty."""
+
+    @property
+    @override
+    def result(self) -> codec.Value:
+        """What the handler returned, by its annotation; None after a failure."""
+        return decode_returned(self.value, returns_of(self.source, self.handler))
 
     @property
     def plain(self) -> Receipt:
@@ -66,7 +77,7 @@ class SentReceipt(Receipt, frozen=True, eq=False):
         return repr(self.plain)
 
 
-def sent_receipt(receipt: Receipt, chain: "Chain") -> SentReceipt:
-    """The receipt of a transaction that a chain made."""
+def sent_receipt(receipt: Receipt, chain: "Chain", source: str = "") -> SentReceipt:
+    """The receipt of a transaction that a chain made, of a call of this source."""
     fields = {name: getattr(receipt, name) for name in _FIELDS}
-    return SentReceipt(**fields, chain=chain)
+    return SentReceipt(**fields, chain=chain, source=source)
