@@ -4,6 +4,8 @@ They run on the same functions as a block does, over a journal that is thrown aw
 if alone in the next block; a read-only call sees the head.
 """
 
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 
 from msgspec import Struct
@@ -75,17 +77,24 @@ def unsigned(state: State, body: Body, sender: Address) -> tuple[State, Transact
 
 
 @without_memory_errors
-def estimate_limits(state: State, body: Body, sender: Address) -> tuple[int, int]:
+def estimate_limits(
+    state: State, body: Body, sender: Address, earlier: Iterable[Transaction] = ()
+) -> tuple[int, int]:
     """Cycles and cells that suffice, found by executing with a block's whole limits.
 
     An eighth is added to what was used, rounded up: use may differ a little in
-    another block. The sender's funds are not looked at.
+    another block. The sender's funds are not looked at. Transactions that are to be in
+    the block before it are executed first; one that cannot be is left out.
 
     Raises:
         InvalidTransaction: it could not be included for another reason.
     """
     params = replace(state.params, dev=True)
     block = begin_block(replace(state, params=params))
+    for transaction in earlier:
+        with suppress(InvalidTransaction):
+            execute_transaction(block, transaction)
+    block.user_cycles = block.cells = block.writes = 0  # all room is this one's
     prices = block.prices
     unlimited = replace(
         body,

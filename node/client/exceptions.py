@@ -14,6 +14,7 @@ from node.client.sources import Sources
 from pvm import Failure, Frame
 
 __all__ = [
+    "BlockOpen",
     "BundleFault",
     "BundleRefused",
     "ChainClosed",
@@ -95,6 +96,10 @@ def unknown_height(argument: str, given: int, head: int) -> UnknownId:
 
 class ChainClosed(RuntimeError):  # noqa: N818 - names what is refused
     """The chain, or the connection to it, was closed; make a new one."""
+
+
+class BlockOpen(RuntimeError):  # noqa: N818 - names what is refused
+    """What was asked waits for the block of `with chain.block():` to be made."""
 
 
 class TransactionRefused(Exception):  # noqa: N818 - reads as what happened

@@ -53,9 +53,15 @@ from node.chain.transition import (
     open_state,
 )
 from node.client._sync.actor import Actor
-from node.client._sync.receipt import SentReceipt, sent_receipt
+from node.client._sync.receipt import (
+    SentReceipt,
+    complete_receipt,
+    pending_receipt,
+    sent_receipt,
+)
 from node.client.checks import check_chain
 from node.client.exceptions import (
+    BlockOpen,
     FireFailed,
     InvalidArgument,
     ReadFailed,
@@ -89,7 +95,7 @@ from node.client.labels import Labels
 from node.client.profiles import Profile
 from node.client.sources import ActorSource, Sources
 from node.primitives import codec
-from node.primitives.crypto import keccak256
+from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import NOTHING, Address, Amount, Hash32
 from node.query.chain import Supply, count_supply
 from node.query.explain.quote import QuoteRequest
@@ -114,6 +120,7 @@ from node.testing.explanations import (
     quote_story,
     timer_story,
 )
+from node.testing.one_block import DevnetBlock, SentHere, block_of
 from node.testing.presets import preset
 from node.testing.snapshots import ChainSnapshot, ResultsMark, undo_since
 from node.testing.traces import changes_at, execution_trace
@@ -169,6 +176,8 @@ class Devnet:
         self.is_strict = strict
         self._store = store or MemoryStore()
         self._queue: list[Transaction] = []
+        self._open: list[SentHere] | None = None
+        """What waits for the block that is open, if one is."""
         self._profiles: list[Profile] = []
         self._build = build_next
         self._printed = CapturedOutput()
@@ -267,17 +276,48 @@ class Devnet:
         index = bisect_left(self.results, height, key=lambda r: r.header.height)
         return self.results[index]
 
-    def block(self, height: int | None = None) -> BlockResult:
+    def block(self, height: int | None = None) -> DevnetBlock:
         """The header, receipts and events of one block.
 
-        Without a height it is the latest block. Within a run of empty blocks it is the
-        run.
+        Without a height it is the latest block, and `with chain.block():` makes one
+        block of all that is sent inside, whose receipts can be read afterwards. Within
+        a run of empty blocks it is the run.
 
         Raises:
             UnknownId: the chain has not reached this height.
             InvalidArgument: the height is no whole number of 0 or more.
         """
-        return self.last if height is None else self.result_at(height)
+        if height is None:
+            return block_of(self.last, self._one_block)
+        return block_of(self.result_at(height), None)
+
+    @contextmanager
+    def _one_block(self) -> Iterator[list[BlockResult]]:
+        """Let what is sent inside wait, and be in one block."""
+        self.require_open()
+        self._require_no_block()
+        sent: list[SentHere] = []
+        self._open = sent
+        made: list[BlockResult] = []
+        try:
+            yield made
+        finally:
+            self._open = None
+        self._on_worker(lambda: self._mine(1))
+        made.append(self.last)
+        refusals = [self._refused(one.id) for one in sent]
+        for one in sent:
+            for receipt in self.last.receipts:
+                if receipt.id == one.id:
+                    complete_receipt(one.receipt, receipt)
+        for one, refusal in zip(sent, refusals, strict=True):
+            if refusal is not None:
+                raise refusal
+            self._require_outcome(one)
+
+    def _require_no_block(self) -> None:
+        if self._open is not None:
+            raise BlockOpen("the `with` of a block is not over: it makes the block")
 
     def account(self, who: Sender) -> Account:
         """An account: balance in base units, nonce, code hash and deployer."""
@@ -779,6 +819,7 @@ class Devnet:
             InvalidArgument: the number is out of this range.
         """
         check_count("blocks", blocks)
+        self._require_no_block()
         self._on_worker(lambda: self._mine(blocks))
         return self.last
 
@@ -832,6 +873,7 @@ class Devnet:
             until_idle=until_idle,
         )
         target = check_target(stated, self.height)
+        self._require_no_block()
         begun = len(self.results)
         summary = self._on_worker(lambda: self._advance(target))
         is_strict = self.is_strict if strict is None else strict
@@ -957,10 +999,13 @@ class Devnet:
             NOTHING,
             instruction,
         )
+        queued = [t for t in self._queue if t.sender == sender]
+        earlier = () if self._open is None else tuple(self._queue)
         if headroom and (cycles_limit is None or cells_limit is None):
+            sent = replace(draft, nonce=nonce + len(queued)) if earlier else draft
             try:
                 estimate = self._on_worker(
-                    lambda: estimate_limits(self.state, draft, sender)
+                    lambda: estimate_limits(self.state, sent, sender, earlier)
                 )
             except InvalidTransaction as error:
                 raise TransactionRefused(error) from None
@@ -968,7 +1013,6 @@ class Devnet:
             cells_limit = estimate[1] if cells_limit is None else cells_limit
         if cycles_limit is not None and cells_limit is not None:
             draft = replace(draft, cycles_limit=cycles_limit, cells_limit=cells_limit)
-        queued = [t for t in self._queue if t.sender == sender]
         return replace(draft, **{"nonce": nonce + len(queued), **fees})
 
     def execute(
@@ -1004,22 +1048,41 @@ class Devnet:
             submitted = self._submit(
                 instruction, sender, cycles_limit, cells_limit, fees
             )
-            self._mine(1)
+            if self._open is None:
+                self._mine(1)
             return submitted
 
         # One hop: what is called in there on the worker finds itself there already.
         transaction_id = self._on_worker(submit_and_mine)
-        result = self.results[-1]
-        for transaction, error in result.rejected:
+        if self._open is not None:
+            waiting = pending_receipt(self)
+            sent = SentHere(waiting, instruction, transaction_id, expect_failure)
+            self._open.append(sent)
+            return waiting
+        refusal = self._refused(transaction_id)
+        if refusal is not None:
+            raise refusal
+        made = next(r for r in self.last.receipts if r.id == transaction_id)
+        receipt = sent_receipt(made, self)
+        sent = SentHere(receipt, instruction, transaction_id, expect_failure)
+        self._require_outcome(sent)
+        return receipt
+
+    def _refused(self, transaction_id: Hash32) -> TransactionRefused | None:
+        """Why the latest block left a transaction out, which then waits no longer."""
+        for transaction, error in self.last.rejected:
             if transaction.id == transaction_id:
                 self._queue = [t for t in self._queue if t.id != transaction_id]
-                raise TransactionRefused(error)
-        made = next(r for r in result.receipts if r.id == transaction_id)
-        receipt = sent_receipt(made, self)
-        if not receipt.is_success and not expect_failure:
-            raise TransactionFailed(receipt, self._sources_told(receipt, instruction))
-        assert receipt.is_success != expect_failure, "a failure was expected"
-        return receipt
+                return TransactionRefused(error)
+        return None
+
+    def _require_outcome(self, sent: SentHere) -> None:
+        """Raise what became of a transaction, unless that was expected."""
+        receipt, is_expected = sent.receipt, sent.is_failure_expected
+        if not receipt.is_success and not is_expected:
+            sources = self._sources_told(receipt, sent.instruction)
+            raise TransactionFailed(receipt, sources)
+        assert receipt.is_success != is_expected, "a failure was expected"
 
     def _sources_told(self, receipt: Receipt, instruction: Instruction) -> Sources:
         if isinstance(instruction, DeployActor):
@@ -1077,8 +1140,17 @@ class Devnet:
         receipt = self.execute(
             instruction, sender=sender, expect_failure=expect_failure, **limits
         )
-        self._name(receipt.actor, known)
-        return Actor(self, receipt.actor, known.text, receipt, known.file)
+        address = receipt.actor if self._open is None else self._deployed(sender)
+        self._name(address, known)
+        return Actor(self, address, known.text, receipt, known.file)
+
+    def _deployed(self, sender: Sender | None) -> Address:
+        """The address of the actor whose deployment was sent last."""
+        deployment = self._queue[-1].body.instruction
+        assert isinstance(deployment, DeployActor), "it was just sent"
+        deployer = address_of(self.accounts[0] if sender is None else sender, "sender")
+        code_hash = keccak256(deployment.code)
+        return derive_actor_address(deployer, deployment.salt, code_hash)
 
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None

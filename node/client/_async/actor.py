@@ -16,7 +16,7 @@ from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
-from node.client._async.receipt import AsyncSentReceipt, sent_receipt
+from node.client._async.receipt import AsyncSentReceipt, call_receipt
 from node.client.handlers import HandlerTypes, find_handler, handlers_of, payload_of
 from node.client.inputs import (
     BlockContent,
@@ -74,6 +74,33 @@ class AsyncSnapshot(Protocol):
         ...
 
 
+class AsyncOneBlock(BlockContent, Protocol):
+    """The content of a block; of the latest one a context that makes the next.
+
+    All that is sent inside is in that one block, in this order. Receipts can be read
+    when it has ended, and the context has the content of the new block then. If it ends
+    by an exception, no block is made, and what was sent waits as after `submit`.
+    """
+
+    async def __aenter__(self) -> Self:
+        """Keep what is sent for one block."""
+        ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Make the block.
+
+        Raises:
+            TransactionFailed: a transaction of it failed, without `expect_failure`.
+            TransactionRefused: one cannot be included.
+        """
+        ...
+
+
 class AsyncChain(Protocol):
     """What every chain can do, the one of a node and the one in this process.
 
@@ -112,8 +139,11 @@ class AsyncChain(Protocol):
         """Timestamp of the latest block, in milliseconds of virtual time (D37)."""
         ...
 
-    async def block(self, height: int | None = None) -> BlockContent:
-        """The header, receipts and events of a block, by default the latest."""
+    async def block(self, height: int | None = None) -> AsyncOneBlock:
+        """The header, receipts and events of a block, by default the latest.
+
+        `async with await chain.block():` makes one block of what is sent inside.
+        """
         ...
 
     async def balance(self, who: Sender) -> Amount:
@@ -389,7 +419,7 @@ class AsyncActor:
             cells_limit=cells_limit,
             expect_failure=expect_failure,
         )
-        return sent_receipt(receipt, self._chain, self.source)
+        return call_receipt(receipt, self.source)
 
     @property
     def read(self) -> "AsyncReadView":

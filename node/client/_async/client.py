@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 from typing_extensions import override
 
@@ -37,7 +38,13 @@ from node.chain.transaction import (
 )
 from node.client._async.actor import AsyncActor
 from node.client._async.api import AsyncApi
-from node.client._async.receipt import AsyncSentReceipt, sent_receipt
+from node.client._async.block import AsyncClientBlock
+from node.client._async.receipt import (
+    AsyncSentReceipt,
+    complete_receipt,
+    pending_receipt,
+    sent_receipt,
+)
 from node.client.checks import check_chain
 from node.client.decoding import (
     add_progress,
@@ -51,6 +58,7 @@ from node.client.decoding import (
     timer_from_proto,
 )
 from node.client.exceptions import (
+    BlockOpen,
     FireFailed,
     NodeError,
     NodeUnreachable,
@@ -104,11 +112,11 @@ from node.client.traces import (
 )
 from node.client.wallet import Wallet
 from node.primitives import codec
-from node.primitives.crypto import keccak256
+from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Address, Amount, Hash32
 from node.query.forecasts.lane_position import LanePosition
 from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
-from node.rpc.v1 import streams_pb2, traces_pb2, types_pb2
+from node.rpc.v1 import queries_pb2, streams_pb2, traces_pb2, types_pb2
 from pvm import STORAGE_PREFIX, Failure
 
 if TYPE_CHECKING:
@@ -166,6 +174,8 @@ class AsyncClient:
         self._account_count = check_count("accounts", accounts, 0)
         self.is_strict = strict
         self._accounts: tuple[DevAccount, ...] | None = None
+        self._open: list[_Sent] | None = None
+        """What was sent for the block that is open, if one is."""
         self._labels: Labels | None = None
         self._files: dict[bytes, str] = {}
         """Of sources by code hash, as deployments name them."""
@@ -213,11 +223,14 @@ class AsyncClient:
         head = await self.head
         return head.timestamp_ms
 
-    async def block(self, height: int | None = None) -> Mined:
+    async def block(self, height: int | None = None) -> AsyncClientBlock:
         """The header, receipts and events of one block.
 
-        Without a height it is the latest block. Within a run of empty blocks it is the
-        run.
+        Without a height it is the latest block, and `async with await client.block():`
+        makes one block of all that this client sends inside: the node makes blocks by
+        hand until then. Receipts can be read afterwards. Limits are estimated at the
+        head: give `cycles_limit` to a call that another one of the block prepares.
+        Within a run of empty blocks it is the run.
 
         Raises:
             UnknownId: the chain has not reached this height.
@@ -227,7 +240,36 @@ class AsyncClient:
             check_count("height", height, 0)
         full = types_pb2.BLOCK_VIEW_FULL
         with maps_unknown_id("height", height):
-            return block_from_proto(await self.api.block(height, view=full))
+            content = block_from_proto(await self.api.block(height, view=full))
+        opener = self._one_block if height is None else None
+        return AsyncClientBlock(
+            content.header, content.receipts, content.events, opener
+        )
+
+    @asynccontextmanager
+    async def _one_block(self) -> AsyncIterator[list[Mined]]:
+        """Let the node make no block but one, of what is sent inside."""
+        self._require_no_block()
+        status = await self.api.status()
+        await self.api.set_mining(queries_pb2.MINING_MODE_MANUAL)
+        sent: list[_Sent] = []
+        self._open = sent
+        made: list[Mined] = []
+        try:
+            yield made
+            self._open = None
+            made.append(await self.mine())
+            for one in sent:
+                complete_receipt(one.receipt, await self._wait(one.raw, None))
+            for one in sent:
+                await self._require_outcome(one)
+        finally:
+            self._open = None
+            await self.api.set_mining(status.mining_mode, status.pace_ms)
+
+    def _require_no_block(self) -> None:
+        if self._open is not None:
+            raise BlockOpen("the `with` of a block is not over: it makes the block")
 
     async def balance(self, who: Sender) -> Amount:
         """The balance of an account in base units; 1 CBY is 1,000,000,000 of them."""
@@ -728,7 +770,9 @@ class AsyncClient:
         Raises:
             InvalidArgument: the number is out of this range.
         """
-        head = await self.api.mine(check_count("blocks", blocks, 1, _MINED_MAX))
+        check_count("blocks", blocks, 1, _MINED_MAX)
+        self._require_no_block()
+        head = await self.api.mine(blocks)
         await self._count()
         return await self.block(head.height)
 
@@ -774,6 +818,7 @@ class AsyncClient:
             until_idle=until_idle,
         )
         check_target(wanted)
+        self._require_no_block()
         # What the wire cannot carry is refused by the node like the next that it can.
         sent = {name: min(max(value, 0), U64_MAX) for name, value in wanted.items()}
         summary = AdvanceSummary()
@@ -867,16 +912,25 @@ class AsyncClient:
         check_chain.optional(timeout=timeout)
         terms = Terms(self._sender(sender), cycles_limit, cells_limit, fees)
         instruction, raw = await self._send(instruction, terms)
+        if self._open is not None:
+            receipt = pending_receipt(self)
+            self._open.append(_Sent(receipt, instruction, raw, expect_failure))
+            return receipt
         receipt = sent_receipt(await self._wait(raw, timeout), self)
-        if not receipt.is_success and not expect_failure:
+        await self._require_outcome(_Sent(receipt, instruction, raw, expect_failure))
+        return receipt
+
+    async def _require_outcome(self, sent: "_Sent") -> None:
+        """Raise what became of a transaction, unless that was expected."""
+        receipt, instruction = sent.receipt, sent.instruction
+        if not receipt.is_success and not sent.is_failure_expected:
             assert receipt.failure is not None
             sources = await self._sources_of(receipt.actor, receipt.failure)
             if isinstance(instruction, DeployActor):
                 known = {**sources.known, b"": self._known(instruction.code)}
                 sources = Sources(known, sources.labels)
             raise TransactionFailed(receipt, sources)
-        assert receipt.is_success != expect_failure, "a failure was expected"
-        return receipt
+        assert receipt.is_success != sent.is_failure_expected, "a failure was expected"
 
     async def wait_for(
         self, transaction_id: bytes, *, timeout: float | None = None
@@ -1015,8 +1069,18 @@ class AsyncClient:
         receipt = await self.execute(
             instruction, sender=sender, expect_failure=expect_failure, **limits
         )
-        self._own_labels.suggest(receipt.actor, known.name)
-        return AsyncActor(self, receipt.actor, known.text, receipt, known.file)
+        address = self._deployed(receipt, sender)
+        self._own_labels.suggest(address, known.name)
+        return AsyncActor(self, address, known.text, receipt, known.file)
+
+    def _deployed(self, receipt: AsyncSentReceipt, sender: Sender | None) -> Address:
+        """The address of a new actor, also while its block is open."""
+        for sent in self._open or ():
+            if sent.receipt is receipt and isinstance(sent.instruction, DeployActor):
+                deployer = address_of(self._sender(sender), "sender")
+                code_hash = keccak256(sent.instruction.code)
+                return derive_actor_address(deployer, sent.instruction.salt, code_hash)
+        return receipt.actor
 
     async def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
@@ -1100,6 +1164,15 @@ class AsyncClient:
 
         head = header_from_proto(header.header)
         return _Snapshot(self.api, name, head, self._count, reverted)
+
+
+class _Sent(Struct):
+    """A transaction that was sent, and what is to become of it."""
+
+    receipt: AsyncSentReceipt
+    instruction: Instruction
+    raw: bytes
+    is_failure_expected: bool
 
 
 def _of_id(

@@ -1,11 +1,13 @@
 # Written by scripts/gensync.py from _async/receipt.py: change that one.
 """SentReceipt: a receipt that knows its chain, to ask what the execution did."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from msgspec.structs import force_setattr
 from typing_extensions import override
 
 from node.chain.block import Receipt
+from node.client.exceptions import BlockOpen
 from node.client.handlers import returns_of
 from node.primitives import codec
 from node.primitives.returned import decode_returned
@@ -15,7 +17,13 @@ from pvm.output import Printed
 if TYPE_CHECKING:
     from node.client._sync.actor import Chain
 
-__all__ = ["SentReceipt", "sent_receipt"]
+__all__ = [
+    "SentReceipt",
+    "call_receipt",
+    "complete_receipt",
+    "pending_receipt",
+    "sent_receipt",
+]
 
 _FIELDS = Receipt.__struct_fields__
 
@@ -62,6 +70,16 @@ class SentReceipt(Receipt, frozen=True, eq=False):
         """What it printed, whatever came of it (D59). As `trace`."""
         return (self.trace).printed
 
+    def __getattr__(self, name: str) -> Never:
+        """Refuse to read what is not there yet: the block is open.
+
+        Raises:
+            BlockOpen: the field is told when the `with` of its block has ended.
+        """
+        if name in _FIELDS:
+            raise BlockOpen(f"{name}: the block of this receipt is made after the with")
+        raise AttributeError(f"a receipt has no {name!r}", name=name)
+
     @override
     def __eq__(self, other: object) -> bool:
         if isinstance(other, SentReceipt):
@@ -74,10 +92,33 @@ class SentReceipt(Receipt, frozen=True, eq=False):
 
     @override
     def __repr__(self) -> str:
-        return repr(self.plain)
+        try:
+            return repr(self.plain)
+        except BlockOpen:
+            return "<receipt of a block that is not made yet>"
 
 
-def sent_receipt(receipt: Receipt, chain: "Chain", source: str = "") -> SentReceipt:
-    """The receipt of a transaction that a chain made, of a call of this source."""
+def sent_receipt(receipt: Receipt, chain: "Chain") -> SentReceipt:
+    """The receipt of a transaction that a chain made."""
     fields = {name: getattr(receipt, name) for name in _FIELDS}
-    return SentReceipt(**fields, chain=chain, source=source)
+    return SentReceipt(**fields, chain=chain)
+
+
+def call_receipt(receipt: SentReceipt, source: str) -> SentReceipt:
+    """The receipt of a call of an actor with this source."""
+    force_setattr(receipt, "source", source)
+    return receipt
+
+
+def pending_receipt(chain: "Chain") -> SentReceipt:
+    """A receipt of a block that is not made yet: it has no field."""
+    receipt = SentReceipt(**dict.fromkeys(_FIELDS), chain=chain)  # type: ignore[arg-type]
+    for name in _FIELDS:
+        vars(Receipt)[name].__delete__(receipt)
+    return receipt
+
+
+def complete_receipt(receipt: SentReceipt, made: Receipt) -> None:
+    """Give a pending receipt what the block has of it."""
+    for name in _FIELDS:
+        force_setattr(receipt, name, getattr(made, name))
