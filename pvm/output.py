@@ -78,8 +78,11 @@ class OutputLog:
             self._parts, self._column = [], 0
             self._written.append((actor, level, self._parts))
         known = len(self._parts)
-        for part in parts:
-            self._keep(part)
+        if sum(map(len, parts)) <= OUTPUT_LENGTH_MAX:  # so joining takes little
+            self._keep("".join(parts))
+        else:
+            for part in parts:
+                self._keep(part)
         if not self._parts:
             self._written.pop()
             self._parts = self._written[-1][2] if self._written else []

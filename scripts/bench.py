@@ -51,6 +51,7 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "empty": inprocess.measure_empty_blocks,
     "fires": inprocess.measure_fires,
     "calls": inprocess.measure_calls,
+    "traces": inprocess.measure_traces,
     "plugin": longtime.measure_plugin,
     "year": longtime.measure_year,
     "advance": longtime.measure_advance,

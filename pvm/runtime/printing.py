@@ -34,12 +34,12 @@ def log(vm: VmExecution, level: str, values: Sequence[object]) -> None:
 def _write(
     vm: VmExecution, level: str, values: Sequence[object], between: str, last: str
 ) -> None:
+    vm.charge(_STR * len(values))
+    vm.allocate(costs.PLACE_BYTES * len(values))
     parts: list[str] = []
     for value in values:
-        if parts:
+        if parts and between:
             parts.append(between)
-        vm.charge(_STR)
-        vm.allocate(costs.PLACE_BYTES)
         parts.append(str_(vm, value))
     parts.append(last)
     vm.charge(sum(map(len, parts)))

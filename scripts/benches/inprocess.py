@@ -32,6 +32,8 @@ FIRES_PER_SECOND_MIN = 4_000
 IMPERSONATED_PER_SECOND_MIN = 5_000
 SIGNED_PER_SECOND_MIN = 2_500
 CALLS = 200
+TRACES = 100
+TRACE_MS_MAX = 5
 
 _MICRO = 1_000_000
 _CALL_CYCLES = 19_000_000
@@ -160,6 +162,44 @@ def fires_per_second(**overrides: object) -> float:
         assert len(receipts) == ACTORS * TIMERS_PER_ACTOR
         assert all(receipt.is_success for receipt in receipts)
     return len(receipts) / spent
+
+
+def measure_traces() -> Section:
+    """A transfer of the example token, executed again right after it, and watched."""
+    source = (Path(genesis_folder()) / "actors" / "token.py").read_text("utf-8")
+    with Devnet() as chain:
+        supply = {"name": "Hay", "supply": 10**9}
+        token = chain.deploy(source, payload=json.dumps(supply).encode())
+        wanted = {"to": "0x" + chain.accounts[1].address.hex(), "amount": 1}
+        payload = json.dumps(wanted).encode()
+        limits = {"cycles_limit": 20_000, "cells_limit": 3_000}
+
+        def traces() -> float:
+            receipt = token.call("transfer", payload, **limits)
+            began = time.perf_counter()
+            assert receipt.trace.call is not None
+            return time.perf_counter() - began
+
+        def calls() -> float:
+            began = time.perf_counter()
+            token.call("transfer", payload, **limits)
+            return time.perf_counter() - began
+
+        traced, called = interleave(TRACES, traces, calls)
+    milliseconds = median(traced) * 1_000
+    row = Row(
+        "a trace of a token transfer, after the call",
+        f"{milliseconds:.2f} ms (greatest {max(traced) * 1_000:.2f})",
+        f"the call, with its block: {median(called) * 1_000:.2f} ms; "
+        f"ratio {median_ratio(traced, called):.2f}",
+        f"< {TRACE_MS_MAX} ms",
+        milliseconds < TRACE_MS_MAX,
+    )
+    method = (
+        f"`receipt.trace` of the latest of {TRACES} calls, again and again: calls, "
+        "steps, and what was changed."
+    )
+    return Section("In-process chain: traces", method, (row,))
 
 
 def measure_calls() -> Section:

@@ -20,6 +20,7 @@ TINY = {
         "DEVNETS": 2,
         "EMPTY_BLOCKS": 5,
         "ROUNDS": 2,
+        "TRACES": 2,
         "MESSAGES": 20,
     },
     "longtime": {

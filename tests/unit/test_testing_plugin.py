@@ -118,6 +118,93 @@ def test_that_fails(devnet):
     )
 
 
+TALKING = '''
+TALKING = """
+def work(payload):
+    print("at work")
+    if payload:
+        held = [1, 2]
+        pvm_host.call_actor(pvm_host.self_address(), "fail", b"")
+
+def fail(payload):
+    print("about to fail\\x1b[31m")
+    raise ValueError("no")
+
+def later(payload):
+    pvm_host.schedule_timer(pvm_host.block_height() + 1, b"")
+
+def handle_timer(payload):
+    print("fired")
+    fail(payload)
+"""
+'''
+
+
+def test_a_failed_test_shows_what_actors_printed_and_the_tree_of_the_call(run):
+    """The tree once, in at most 40 lines, deepest frame first."""
+    result = run(
+        TALKING
+        + """
+def test_before(devnet):
+    devnet.deploy(TALKING).call("work")
+
+def test_that_fails(devnet):
+    actor = devnet.deploy(TALKING)
+    actor.call("work")
+    actor.call("work", b"x")
+"""
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- Captured actor output call -*",
+            "at work",
+            "at work",
+            "about to fail\\x1b[[]31m",
+            "*- devnet trace: devnet -*",
+            "transaction 0x* failed: RevertError: ValueError: no; *",
+            "failed in fail, line * of *: raise ValueError(*no*)",
+            "in work, line *",
+            "    held = [[]1, 2]",
+            "*.work('x') by *; undone",
+            "  | at work",
+            "  *.fail() by *; failed: ValueError: no; undone",
+            "    | about to fail\\x1b[[]31m",
+        ]
+    )
+    shown = result.stdout.str()
+    assert shown.count("devnet trace: ") == 1
+    assert shown.count("at work") == 3
+    assert "\x1b[31m" not in shown.partition("Captured actor output")[2]
+
+
+def test_a_fire_that_fails_shows_its_tree(run):
+    result = run(
+        TALKING
+        + """
+def test_that_fails(devnet):
+    devnet.deploy(TALKING, value="5 CBY").call("later")
+    devnet.advance(blocks=3)
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*- devnet trace: devnet -*", "fire 0x* failed: ValueError: no; *"]
+    )
+
+
+def test_what_a_test_that_passes_printed_is_shown_when_asked(run):
+    result = run(
+        TALKING
+        + """
+def test_that_passes(devnet):
+    devnet.deploy(TALKING).call("work")
+""",
+        "-rP",
+    )
+    result.stdout.fnmatch_lines(["*- Captured actor output call -*", "at work"])
+
+
 def test_a_test_that_passes_or_uses_no_chain_shows_nothing(run):
     result = run("""
 def test_that_passes(devnet):
