@@ -346,6 +346,12 @@ def _execute(
             is_full = error.fault is TransactionFault.BLOCK_FULL
             if is_full and exceeds_lane(block, transaction):
                 full = error
+    run_scheduled(block)
+    return _seal(state, block, included, rejected)
+
+
+def run_scheduled(block: BlockContext) -> None:
+    """Timers and messages of a block, after its transactions (D2)."""
     if block.rule_set.name != Globalbox.name:
         empty_queue(block)
     block.rule_set.run_lane(block)
@@ -353,7 +359,6 @@ def _execute(
         run_part(block, ReceiptKind.ENGINE_MESSAGE)
         run_part(block, ReceiptKind.MAILBOX_MESSAGE)
     block.rule_set.finish(block)
-    return _seal(state, block, included, rejected)
 
 
 def _seal(

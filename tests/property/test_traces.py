@@ -12,7 +12,7 @@ from node.query.trace.tracing import trace_block, trace_executions
 from node.query.trace.watcher import CallWatcher, TraceRoom
 from node.state.memory import MemoryStore
 from pvm import Worker
-from tests.worlds import PUPPET, AuctionWorld, World
+from tests.worlds import PUPPET, AuctionWorld, BiddingWorld, World
 
 BLOCKS = 5
 FEW = settings(
@@ -116,7 +116,7 @@ def watched(state):
     return replace(state, caches=Caches(execute=watcher.execute))
 
 
-@pytest.mark.parametrize("kind", [TalkingWorld, AuctionWorld])
+@pytest.mark.parametrize("kind", [TalkingWorld, AuctionWorld, BiddingWorld])
 @FEW
 @given(crowd=st.randoms(use_true_random=False))
 def test_traces_changes_and_receipts_agree(worker, kind, crowd):

@@ -354,3 +354,45 @@ def test_values_are_told_as_texts_values_or_bytes(value, told):
 def test_keys_are_told_as_an_actor_names_them():
     assert key_text(b"storage:a") == "self.storage['a']"
     assert key_text(b"raw") == "state 'raw'"
+
+
+GUARD = """
+def begin(payload):
+    height = pvm_host.block_height()
+    first = pvm_host.set_timeout(pvm_host.self_address(), height + 3, b"due")
+    pvm_host.update_timer(first, payload=b"later")
+    pvm_host.set_state_watch(
+        pvm_host.self_address(), [(pvm_host.self_address(), b"w")], b"hit"
+    )
+    return first
+
+def change(payload):
+    pvm_host.set_state(b"w", payload)
+
+def handle_timer(payload):
+    print("fired", payload)
+    pvm_host.set_state(b"seen", payload)
+"""
+
+
+def test_queued_fires_and_watches_are_traced_as_others_are():
+    with Devnet(activations=[{"height": 0, "rules": "globalbox"}]) as chain:
+        guard = chain.deploy(GUARD, value="5 CBY")
+        begun = guard.call("begin")
+        touched = steps_of(begun.trace.call, TimerTouched)
+        assert [one.what for one in touched] == ["scheduled", "updated", "scheduled"]
+        assert len(begun.changes.timers) == 2
+        watch = touched[2].timer_id
+        guard.call("change", b"x")
+        hit = chain.trace(watch)
+        assert hit.printed[0].text == "fired b'hit'\n"
+        assert hit.entry_cycles + hit.call.cycles == hit.receipt.cycles_used
+        first = touched[0].timer_id
+        chain.advance(blocks=5)
+        fired = chain.trace(first)
+        assert fired.printed[0].text == "fired b'later'\n"
+        (gone,) = fired.changes.timers
+        assert (gone.timer_id, gone.after) == (first, None)
+        assert gone.before.payload == b"later"
+        (paid,) = fired.changes.balances
+        assert paid.before - paid.after == fired.receipt.fee

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from node.chain.accounts import EMPTY_ACCOUNT, Account, decode_account
 from node.chain.params import ADDRESS_BYTES
+from node.chain.timers.globalbox.fires import decode_fire
 from node.chain.timers.timer import Timer, decode_timer
 from node.primitives.types import Address
 from node.query.trace.records import (
@@ -54,6 +55,8 @@ def changes_of(
             found.storage_changed(key[len(_STORAGE) :], before, after)
         elif key.startswith(keys.TIMER_PREFIX):
             found.timer_changed(_timer(key, before), _timer(key, after))
+        elif key.startswith(keys.FIRE_PREFIX):
+            found.timer_changed(_queued(key, before), _queued(key, after))
     return found.changes()
 
 
@@ -65,6 +68,14 @@ def _timer(key: bytes, record: bytes | None) -> Timer | None:
     return None if record is None else decode_timer(key, record)
 
 
+def _queued(key: bytes, record: bytes | None) -> Timer | None:
+    """The timer that lies in a queued fire; a watch lies in the calendar (D52)."""
+    if record is None:
+        return None
+    fire = decode_fire(key[len(keys.FIRE_PREFIX) :], record)
+    return None if fire.is_of_watch else fire.height_timer()
+
+
 class _Found:
     """Gathers changes while there is room."""
 
@@ -73,7 +84,8 @@ class _Found:
         self._advanced = advanced
         self._storage: list[StorageChange] = []
         self._balances: list[BalanceChange] = []
-        self._timers: list[TimerReplaced] = []
+        self._timers: dict[bytes, tuple[Timer | None, Timer | None]] = {}
+        """By id, before and after: one that moves has a key on either side."""
         self._codes: list[CodeChange] = []
         self._cut = 0
 
@@ -103,16 +115,28 @@ class _Found:
     def timer_changed(self, before: Timer | None, after: Timer | None) -> None:
         """A timer's record, or that it came or went."""
         one = before or after
-        assert one is not None, "what has no record on either side did not change"
-        if self._has_room(2 * len(one.payload)):
-            self._timers.append(TimerReplaced(one.timer_id, before, after))
+        if one is None:  # a queued fire of a watch
+            return
+        was, is_ = self._timers.get(one.timer_id, (None, None))
+        self._timers[one.timer_id] = before or was, after or is_
+
+    def _has_changed(self, before: Timer | None, after: Timer | None) -> bool:
+        """Whether a timer came, went or has another record, and there is room."""
+        if before == after:
+            return False
+        return self._has_room(sum(len(one.payload) for one in (before, after) if one))
 
     def changes(self) -> Changes:
         """All that was found, in order."""
+        timers = [
+            TimerReplaced(timer_id, *self._timers[timer_id])
+            for timer_id in sorted(self._timers)
+            if self._has_changed(*self._timers[timer_id])
+        ]
         return Changes(
             tuple(self._storage),
             tuple(self._balances),
-            tuple(sorted(self._timers, key=lambda one: one.timer_id)),
+            tuple(timers),
             tuple(self._codes),
             self._cut,
         )

@@ -73,12 +73,12 @@ class EventMade(Struct, frozen=True, gc=False):
 
 
 class TimerTouched(Struct, frozen=True, gc=False):
-    """The actor scheduled, extended or cancelled a timer."""
+    """The actor scheduled, extended, updated or cancelled a timer."""
 
     __repr__ = show_struct
 
     what: str
-    """`scheduled`, `extended` or `cancelled`."""
+    """`scheduled`, `extended`, `updated` or `cancelled`."""
     timer_id: bytes
     height: int
     """The first height at which the timer is due."""

@@ -13,22 +13,21 @@ from typing_extensions import override
 
 from node.chain.block import Block, Receipt, ReceiptKind
 from node.chain.context import BlockContext
-from node.chain.deferred import run_part
 from node.chain.execution import execute_transaction
 from node.chain.host import ActorHost
-from node.chain.mailbox import is_any_pending
 from node.chain.params import ZERO_ADDRESS
 from node.chain.simulation import Simulated, call_read_only, simulate_transaction
 from node.chain.timers import calendar
 from node.chain.transaction import Transaction
-from node.chain.transition import State, begin_block
+from node.chain.transition import State, begin_block, run_scheduled
 from node.primitives.types import Address, Height
-from node.query.trace.changes import Pair, changes_of
+from node.query.trace.changes import changes_of
 from node.query.trace.records import (
     BlockTrace,
     Changes,
     ExecutionTrace,
     ReadTrace,
+    TimerReplaced,
 )
 from node.query.trace.watcher import CallWatcher, TraceRoom
 from node.state import keys
@@ -137,10 +136,7 @@ class _ExecutedAgain:
             if upto is not None and len(context.receipts) > upto:
                 return
         if block.header.span == 1:
-            context.rule_set.run_lane(context)
-            if is_any_pending(journal):
-                run_part(context, ReceiptKind.ENGINE_MESSAGE)
-                run_part(context, ReceiptKind.MAILBOX_MESSAGE)
+            run_scheduled(context)
 
     def traces(self) -> tuple[ExecutionTrace, ...]:
         """Of the executions that were wanted, in order."""
@@ -176,19 +172,24 @@ class _ExecutedAgain:
         if receipt.kind is ReceiptKind.FIRE:
             limits = receipt.cycles_limit, receipt.cells_limit
             advanced[receipt.payer] = receipt.price.cost(*limits)
-            pairs |= _fired(self._state, self._block, receipt.id)
             payer = keys.account(receipt.payer)
             if payer not in pairs:
                 record = journal.get(payer)
                 pairs[payer] = record, record
-        self._found.append((receipt, changes_of(pairs, self._room, advanced)))
+        changes = changes_of(pairs, self._room, advanced)
+        if receipt.kind is ReceiptKind.FIRE:
+            changes = _with_fired(changes, self._state, self._block, receipt.id)
+        self._found.append((receipt, changes))
 
 
-def _fired(state: State, block: BlockContext, timer_id: bytes) -> dict[bytes, Pair]:
-    """That a timer left the calendar, before its fire began."""
-    timer = calendar.load_timer(state.snapshot, timer_id)
-    if timer is None:
-        return {}
-    key = keys.timer(timer.height, timer.sequence)
-    before, after = state.snapshot.get(key), block.journal.get(key)
-    return {} if before == after else {key: (before, after)}
+def _with_fired(
+    changes: Changes, state: State, block: BlockContext, timer_id: bytes
+) -> Changes:
+    """With the timer itself, which left its place before its fire began."""
+    before = calendar.load_timer(state.snapshot, timer_id)
+    after = calendar.load_timer(block.journal, timer_id)
+    if before == after or any(one.timer_id == timer_id for one in changes.timers):
+        return changes
+    fired = TimerReplaced(timer_id, before, after)
+    timers = sorted((*changes.timers, fired), key=lambda one: one.timer_id)
+    return replace(changes, timers=tuple(timers))

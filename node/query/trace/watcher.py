@@ -17,8 +17,10 @@ from node.chain.effects import (
     FireCancelled,
     MessageSent,
     TimerCancelled,
+    TimerEffect,
     TimerExtended,
     TimerScheduled,
+    TimerUpdated,
     Transferred,
 )
 from node.chain.host import ActorHost
@@ -299,16 +301,14 @@ class _WatchedHost:
                 self._note_timer("scheduled", effect)
             case TimerExtended():
                 self._note_timer("extended", effect)
+            case TimerUpdated():
+                self._note_timer("updated", effect)
             case TimerCancelled() | FireCancelled():
                 self._note_timer("cancelled", effect)
             case _:
                 pass
 
-    def _note_timer(
-        self,
-        what: str,
-        effect: TimerScheduled | TimerExtended | TimerCancelled | FireCancelled,
-    ) -> None:
+    def _note_timer(self, what: str, effect: TimerEffect) -> None:
         timer = effect.timer
         touched = TimerTouched(
             what, timer.timer_id, timer.height, timer.expires_at, timer.payload

@@ -279,7 +279,7 @@ class TimerTouched(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     PAYLOAD_FIELD_NUMBER: _builtins.int
     what: _builtins.str
-    """`scheduled`, `extended` or `cancelled`."""
+    """`scheduled`, `extended`, `updated` or `cancelled`."""
     timer_id: _builtins.bytes
     height: _builtins.int
     expires_at: _builtins.int
