@@ -45,11 +45,17 @@ class Replica:
         return result
 
     def require_sound(self):
-        """Supply, root, and the calendar as one sorted list."""
+        """Supply, root, calendar as one sorted list; who is not in it is queued."""
         require_sound_state(self.state)
-        held = list(calendar.timers_between(self.state.snapshot, 0, 2**64 - 1))
+        snapshot = self.state.snapshot
+        held = list(calendar.timers_between(snapshot, 0, 2**64 - 1))
         order = [(timer.height, timer.sequence) for timer in held]
         assert order == sorted(order)
+        queued = self.live.keys() - {timer.timer_id for timer in held}
+        held += [calendar.load_timer(snapshot, timer_id) for timer_id in queued]
+        assert len(queued) <= sum(
+            1 for _ in snapshot.range(keys.fire(b""), keys.prefix_stop(keys.fire(b"")))
+        )
         assert {timer.timer_id: timer.height for timer in held} == {
             timer_id: due for timer_id, (due, _) in self.live.items()
         }
@@ -92,10 +98,13 @@ class Replica:
                 self.live[timer_id] = (decision.due_height, height)
                 continue
             due, since = self.live[timer_id]
+            if decision.decision is Decision.EXTENDED:  # moves a watch (D51)
+                due = decision.due_height
+                self.live[timer_id] = (due, since)
             assert decision.due_height == due
             if decision.decision is Decision.FIRED:
                 assert since < height
-                assert due <= height
+                assert due <= height or "hit_height" in decision.numbers
             if decision.is_final:
                 del self.live[timer_id]
 

@@ -13,7 +13,7 @@ from node.chain.errors import InvalidTransaction
 from node.chain.genesis import build_genesis, dev_account, parse_genesis
 from node.chain.globals import load_globals
 from node.chain.mailbox import pending_messages
-from node.chain.params import BasefeeConfig, BiddingConfig
+from node.chain.params import BasefeeConfig, BiddingConfig, GlobalboxConfig
 from node.chain.timers import calendar
 from node.chain.transaction import (
     Body,
@@ -28,6 +28,7 @@ from node.chain.transaction import (
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
+    UpdateGlobalboxConfig,
     UpdateTimerConfig,
     decode_transaction,
     impersonate,
@@ -516,6 +517,96 @@ class WeighedBidders(Bidders):
 
 class BiddingWorld(WeighedBidders, World):
     """A world whose timers bid, and whose actors are weighed."""
+
+
+# --- under all rules, one after the other ---------------------------------------------
+
+_BOXED = b"""\
+        elif name == "timeout":
+            return pvm_host.set_timeout(
+                rest[0], pvm_host.block_height() + rest[1], rest[2], **rest[3]
+            )
+        elif name == "watch":
+            keys = [tuple(k) if isinstance(k, list) else k for k in rest[1]]
+            return pvm_host.set_state_watch(rest[0], keys, rest[2], **rest[3])
+        elif name == "update":
+            for timer_id in pvm_host.list_timers()[: rest[0]]:
+                pvm_host.update_timer(timer_id, rest[1], **rest[2])
+"""
+_CANCEL = b'        elif name == "cancel":\n'
+
+MIXER = AGENTS.replace(_CANCEL, _BOXED + _CANCEL)
+"""An agent, and an owner of watches."""
+assert MIXER != AGENTS
+
+MIXED = AUCTION | {
+    "calendar": {"ring_size": 4, "epoch_length": 5, "epochs": 2},
+    "activations": [
+        {"height": 2, "rules": "globalbox"},
+        {"height": 5, "rules": "bidding"},
+        {"height": 8, "rules": "auction"},
+        {"height": 11, "rules": "globalbox"},
+    ],
+}
+RULES = "fifo", "auction", "bidding", "globalbox"
+
+
+class Mixed(WeighedBidders):
+    """A crowd under rules that change, with timers of them all."""
+
+    source = MIXER
+    document = MIXED
+
+    def _timer(self, told):
+        kind = self.pick(5)
+        terms = {
+            "bid_fp": self.choose([None, 0, 1, 3 * 2**96, 2**128 - 1]),
+            "gas_limit": self.choose([None, 20_000, 40_000]),
+            "client_nonce": self.choose([None, None, b"1", b"2"]),
+        }
+        target = self.choose(self.actors)
+        if kind == 0:
+            return ["timeout", target, 1 + self.pick(3), told, terms]
+        if kind == 1:
+            keys = [self.choose([b"", "a", "b", b"\x01", [target, "a"], [target, ""]])]
+            return ["watch", target, keys, told, terms]
+        if kind == 2:
+            del terms["client_nonce"]
+            return ["update", self.pick(4), self.choose([None, told]), terms]
+        return super()._timer(told)
+
+    def _told(self):
+        """Also what changes with every fire, and wakes a watch."""
+        if self.pick(3) == 0:
+            return codec.encode([["set", self.choose("ab"), self.pick(9)]])
+        return super()._told()
+
+    def _governance(self):
+        kind = self.pick(8)
+        if kind < 3:
+            height = self.state.head.height + 1 + self.pick(6)
+            return ScheduleActivation(height, self.choose(RULES))
+        if kind == 3:
+            return ResetWeights()
+        if kind == 4:
+            bounds = self.choose([(1, 10**9), (250_000, 2_000_000)])
+            return UpdateBiddingConfig(
+                BiddingConfig(self.choose([0, 200, 1_000]), *bounds, 1_500_000)
+            )
+        if kind == 5:
+            return UpdateGlobalboxConfig(
+                GlobalboxConfig(
+                    max_fires_per_block=self.choose([1, 3, 128]),
+                    max_fires_per_target=self.choose([1, 8]),
+                    w_age=self.choose([1, 2**96]),
+                    max_hits_per_block=self.choose([1, 1_000]),
+                )
+            )
+        return super()._governance()
+
+
+class MixedWorld(Mixed, World):
+    """A world whose rules change."""
 
 
 def fixed_pick(seed):

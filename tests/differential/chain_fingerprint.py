@@ -4,17 +4,17 @@ import sys
 
 from node.state.memory import MemoryStore
 from pvm import Worker
-from tests.worlds import World, fixed_pick
+from tests.worlds import MixedWorld, World, fixed_pick
 
-SEEDS = (1, 2, 3)
+WORLDS = (World, 1), (World, 2), (World, 3), (MixedWorld, 4), (MixedWorld, 5)
 BLOCKS = 30
 
 
 def lines():
     """One line a block: its hash, and how much happened in it."""
     with Worker() as worker:
-        for seed in SEEDS:
-            world = World(MemoryStore(), fixed_pick(seed), worker)
+        for kind, seed in WORLDS:
+            world = kind(MemoryStore(), fixed_pick(seed), worker)
             for _ in range(BLOCKS):
                 result = world.step()
                 counts = (len(result.receipts), len(result.events), len(result.trace))

@@ -9,7 +9,7 @@ from node.chain.transaction import decode_transaction
 from node.chain.transition import apply_block, build_block
 from node.state.memory import MemoryStore
 from pvm import Worker
-from tests.worlds import World, fixed_pick
+from tests.worlds import MixedWorld, World, fixed_pick
 
 
 @pytest.fixture(scope="module")
@@ -18,10 +18,11 @@ def worker():
         yield worker
 
 
+@pytest.mark.parametrize("kind", [World, MixedWorld])
 @pytest.mark.parametrize("seed", range(20, 26))
-def test_a_built_block_applies_to_the_same_result(worker, seed):
-    world = World(MemoryStore(), fixed_pick(seed), worker)
-    for _ in range(15):
+def test_a_built_block_applies_to_the_same_result(worker, kind, seed):
+    world = kind(MemoryStore(), fixed_pick(seed), worker)
+    for _ in range(15 if kind is World else 25):
         parent = world.state
         built = world.step()
         applied = worker.run(lambda: apply_block(parent, built.block))  # noqa: B023

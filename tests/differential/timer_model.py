@@ -197,7 +197,6 @@ class RulesModel:
 
     def run(self) -> None:
         """Decide about all due timers."""
-        raise NotImplementedError
 
     def finish(self) -> None:
         """After all executions of a block."""

@@ -16,7 +16,7 @@ from node.chain.transition import (
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from pvm import Worker
-from tests.worlds import World
+from tests.worlds import MixedWorld, World
 
 HEIGHTS = 40
 WORLDS = settings(
@@ -63,10 +63,14 @@ class Fork:
 
 
 @WORLDS
-@given(crowd=st.randoms(use_true_random=False), data=st.data())
-def test_any_split_leads_to_the_same_state(worker, crowd, data):
-    world = World(MemoryStore(), crowd.randrange, worker)
-    for _ in range(4):
+@given(
+    crowd=st.randoms(use_true_random=False),
+    data=st.data(),
+    kind=st.sampled_from([World, MixedWorld]),
+)
+def test_any_split_leads_to_the_same_state(worker, crowd, data, kind):
+    world = kind(MemoryStore(), crowd.randrange, worker)
+    for _ in range(4 if kind is World else 1 + crowd.randrange(20)):
         world.step()
     single, split, leap, replay = (Fork(world) for _ in range(4))
     last = world.state.head.height + HEIGHTS

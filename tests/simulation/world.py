@@ -40,7 +40,7 @@ from node.state.snapshots import SnapshotRefused, UnknownSnapshot
 from pvm import CodeCache
 from tests.replaying_chain import Replica
 from tests.simulation.machine import Death, Disk, Machine
-from tests.worlds import GENESIS, Crowd
+from tests.worlds import Crowd, Mixed
 
 POINTS = (
     *("commit", "HEAD", "HEAD written", "log", "written", "synced"),
@@ -131,8 +131,9 @@ class World:
         self.deaths = 0
         self.power_cuts = 0
         self.blocks = 0
-        self.genesis = parse_genesis(GENESIS)
-        self._crowd = Crowd(self.genesis, self.pick)
+        crowd = Mixed if seed % 2 else Crowd
+        self.genesis = parse_genesis(crowd.document)
+        self._crowd = crowd(self.genesis, self.pick)
         self._crowd.next_nonce = self._next_nonce
         self._promised = {}
         """Transaction id → (height, index, receipt) that somebody was told."""
