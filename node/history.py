@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from node.chain.block import (
     Block,
+    CodeVersion,
     Encodings,
     Event,
     Header,
@@ -45,12 +46,15 @@ from node.chain.timers.trace import (
 from node.chain.transaction import (
     IMPERSONATION_PREFIX,
     SIGNATURE_BYTES,
+    DeployActor,
     Transaction,
     decode_body,
     make_transaction,
 )
 from node.chain.transition import BlockResult
+from node.chain.upgrades import UPGRADED
 from node.primitives import codec
+from node.primitives.crypto import keccak256
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.state import keys
 from node.state.store import StoreSnapshot, WriteSet
@@ -58,6 +62,7 @@ from pvm import Failure, Frame
 
 __all__ = [
     "PlacedDecision",
+    "code_versions",
     "consensus_record",
     "decision_heights",
     "decisions_between",
@@ -65,6 +70,7 @@ __all__ = [
     "entries_between",
     "headers_after",
     "load_block",
+    "load_code_versions",
     "load_consensus",
     "load_encoded_receipts",
     "load_entries",
@@ -141,6 +147,9 @@ def record(result: BlockResult) -> WriteSet:
         )
     if result.trace:
         _record_trace(changes, header.height, result.trace)
+    for index, version in enumerate(code_versions(result)):
+        key = keys.code_version(version.actor, header.height, index)
+        changes[key] = version.code_hash
     return WriteSet(changes)
 
 
@@ -409,6 +418,50 @@ def _decode_receipt(
 def _decode_event(encoded: bytes) -> Event:
     emitter, topic, data, receipt_index = cast("_StoredEvent", codec.decode(encoded))
     return Event(emitter or None, topic, data, receipt_index)
+
+
+# --- code of actors -------------------------------------------------------------------
+
+
+def code_versions(result: BlockResult) -> Iterator[CodeVersion]:
+    """The code that actors got in a block, in the order of their executions."""
+    height = result.header.height
+    upgrades: dict[int | None, list[CodeVersion]] = {}
+    for event in result.events:
+        if event.emitter is None and event.topic == UPGRADED:
+            told = cast("dict[str, bytes]", codec.decode(event.data))
+            actor, code_hash = Address(told["actor"]), Hash32(told["code_hash"])
+            version = CodeVersion(actor, height, code_hash)
+            upgrades.setdefault(event.receipt_index, []).append(version)
+    instructions = [one.body.instruction for one in result.block.transactions]
+    for index, receipt in enumerate(result.receipts):
+        asked = instructions[index] if index < len(instructions) else None
+        if isinstance(asked, DeployActor) and receipt.failure is None:
+            code_hash = Hash32(keccak256(asked.code))
+            yield CodeVersion(receipt.actor, height, code_hash)
+        yield from upgrades.get(index, ())
+
+
+def load_code_versions(
+    snapshot: StoreSnapshot, actor: Address, above: int = 0
+) -> list[CodeVersion]:
+    """The code that an actor got above a height, in order.
+
+    What happened before a chain was taken from a state file is not known.
+    """
+    first = keys.code_version(actor, above + 1)
+    stop = keys.prefix_stop(
+        keys.code_version(actor)[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
+    )
+    at = -keys.HEIGHT_BYTES - _INDEX_BYTES
+    return [
+        CodeVersion(
+            actor,
+            Height(int.from_bytes(key[at:-_INDEX_BYTES], "big")),
+            Hash32(code_hash),
+        )
+        for key, code_hash in snapshot.range(first, stop)
+    ]
 
 
 # --- timers ------------------------------------------------------------------------

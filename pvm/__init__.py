@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from pvm.meter import CYCLES_LIMIT_MAX, Meter
     from pvm.runtime.failures import source_refused
+    from pvm.runtime.owner import OWNER_KEY, RESERVED_KEYS
     from pvm.runtime.storage import STORAGE_PREFIX, storage_key
     from pvm.tools.debugger import Debugger
     from pvm.tools.profile import (
@@ -75,6 +76,8 @@ __all__ = [
     "CYCLES_LIMIT_MAX",
     "MUTATING",
     "NO_LINE",
+    "OWNER_KEY",
+    "RESERVED_KEYS",
     "STORAGE_PREFIX",
     "ActorCode",
     "Address",
@@ -169,11 +172,13 @@ _HOMES = {
     "Message": ".types",
     "Meter": ".meter",
     "NearWorker": ".worker",
+    "OWNER_KEY": ".runtime.owner",
     "OutOfCells": ".errors",
     "OutOfCycles": ".errors",
     "OutOfMemory": ".errors",
     "OutOfWrites": ".errors",
     "Outcome": ".types",
+    "RESERVED_KEYS": ".runtime.owner",
     "ReadOnlyViolation": ".errors",
     "Refusal": ".errors",
     "Report": ".tools.report",

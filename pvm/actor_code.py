@@ -20,7 +20,7 @@ class ActorCode(Struct, frozen=True):
     """The class marked `@actor`, else the one named `Actor`, else the only class that
     is no exception and derives from no library."""
     constructors: frozenset[str]
-    """Of `deploy` and `init` the methods that messages can reach later, too."""
+    """Of `deploy`, `init` and `upgrade` the methods that messages can reach, too."""
     nodes: int
     """Of its syntax, and those written out: what a deployment paid for compiling it
     (D6), and what making it ready to run takes, follow them."""

@@ -30,6 +30,7 @@ MUTATING = frozenset(
         "send_message",
         "create_deferred_tx",
         "emit_event",
+        "upgrade_self",
     }
 )
 """Host calls that a read-only execution halts on (D15)."""
@@ -204,6 +205,14 @@ class Host(Protocol):
         Raises:
             RevertError: the callee failed; the actor can catch it.
             HostError: `NotFound`, `HandlerNotFound`, `TooDeep`, `InvalidInput`.
+        """
+        ...
+
+    def upgrade_self(self, code: object) -> None:
+        """Give the actor new code once the whole execution stands (D58).
+
+        Raises:
+            HostError: `InvalidInput`: the code is refused, or the one it has.
         """
         ...
 

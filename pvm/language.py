@@ -250,7 +250,6 @@ ABSENT_FROM_SDK: Mapping[str, str] = {
     "check_iteration": "for item in BoundedRange(items, max_iterations)",
     "storage": "self.storage",
     "pvm_sys": "runtime.context()",
-    "upgrade_self": "a deployment of the new code at another salt",
     **dict.fromkeys(
         words("http routes mount Pays"), "a handler: no HTTP is served here"
     ),

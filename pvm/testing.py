@@ -16,7 +16,7 @@ from pvm import costs
 from pvm.actor_code import ActorCode
 from pvm.driver.actors import compile_actor
 from pvm.driver.interpreter import execute
-from pvm.errors import HostError, HostErrorCode, reverted
+from pvm.errors import CompileError, HostError, HostErrorCode, reverted
 from pvm.hashing import keccak256
 from pvm.host import ScheduleRequest, TimeoutRequest, WatchRequest, address_of
 from pvm.meter import Meter
@@ -422,6 +422,20 @@ class DictionaryHost:
             raise reverted(callee, outcome.failure)
         self.effects += host.effects
         return outcome.value
+
+    def upgrade_self(self, code: object) -> None:
+        """Compile the new code and record it; the actor keeps the one it has."""
+        self._meter.charge_cycles(costs.UPGRADE_SELF)
+        self._meter.charge_cells(costs.UPGRADE_SELF_CELLS)
+        source = _bytes(code, "code")
+        self._meter.charge_cycles(costs.UPGRADE_SELF_PER_BYTE * len(source))
+        self._meter.charge_cells(costs.UPGRADE_SELF_CELLS_PER_BYTE * len(source))
+        try:
+            compile_actor(source, charge=self._meter.charge_cycles)
+        except CompileError:
+            reason = "code: it is not in the actor language"
+            raise HostError(HostErrorCode.InvalidInput, reason) from None
+        self.effects.append(("upgrade_self", source))
 
     def emit_event(self, topic: object, data: object) -> None:
         """Record an event."""

@@ -35,6 +35,9 @@ class Entry(Enum):
     """`deploy`, else `init`; an actor without either is fine."""
     CALL = "call"
     """A named handler, by transaction, message, fire or another actor."""
+    UPGRADE = "upgrade"
+    """`upgrade` of code that replaces other code; an actor without one is fine (D58).
+    """
 
 
 class Environment(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Vectors of whole blocks: both genesis presets, and one transition a rule.
 
-None of them executes an actor: they hold no price of the actor language.
+Those of D58 alone execute actors: no others hold a price of the actor language.
 """
 
 import json
@@ -24,17 +24,22 @@ from node.chain.transaction import (
     ResetWeights,
     ScheduleActivation,
     SetBalance,
+    SetCode,
+    SetStorage,
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
     UpdateTimerConfig,
+    UpgradeActor,
     decode_transaction,
     impersonate,
     signing_hash,
 )
 from node.chain.transition import BlockResult, build_block, open_state
 from node.primitives.crypto import (
+    derive_actor_address,
     dev_private_key,
+    keccak256,
     sign,
 )
 from node.primitives.types import Address, Amount, Height
@@ -158,6 +163,42 @@ def _ordinary() -> Iterator[tuple[str, str, list[bytes]]]:
     yield "D41", "money is taken", [take]
     impersonated = impersonate(body_of(PAY).encode(), dev_account(7))
     yield "D41", "an impersonated sender", [impersonated]
+    yield from _upgrades(free)
+
+
+OLD_CODE = b"""import pvm_host
+def swap(payload): pvm_host.upgrade_self(payload)
+"""
+NEW_CODE = b"""import pvm_host
+def swap(payload): return payload
+def upgrade(payload): pvm_host.set_state(b"upgraded", payload)
+"""
+
+
+def _upgrades(free: dict[str, int]) -> Iterator[tuple[str, str, list[bytes]]]:
+    """One block: a deployment, and new code for what it deployed."""
+    actor = derive_actor_address(dev_account(0), SALT, keccak256(OLD_CODE))
+    deploy = DeployActor(SALT, OLD_CODE, b"", Amount(0))
+    swap = ExecuteActor(actor, "swap", NEW_CODE, Amount(0))
+
+    def after_deployment(instruction: Instruction, account: int = 0) -> list[bytes]:
+        fees = {} if isinstance(instruction, UpgradeActor | ExecuteActor) else free
+        body = body_of(instruction, nonce=1 - account, **fees)
+        return [signed(body_of(deploy)), signed(body, account=account)]
+
+    upgrade = UpgradeActor(actor, NEW_CODE, b"from")
+    yield "D58", "new code runs its upgrade", after_deployment(upgrade)
+    yield "D58", "not for a stranger", after_deployment(upgrade, account=1)
+    same = UpgradeActor(actor, OLD_CODE, b"")
+    yield "D58", "the same code is refused", after_deployment(same)
+    bad = UpgradeActor(actor, b"import os\n", b"")
+    yield "D58", "code that is refused pays for it", after_deployment(bad)
+    yield "D58", "an actor's own upgrade runs nothing", after_deployment(swap)
+    yield "D58", "code is set", after_deployment(SetCode(actor, NEW_CODE))
+    written = SetStorage(actor, b"key", b"value")
+    yield "D58", "a state key is set", after_deployment(written)
+    own = SetStorage(actor, b"__OWNER__", None)
+    yield "D58", "the runtime's own key is refused", after_deployment(own)
 
 
 def _refused() -> Iterator[tuple[str, bytes]]:

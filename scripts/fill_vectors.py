@@ -44,10 +44,13 @@ from node.chain.transaction import (
     ResetWeights,
     ScheduleActivation,
     SetBalance,
+    SetCode,
+    SetStorage,
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
     UpdateTimerConfig,
+    UpgradeActor,
     decode_transaction,
     impersonate,
     instruction_fields,
@@ -216,6 +219,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
     SetBalance(THERE, Amount(0)),
     UpdateBiddingConfig(BiddingConfig()),
     ResetWeights(),
+    UpgradeActor(THERE, b"x = 2\n", b"payload"),
+    SetStorage(THERE, b"storage:n", b"\x01"),
+    SetStorage(THERE, b"raw", None),
+    SetCode(THERE, b"x = 2\n"),
 )
 
 

@@ -181,6 +181,17 @@ class Event(Struct, frozen=True, gc=False):
         )
 
 
+class CodeVersion(Struct, frozen=True, gc=False):
+    """Code that an actor got: by its deployment, or by an upgrade (D58)."""
+
+    __repr__ = show_struct
+
+    actor: Address
+    height: Height
+    """Height of the block in which it got the code."""
+    code_hash: Hash32
+
+
 class Receipt(Struct, frozen=True, gc=False):
     """The result of one execution, and what it cost whom."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.context import BlockContext, ExecutionScope, system_event
 from node.chain.effects import (
+    CodeReplaced,
     Effect,
     EventEmitted,
     FireCancelled,
@@ -30,10 +31,12 @@ from node.chain.timers import calendar
 from node.chain.timers.funding_hint import funding_hint
 from node.chain.timers.ruleset import FeeTerms
 from node.chain.timers.timer import Decision, Timer, TimerDecision
+from node.chain.upgrades import UPGRADED, install_code
 from pvm import Meter, Outcome
 
 if TYPE_CHECKING:
     from node.primitives import codec
+    from node.primitives.types import Address
 
 
 def book(
@@ -41,13 +44,7 @@ def book(
 ) -> Receipt:
     """Close an execution: all that it did and used enters the block."""
     block, effects = execution.block, execution.effects
-    scheduled: list[Timer] = []
-    for effect in effects.log:
-        _take(execution, effect)
-        if isinstance(effect, TimerScheduled):
-            scheduled.append(effect.timer)
-    block.timer_sequence += effects.timers_scheduled
-    block.messages_queued += effects.messages_sent
+    scheduled = take_effects(execution)
     receipt = Receipt(
         kind=execution.kind,
         index=execution.receipt_index,
@@ -87,6 +84,26 @@ def book(
     return receipt
 
 
+def take_effects(execution: ExecutionScope) -> list[Timer]:
+    """Let the block take all that stands of an execution; the timers it scheduled."""
+    block, effects = execution.block, execution.effects
+    scheduled: list[Timer] = []
+    replaced: dict[Address, CodeReplaced] = {}
+    for effect in effects.log:
+        _take(execution, effect)
+        if isinstance(effect, TimerScheduled):
+            scheduled.append(effect.timer)
+        elif isinstance(effect, CodeReplaced):
+            replaced.pop(effect.actor, None)
+            replaced[effect.actor] = effect  # the last of an actor's wins (D58)
+    for one in replaced.values():
+        numbers = install_code(block.journal, one.actor, one.code, one.code_hash)
+        block.events.append(system_event(UPGRADED, numbers, execution.receipt_index))
+    block.timer_sequence += effects.timers_scheduled
+    block.messages_queued += effects.messages_sent
+    return scheduled
+
+
 def _take(execution: ExecutionScope, effect: Effect) -> None:
     """Let the stores take an effect (D18), and the timer trace and events tell it."""
     match effect:
@@ -94,8 +111,8 @@ def _take(execution: ExecutionScope, effect: Effect) -> None:
             execution.block.events.append(event)
         case MessageSent(message):
             enqueue(execution.block.journal, message)
-        case Transferred() | StorageWritten() | RandomnessDrawn():
-            pass  # the journal has what they changed
+        case Transferred() | StorageWritten() | RandomnessDrawn() | CodeReplaced():
+            pass  # the journal has what they changed; `take_effects` replaces code
         case _:
             _take_timer(execution, effect)
 

@@ -20,7 +20,7 @@ from node.chain.reader import Reader, load_count
 from node.chain.timers import calendar
 from node.chain.timers.ruleset import FeeTerms
 from node.chain.timers.timer import Timer
-from node.primitives.types import Address, Amount
+from node.primitives.types import Address, Amount, Hash32
 from node.state import keys
 
 if TYPE_CHECKING:
@@ -87,6 +87,14 @@ class StorageWritten(Struct, frozen=True, gc=False):
     """Of the state."""
 
 
+class CodeReplaced(Struct, frozen=True):
+    """An actor gave itself new code, which it has once the execution stands (D58)."""
+
+    actor: Address
+    code_hash: Hash32
+    code: bytes
+
+
 class EventEmitted(Struct, frozen=True):
     """An actor emitted an event, or a system instruction announced one."""
 
@@ -105,6 +113,7 @@ Effect = (
     | MessageSent
     | Transferred
     | StorageWritten
+    | CodeReplaced
     | EventEmitted
     | RandomnessDrawn
 )
@@ -264,9 +273,12 @@ def _written_keys(effect: Effect) -> tuple[bytes, ...]:
         case MessageSent(message):
             return (message.key,)
         case Transferred(sender, to):
-            return keys.account(sender), keys.account(to)
+            one, other = keys.account(sender), keys.account(to)
+        case CodeReplaced(actor, code_hash):
+            one, other = keys.account(actor), keys.code(code_hash)
         case _:
             return ()
+    return one, other
 
 
 def _add(counts: dict[bytes, int], key: bytes, change: int) -> None:

@@ -94,6 +94,15 @@ class InvalidTransaction(Exception):  # noqa: N818 - names what is refused
         )
 
 
+class InstructionRefused(Exception):  # noqa: N818 - a refusal, not a defect
+    """An instruction cannot be carried out: the transaction fails (D6)."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
 class InvalidBlock(Exception):  # noqa: N818 - names what is refused
     """A block is not the next block of this chain."""
 

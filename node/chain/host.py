@@ -17,6 +17,7 @@ from node.chain.accounts import InsufficientBalance, load_account, transfer
 from node.chain.block import Event, ReceiptKind
 from node.chain.context import ExecutionScope
 from node.chain.effects import (
+    CodeReplaced,
     Effect,
     EventEmitted,
     MessageSent,
@@ -36,6 +37,7 @@ from node.chain.host_arguments import (
 from node.chain.mailbox import PendingMessage, validate_send
 from node.chain.params import (
     CALL_DEPTH_MAX,
+    CODE_BYTES_MAX,
     EVENT_DATA_BYTES_MAX,
     EVENT_TOPIC_BYTES_MAX,
     EVENTS_PER_EXECUTION_MAX,
@@ -50,10 +52,11 @@ from node.chain.params import (
 from node.chain.timers import host_calls
 from node.chain.timers.globalbox import calls as globalbox_calls
 from node.primitives.crypto import BadSignature, keccak256, recover
-from node.primitives.types import Address
+from node.primitives.types import Address, Hash32
 from node.state import keys
 from node.state.errors import StoreError
 from pvm import (
+    CompileError,
     HostError,
     HostErrorCode,
     Meter,
@@ -405,6 +408,33 @@ class ActorHost:
         self.meter.charge_cells(len(data))
         # EFFECT
         return self.call(self, callee, name, data, limit)
+
+    # --- code --------------------------------------------------------------------
+
+    @guarded
+    def upgrade_self(self, code: object) -> None:
+        """Give the actor new code once the outermost execution stands (D58).
+
+        What D6 says of a deployment's code is what this costs.
+        """
+        # CHARGE
+        self.meter.charge_cycles(costs.UPGRADE_SELF)
+        self.meter.charge_cells(costs.UPGRADE_SELF_CELLS)
+        # VALIDATE
+        source = expect_bytes(code, "code", 0, CODE_BYTES_MAX)
+        # CHARGE for size
+        self.meter.charge_cycles(costs.UPGRADE_SELF_PER_BYTE * len(source))
+        self.meter.charge_cells(costs.UPGRADE_SELF_CELLS_PER_BYTE * len(source))
+        block, code_hash = self.execution.block, Hash32(keccak256(source))
+        if load_account(block.journal, self.actor).code_hash == code_hash:
+            refuse("code: the actor has this code already")
+        try:
+            block.code_cache.get(code_hash, source, self.meter.charge_cycles)
+        except CompileError:
+            # Not its reasons: actors can keep what they catch, in consensus.
+            refuse("code: it is not in the actor language; `check` says where")
+        # EFFECT
+        self.note(CodeReplaced(self.actor, code_hash, source))
 
     # --- output, events, randomness, signatures ------------------------------------
 

@@ -117,7 +117,7 @@ def process_message(
     try:
         code = load_actor(block, account)
         if depth == 0 and len(call.handlers) > 1:  # of one name it is known which
-            execution.handler = pvm.find_handler(code, message) or ""
+            execution.handler = pvm.find_handler(code, call.handlers, call.entry) or ""
         outcome = block.execute(code, message, host, meter)
     except HostMemoryExhausted as error:
         if depth:

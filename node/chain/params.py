@@ -15,6 +15,7 @@ from node.primitives.types import Address
 BODY_BYTES_MAX = 1_200_000  # a transaction's body (D5): a 1 MiB payload and room
 HANDLER_BYTES_MAX = 256  # CIP-5 §3.1
 TIMER_ID_BYTES_MAX = 256  # CIP-5 §3.1; ours are 32 long
+CODE_BYTES_MAX = 65_536  # an actor's source (sandbox.md §5)
 PAYLOAD_BYTES_MAX = 1_048_576  # a timer's payload, 1 MiB (CIP-5 §4.2)
 U64_MAX = 2**64 - 1
 U128_MAX = 2**128 - 1

@@ -1,4 +1,4 @@
-"""System and development instructions (D25, D41).
+"""System and development instructions (D25, D41, D58).
 
 System instructions are for `system_deployers`; each acts through the same functions
 as the host calls do, so that both paths of CIP-5 §5.4 behave alike. One that fails is
@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from node.chain.accounts import load_account, save_account
 from node.chain.context import BlockContext, ExecutionScope
-from node.chain.effects import TimerCancelled, TimerExtended
+from node.chain.effects import StorageWritten, TimerCancelled, TimerExtended
+from node.chain.errors import InstructionRefused
 from node.chain.globals import (
     GlobalboxClock,
     encode_config,
@@ -25,28 +26,22 @@ from node.chain.timers.host_calls import clamp_expiry
 from node.chain.transaction import (
     CancelTimer,
     ConfigUpdate,
-    DevInstruction,
     ExtendTimer,
     Fund,
     ResetWeights,
     ScheduleActivation,
     SetBalance,
+    SetStorage,
     SystemInstruction,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
     UpdateGlobalboxConfig,
     UpdateTimerConfig,
 )
+from node.chain.upgrades import require_actor
 from node.primitives.types import Address, Amount, Height
-
-
-class InstructionRefused(Exception):  # noqa: N818 - a refusal, not a defect
-    """An instruction cannot be carried out: the transaction fails."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
+from node.state import keys
+from pvm import RESERVED_KEYS
 
 
 def perform_system(
@@ -157,18 +152,37 @@ def _schedule_activation(execution: ExecutionScope, height: int, rules: str) -> 
     execution.emit_system("ActivationScheduled", height=height, rules=rules)
 
 
-def perform_dev(block: BlockContext, instruction: DevInstruction) -> Address:
-    """Mint, or take, what a development instruction asks; returns whose balance."""
+def perform_dev(
+    execution: ExecutionScope, instruction: Fund | SetBalance | SetStorage
+) -> None:
+    """Do what a development instruction asks, free of charge (D41, D58).
+
+    Raises:
+        InstructionRefused: NotFound or Forbidden.
+    """
+    block = execution.block
     match instruction:
         case Fund(address, amount):
             account = load_account(block.journal, address)
-            return _set_balance(block, address, Amount(account.balance + amount))
+            _set_balance(block, address, Amount(account.balance + amount))
         case SetBalance(address, balance):
-            return _set_balance(block, address, balance)
+            _set_balance(block, address, balance)
+        case SetStorage():
+            _set_storage(execution, instruction)
 
 
-def _set_balance(block: BlockContext, address: Address, balance: Amount) -> Address:
+def _set_balance(block: BlockContext, address: Address, balance: Amount) -> None:
     account = load_account(block.journal, address)
     block.minted += balance - account.balance
     save_account(block.journal, address, replace(account, balance=balance))
-    return address
+
+
+def _set_storage(execution: ExecutionScope, instruction: SetStorage) -> None:
+    journal = execution.block.journal
+    require_actor(journal, instruction.actor)
+    if instruction.key in RESERVED_KEYS:
+        name = instruction.key.decode()
+        raise InstructionRefused("Forbidden", f"{name} is the runtime's own key")
+    entry = keys.storage(instruction.actor, instruction.key)
+    journal.put(entry, instruction.value)
+    execution.effects.note(StorageWritten(entry))

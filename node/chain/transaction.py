@@ -22,6 +22,8 @@ from node.chain.params import (
     HANDLER_BYTES_MAX,
     INTRINSIC_CELLS,
     INTRINSIC_CYCLES,
+    STATE_KEY_BYTES_MAX,
+    STATE_VALUE_BYTES_MAX,
     TIMER_ID_BYTES_MAX,
     U64_MAX,
     U128_MAX,
@@ -80,6 +82,19 @@ class ExecuteActor(Struct, frozen=True, gc=False):
     """Bytes that the handler gets."""
     value: Amount
     """Base units that move to the actor."""
+
+
+class UpgradeActor(Struct, frozen=True):
+    """Instruction 43: give an actor new code, as its owner (CIP-5 §5.4, D58)."""
+
+    __repr__ = show_struct
+
+    actor: Address
+    """Address of the actor, 20 bytes."""
+    code: bytes
+    """Its new source in UTF-8, at most 65,536 bytes."""
+    payload: bytes
+    """Bytes that the handler `upgrade` of the new code gets."""
 
 
 class CancelTimer(Struct, frozen=True):
@@ -153,6 +168,31 @@ class SetBalance(Struct, frozen=True):
     amount: Amount
 
 
+class SetStorage(Struct, frozen=True):
+    """Instruction 243, on a development chain: write an actor's state (D58)."""
+
+    __repr__ = show_struct
+
+    actor: Address
+    key: bytes
+    """As `pvm_host.set_state` takes it, 1 to 256 bytes."""
+    value: bytes | None
+    """At most 65,536 bytes; None removes the key."""
+
+
+class SetCode(Struct, frozen=True):
+    """Instruction 244, on a development chain: replace an actor's code (D58).
+
+    No handler runs.
+    """
+
+    __repr__ = show_struct
+
+    actor: Address
+    code: bytes
+    """Its new source in UTF-8, at most 65,536 bytes."""
+
+
 SystemInstruction = (
     CancelTimer
     | ExtendTimer
@@ -170,13 +210,20 @@ ConfigUpdate = (
     | UpdateGlobalboxConfig
 )
 """Instructions that replace a configuration as a whole (D25, D49, D56)."""
-DevInstruction = Fund | SetBalance
+DevInstruction = Fund | SetBalance | SetStorage | SetCode
 _CONFIGS = (
     UpdateTimerConfig, UpdateBasefeeConfig, UpdateBiddingConfig, UpdateGlobalboxConfig,
 )  # fmt: skip
-DEV_INSTRUCTIONS = (Fund, SetBalance)
+DEV_INSTRUCTIONS = (Fund, SetBalance, SetStorage, SetCode)
 """As `isinstance` takes them: a union would be made anew each time."""
-Instruction = Transfer | DeployActor | ExecuteActor | SystemInstruction | DevInstruction
+Instruction = (
+    Transfer
+    | DeployActor
+    | ExecuteActor
+    | UpgradeActor
+    | SystemInstruction
+    | DevInstruction
+)
 
 
 class Body(Struct, frozen=True, gc=False):
@@ -210,10 +257,10 @@ class Body(Struct, frozen=True, gc=False):
 
 
 def intrinsic_cost(body: Body, body_bytes: int) -> tuple[int, int]:
-    """Cycles and cells that a transaction costs before anything executes (D6)."""
+    """Cycles and cells that a transaction costs before anything executes (D6, D58)."""
     cycles = INTRINSIC_CYCLES
     cells = INTRINSIC_CELLS + body_bytes
-    if isinstance(body.instruction, DeployActor):
+    if isinstance(body.instruction, DeployActor | UpgradeActor):
         code_bytes = len(body.instruction.code)
         cycles += DEPLOY_CYCLES + DEPLOY_CYCLES_PER_CODE_BYTE * code_bytes
         cells += DEPLOY_CELLS + DEPLOY_CELLS_PER_CODE_BYTE * code_bytes
@@ -271,6 +318,7 @@ def make_transaction(
 
 NUMBERS: dict[type, int] = {
     Transfer: 1,
+    UpgradeActor: 43,
     UpdateBasefeeConfig: 44,
     CancelTimer: 48,
     UpdateTimerConfig: 49,
@@ -283,6 +331,8 @@ NUMBERS: dict[type, int] = {
     ScheduleActivation: 240,
     Fund: 241,
     SetBalance: 242,
+    SetStorage: 243,
+    SetCode: 244,
 }
 """Instruction numbers on the wire (D5); from 230 on they are ours."""
 
@@ -449,6 +499,20 @@ def _timer_id(value: object, name: str) -> bytes:
     return data
 
 
+def _state_key(value: object, name: str) -> bytes:
+    data = _bytes(value, name)
+    if not 1 <= len(data) <= STATE_KEY_BYTES_MAX:
+        raise _malformed(f"{name} has 1 to {STATE_KEY_BYTES_MAX} bytes")
+    return data
+
+
+def _state_value(value: object, name: str) -> bytes | None:
+    data = None if value is None else _bytes(value, name)
+    if data is not None and len(data) > STATE_VALUE_BYTES_MAX:
+        raise _malformed(f"{name} has at most {STATE_VALUE_BYTES_MAX} bytes")
+    return data
+
+
 def _text(value: object, name: str) -> str:
     if type(value) is not str or len(value.encode()) > HANDLER_BYTES_MAX:
         raise _malformed(f"{name} is a text of at most {HANDLER_BYTES_MAX} bytes")
@@ -489,6 +553,7 @@ def _numbers(
 
 _INSTRUCTIONS: dict[int, tuple[type[Instruction], dict[str, _Reader]]] = {
     1: (Transfer, {"to": _address, "amount": _amount}),
+    43: (UpgradeActor, {"actor": _address, "code": _bytes, "payload": _bytes}),
     44: (UpdateBasefeeConfig, {"config": _numbers(BasefeeConfig)}),
     48: (CancelTimer, {"timer_id": _timer_id}),
     49: (UpdateTimerConfig, {"config": _timer_config}),
@@ -507,6 +572,8 @@ _INSTRUCTIONS: dict[int, tuple[type[Instruction], dict[str, _Reader]]] = {
     240: (ScheduleActivation, {"height": _u64, "rules": _text}),
     241: (Fund, {"to": _address, "amount": _amount}),
     242: (SetBalance, {"address": _address, "amount": _amount}),
+    243: (SetStorage, {"actor": _address, "key": _state_key, "value": _state_value}),
+    244: (SetCode, {"actor": _address, "code": _bytes}),
 }
 
 

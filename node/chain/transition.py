@@ -190,9 +190,22 @@ def calendar_of(state: State) -> TieredCalendar:
 
 
 @without_memory_errors
-def build_block(state: State, candidates: Iterable[Transaction]) -> BlockResult:
-    """The next block from candidates, in their order; what does not fit is left out."""
-    return _execute(state, candidates, on_invalid=lambda _transaction, _error: None)
+def build_block(
+    state: State,
+    candidates: Iterable[Transaction],
+    prepare: Callable[[BlockContext], None] | None = None,
+) -> BlockResult:
+    """The next block from candidates, in their order; what does not fit is left out.
+
+    What `prepare` does to it comes first: a block of a rehearsal, and of no chain.
+    """
+    return _execute(
+        state, candidates, lambda _transaction, _error: None, prepare or _as_it_is
+    )
+
+
+def _as_it_is(_block: BlockContext) -> None:
+    """Nothing is prepared."""
 
 
 @without_memory_errors
@@ -328,8 +341,10 @@ def _execute(
     state: State,
     candidates: Iterable[Transaction],
     on_invalid: Callable[[Transaction, InvalidTransaction], None],
+    prepare: Callable[[BlockContext], None] = _as_it_is,
 ) -> BlockResult:
     block = begin_block(state)
+    prepare(block)
     included: list[Transaction] = []
     rejected: list[tuple[Transaction, InvalidTransaction]] = []
     full: InvalidTransaction | None = None

@@ -330,6 +330,14 @@ def ended_timer(height: int, sequence: int) -> bytes:
     return ENDED_PREFIX + timer_place(height, sequence)
 
 
+def code_version(actor: Address, height: int = 0, index: int = 0) -> bytes:
+    """→ hash of the code that an actor got there, as the index-th change of a block.
+
+    Ranges tell all that it had, in order.
+    """
+    return b"hv" + actor + height8(height) + index.to_bytes(4, "big")
+
+
 # --- the way back ----------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from pvm.runtime.failures import failure_of, handler_not_found
 from pvm.runtime.values import encode_return, to_cbor
 from pvm.types import Entry, Message, Outcome
 
-_CONSTRUCTORS = frozenset({"deploy", "init"})
+_CONSTRUCTORS = frozenset({"deploy", "init", "upgrade"})
 _PAYLOAD_ONLY = 1
 
 OnFailure = Callable[[TracebackType | None], None]
@@ -42,16 +42,16 @@ def execute(
 ) -> Outcome:
     """Run the handler that `message` names, in a namespace of its own.
 
-    In a deployment the module's body runs even if there is no handler, so that an
-    actor whose body fails is not deployed. What was used is read from `meter`;
-    undoing the effects of a failure is the caller's part. A tool may give a
+    In a deployment or an upgrade the module's body runs even if there is no handler, so
+    that code whose body fails never becomes an actor's. What was used is read from
+    `meter`; undoing the effects of a failure is the caller's part. A tool may give a
     `VmExecution` of its own, which stays its own, and may look at the frames of a
     failure before they are forgotten.
 
     Raises:
         HostMemoryExhausted: this machine has no memory left; there is no outcome.
     """
-    handler = find_handler(code, message)
+    handler = find_handler(code, message.handlers, message.entry)
     if handler is None and message.entry is Entry.CALL:
         known = [name for name in code.handlers if is_reached_by_call(code, name)]
         return Outcome(b"", handler_not_found(message.handlers, known))
@@ -75,29 +75,30 @@ def execute(
     return outcome
 
 
-def find_handler(code: ActorCode, message: Message) -> str | None:
-    """The first of the message's handlers that the actor defines, else None.
+def find_handler(
+    code: ActorCode, handlers: tuple[str, ...], entry: Entry = Entry.CALL
+) -> str | None:
+    """The first of a message's handlers that the actor defines, else None.
 
-    A function of the module goes before a method; `init` and `deploy` of a class are
-    reached by the deployment only (host-api.md §1).
+    A function of the module goes before a method; what a deployment or an upgrade calls
+    is not reached by everybody (host-api.md §1).
     """
-    for name in message.handlers:
-        if name in code.functions:
-            return name
-        if name in code.methods and (
-            message.entry is not Entry.CALL or is_reached_by_call(code, name)
+    for name in handlers:
+        if (name in code.functions or name in code.methods) and (
+            entry is not Entry.CALL or is_reached_by_call(code, name)
         ):
             return name
     return None
 
 
 def is_reached_by_call(code: ActorCode, handler: str) -> bool:
-    """Whether one of an actor's handlers serves others than its deployment."""
-    return (
-        handler not in _CONSTRUCTORS
-        or handler in code.functions
-        or handler in code.constructors
-    )
+    """Whether one of an actor's handlers serves others than deployment and upgrade.
+
+    `deploy` and `init` do as functions of the module, and all three as public methods.
+    """
+    if handler in code.functions:
+        return handler != "upgrade"
+    return handler not in _CONSTRUCTORS or handler in code.constructors
 
 
 def _outcome(
@@ -124,8 +125,8 @@ def _outcome(
         _forget(vm.meter.halted)
         _forget(failed)
         return Outcome(b"", failure)
-    is_deployment = vm.context.message.entry is Entry.DEPLOYMENT
-    return Outcome(value, None, code.hint if is_deployment else "")
+    is_new = vm.context.message.entry is not Entry.CALL
+    return Outcome(value, None, code.hint if is_new else "")
 
 
 def _forget(error: BaseException | None) -> None:

@@ -65,6 +65,7 @@ FUNCTIONS: Final = frozenset(
         "state_scan_prefix",
         "transfer",
         "update_timer",
+        "upgrade_self",
         "verify_secp256k1",
     }
 )
@@ -404,6 +405,11 @@ class _Binding(Bound):
         returned = self._host.call_actor(target, handler, payload, cycles_limit)
         self._charge_bytes(returned)
         return returned
+
+    def upgrade_self(self, code: object) -> None:
+        """Give the actor new code once this whole execution stands (D58)."""
+        self._require_writable()
+        self._host.upgrade_self(code)
 
     def emit_event(self, topic: object, data: object) -> None:
         """Record an event of the actor (D17)."""

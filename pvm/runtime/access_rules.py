@@ -52,9 +52,9 @@ def leave(vm: VmExecution, state: State) -> None:
 
 
 def _require_itself(vm: VmExecution, name: str) -> None:
-    """Neither `@public` nor `@callable_by`: the actor itself, and its deployment."""
+    """Neither `@public` nor `@callable_by`: the actor, deployment and upgrade."""
     message = vm.context.message
-    is_own = message.sender == message.actor or message.entry is Entry.DEPLOYMENT
+    is_own = message.sender == message.actor or message.entry is not Entry.CALL
     if not is_own:
         raise _denied(f"{name} can be called by the actor itself only")
 

@@ -16,11 +16,13 @@ from pvm.compiler.lowering.decorators import family_of, marks_of, methods_of
 from pvm.compiler.parser import parse
 from pvm.compiler.syntax.imports import resolve
 from pvm.driver.actors import compile_actor
+from pvm.driver.interpreter import is_reached_by_call
 from pvm.driver.library_loader import find_module
 
 EVERYBODY = "everybody"
 ITSELF = "the actor itself"
 DEPLOYMENT = "the deployment"
+UPGRADE = "an upgrade"
 
 
 class Handler(Struct, frozen=True):
@@ -161,9 +163,8 @@ def _who(
     is_method: bool,
 ) -> str:
     marks = marks_of(node, facts)
-    is_constructor = node.name in ("deploy", "init") and node.name not in code.functions
-    if is_constructor and node.name not in code.constructors:
-        return DEPLOYMENT
+    if not is_reached_by_call(code, node.name):
+        return UPGRADE if node.name == "upgrade" else DEPLOYMENT
     if "callable_by" in marks:
         decorator = marks["callable_by"]
         listed = decorator.args if isinstance(decorator, ast.Call) else []

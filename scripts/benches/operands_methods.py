@@ -357,6 +357,11 @@ HOST: Mapping[str, tuple[str, ...]] = {
         ),
         f"{_OWN} \n" + _REFUSED.format("pvm_host.call_actor(o, 'f', b'')"),
     ),
+    "upgrade_self": (
+        "| pvm_host.upgrade_self(b'x = 1')",
+        "s = b'x = ' + b'1 + ' * 50 + b'1' | pvm_host.upgrade_self(s)",
+        "s = b'#' * 60_000 | pvm_host.upgrade_self(s)",
+    ),
     "emit_event": (
         "\n" + _REFUSED.format("pvm_host.emit_event('t', b'')"),
         "d = b'd' * 3000 \n" + _REFUSED.format("pvm_host.emit_event('t', d)"),

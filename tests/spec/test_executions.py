@@ -72,6 +72,7 @@ MUTATIONS = [
     "send_message(pvm_host.self_address(), 'x', b'')",
     "create_deferred_tx('x', b'')",
     "emit_event('t', b'')",
+    "upgrade_self(b'x = 1')",
 ]
 
 

@@ -286,6 +286,8 @@ REFUSED = [
     ("call_actor(pvm_host.self_address(), 'no', b'')", "HandlerNotFound"),
     ("call_actor(pvm_host.self_address(), 'run', 5)", "InvalidInput"),
     ("call_actor(pvm_host.self_address(), 'run', b'', -1)", "InvalidInput"),
+    ("upgrade_self('x = 1')", "InvalidInput"),
+    ("upgrade_self(b'import os')", "InvalidInput"),
     ("emit_event(b't', b'')", "InvalidInput"),
     ("emit_event('t', 'd')", "InvalidInput"),
     ("randomness('d')", "InvalidInput"),

@@ -105,6 +105,7 @@ CALLS = {
             ("cycles_limit", "9", NUMBER),
         ],
     ),
+    "upgrade_self": (costs.UPGRADE_SELF, [("code", "b'x = 1'", BYTES)]),
     "emit_event": (
         costs.EMIT_EVENT,
         [("topic", "'t'", TEXT), ("data", "b''", BYTES)],
@@ -185,7 +186,7 @@ def actor(deployed):
 @pytest.mark.parametrize(("name", "index"), CASES)
 def test_a_wrong_type_is_refused_charged_and_without_effect(actor, name, index):
     base, arguments = CALLS[name]
-    receipt = actor.call(f"{name}_{index}", cycles_limit=3_000_000, cells_limit=90_000)
+    receipt = actor.call(f"{name}_{index}", cycles_limit=3_000_000, cells_limit=400_000)
     (_, _, known), refusals = codec.decode(receipt.value)
     spread = len(arguments) - 1  # what passing on more arguments costs
     for refusal in refusals:

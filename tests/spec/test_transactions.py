@@ -16,10 +16,13 @@ from node.chain.transaction import (
     ResetWeights,
     ScheduleActivation,
     SetBalance,
+    SetCode,
+    SetStorage,
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
     UpdateTimerConfig,
+    UpgradeActor,
     decode_transaction,
     impersonate,
     impersonated,
@@ -141,10 +144,14 @@ def test_the_body_is_one_array_in_this_order():
         (ResetWeights(), [239]),
         (Fund(THERE, 9), [241, THERE, 9]),
         (SetBalance(THERE, 9), [242, THERE, 9]),
+        (UpgradeActor(THERE, b"c", b"p"), [43, THERE, b"c", b"p"]),
+        (SetStorage(THERE, b"k", b"v"), [243, THERE, b"k", b"v"]),
+        (SetStorage(THERE, b"k", None), [243, THERE, b"k", None]),
+        (SetCode(THERE, b"c"), [244, THERE, b"c"]),
     ],
 )
 def test_every_instruction_has_its_number_and_fields(chain, instruction, fields):
-    """D5's list: 1, 51, 230, 48, 50, 240, 49, 44, 238, 239 and D41's 241, 242."""
+    """D5's list, 238, 239 and D41's 241, 242; D58's 43, 243, 244."""
     body = body_of(instruction)
     assert codec.decode(body.encode())[8] == fields
     assert decode_transaction(signed(body, chain.accounts[0])).body == body
@@ -379,6 +386,10 @@ def test_impersonated_bytes_name_their_sender():
         ResetWeights(),
         Fund(THERE, 9),
         SetBalance(THERE, 9),
+        UpgradeActor(THERE, b"c", b"p"),
+        SetStorage(THERE, b"k", None),
+        SetStorage(THERE, b"", None),
+        SetCode(THERE, b"c"),
         Transfer(THERE[1:], 9),
         Transfer(THERE, -1),
         ExecuteActor(THERE, b"h", b"p", 3),

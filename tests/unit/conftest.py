@@ -125,6 +125,9 @@ class DictHost:
         self.calls.append(("call_actor", target, handler, payload, cycles_limit))
         return bytes(payload)
 
+    def upgrade_self(self, code):
+        self.calls.append(("upgrade_self", code))
+
     def emit_event(self, topic, data):
         self.calls.append(("emit_event", topic, data))
 

@@ -151,6 +151,21 @@ def a_storage_guard():
     assert run(source).startswith("cowboy_sdk.StateConflictError")
 
 
+def upgrade_self():
+    from node.testing import Devnet  # noqa: PLC0415 - only here
+
+    new = b"def version(): return 2\ndef upgrade(): return 1 // 0\n"
+    old = (
+        "from cowboy_sdk import runtime\n"
+        "def swap(payload):\n    runtime.upgrade_self(payload)\n    return version()\n"
+        "def version(): return 1\n"
+    )
+    with Devnet() as chain:
+        actor = chain.deploy(old)
+        assert actor.call("swap", new).value == b"\x01"
+        assert actor.read("version") == b"\x02"
+
+
 def timers_handlers():
     from node.testing import Devnet  # noqa: PLC0415 - only here
 
@@ -199,6 +214,7 @@ ROWS = {
     "errors": errors,
     "`schedule_timer`": schedule_timer,
     "`storage_guard`": a_storage_guard,
+    "`runtime.upgrade_self(code)`": upgrade_self,
     "handler of a timer": timers_handlers,
     "integers, sets, floats": numbers,
 }

@@ -66,6 +66,7 @@ CALLS = {
     "state_scan_prefix": (b"k", 10),
     "transfer": (ADDRESS, 0),
     "update_timer": (bytes(32), b""),
+    "upgrade_self": (b"x = 1",),
     "verify_secp256k1": (bytes(32), bytes(65), bytes(20)),
 }
 

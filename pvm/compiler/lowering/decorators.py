@@ -52,7 +52,7 @@ class Marks(Struct, frozen=True):
     actor_class: str | None
     """The class marked `@actor`."""
     constructors: frozenset[str]
-    """Of `deploy` and `init`, those that a later message may call: they are public."""
+    """Of `deploy`, `init` and `upgrade`, those that messages may call: the public."""
 
 
 def sdk_name(node: ast.expr, facts: Facts) -> str | None:
@@ -161,7 +161,8 @@ def write_out(tree: ast.Module, facts: Facts, nodes: Nodes | None = None) -> Mar
         method.name
         for node in family
         for method in methods_of(node)
-        if method.name in ("deploy", "init") and "public" in marks_of(method, facts)
+        if method.name in ("deploy", "init", "upgrade")
+        and "public" in marks_of(method, facts)
     )
     shared = _Shared(facts, nodes, has_access, "deferred" in every)
     for node in family:

@@ -32,6 +32,7 @@ from pvm_host import (
     set_state_watch,
     set_timeout,
     update_timer,
+    upgrade_self,
 )
 
 
