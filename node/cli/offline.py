@@ -60,7 +60,14 @@ from node.state.errors import StoreCorrupt, StoreError
 from node.state.leveldb import LevelStore
 from pvm import HostMemoryExhausted, Worker
 
-__all__ = ["Given", "check_bundle_file", "export_state", "import_state", "replay"]
+__all__ = [
+    "Given",
+    "check_bundle_file",
+    "export_state",
+    "import_state",
+    "replay",
+    "worker_within_walls",
+]
 
 _OF_THE_SYSTEM = (BundleFault.FILE_EXISTS, BundleFault.FILE_UNUSABLE)
 
@@ -178,6 +185,15 @@ def _scratch(
         walls = _confine(more, given, output)
         with _no_memory_told():
             yield path, walls
+
+
+@contextmanager
+def worker_within_walls(folder: Path, given: Given, output: Output) -> Iterator[Worker]:
+    """A worker to execute on, in a process that has only one folder, to remove it."""
+    walls = _confine(Needs((folder,), removed=(folder,)), given, output)
+    refuse_links(walls)
+    with _no_memory_told(), Worker() as worker:
+        yield worker
 
 
 @contextmanager
