@@ -88,8 +88,10 @@ def test_every_section_that_is_cited_exists():
 
 
 def test_every_decision_has_its_paragraph():
-    numbers = re.findall(r"^- \*\*D(\d+)\*\* ", page("decisions.md"), re.MULTILINE)
-    assert [int(number) for number in numbers] == [*range(1, 57), 59]
+    found = re.findall(r"^- \*\*D(\d+)\*\* ", page("decisions.md"), re.MULTILINE)
+    numbers = [int(number) for number in found]
+    assert numbers == sorted(set(numbers))
+    assert {*range(1, 57), 58, 59} <= set(numbers)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -298,7 +300,7 @@ def test_the_fields_of_answers_are_described(kind):
 
 def test_every_command_is_described():
     section = page("api.md").split("## Command line")[1]
-    described = set(re.findall(r"^\| `([a-z]+)[^|]*` \|", section, re.MULTILINE))
+    described = set(re.findall(r"^\| `([a-z-]+)[^|]*` \|", section, re.MULTILINE))
     assert described == set(main.list_commands(click.Context(main)))
 
 

@@ -85,6 +85,8 @@ def test_the_examples_are_all_here():
         "subscriptions",
         "token",
         "vesting",
+        "visitors",
+        "visitors_2",
     ]
 
 
@@ -747,3 +749,94 @@ def test_a_serve_to_nobody_is_refused(players, people):
     message = refused(ping, "serve", packed(pong=hexed(pong), rounds=5))
     assert message == "rounds is 1 to 4"
     assert "timer" not in ping.storage
+
+
+# --- visitors: storage that changes its form -------------------------------------
+
+
+def guests(count):
+    return [bytes([i + 1]) * 20 for i in range(count)]
+
+
+def counts(visitors, people_):
+    return [answer(visitors, "visits_of", who.hex().encode()) for who in people_]
+
+
+@pytest.fixture
+def visitors(chain):
+    """An actor of the first version that sixty guests visited, some of them twice."""
+    actor = chain.deploy(source("visitors"), value="20 CBY")
+    for i, who in enumerate(guests(60)):
+        chain.fund(who, "9 CBY")
+        for _ in range(1 + (i % 7 == 0)):
+            actor.call("visit", sender=who)
+    return actor
+
+
+def test_no_visit_is_lost_while_the_storage_changes_its_form(chain, visitors):
+    """The form is stated, steps are bounded, both forms are read meanwhile."""
+    before = counts(visitors, guests(61))
+    assert sorted(set(before)) == [0, 1, 2]
+    visitors.upgrade(FOLDER / "visitors_2.py")
+    (next_day,) = [t for t in visitors.timers if not t.handler]
+    seen = []
+    while left := answer(visitors, "left"):
+        seen.append(left)
+        assert counts(visitors, guests(61)) == before
+        visitors.call("visit", sender=guests(61)[40])  # of both forms, or of one
+        before[40] += 1
+    assert seen == [35, 10]
+    assert counts(visitors, guests(61)) == before
+    assert "visits" not in visitors.storage
+    assert visitors.storage["form"] == 2
+    assert [t.timer_id for t in visitors.timers] == [next_day.timer_id]
+    chain.advance(height=next_day.height)
+    assert visitors.storage["days"] == 2, "a timer of the old code finds its handler"
+
+
+def test_a_form_that_is_not_known_is_left_as_it_is(visitors):
+    visitors.upgrade(FOLDER / "visitors_2.py")
+    again = source("visitors_2") + "\n# another\n"
+    failed = visitors.upgrade(again, expect_failure=True)
+    assert failed.failure.message == "only storage of the form 1 can be moved"
+    assert visitors.source == source("visitors_2")
+
+
+def test_only_timers_move_and_count_days(chain, visitors):
+    assert refused(visitors, "handle_timer") == "only a timer calls this"
+    visitors.upgrade(FOLDER / "visitors_2.py")
+    for handler in ("move", "handle_timer"):
+        assert refused(visitors, handler) == "only a timer calls this"
+    new = chain.deploy(source("visitors_2"), value="5 CBY")
+    assert answer(new, "left") == 0
+    assert new.call("visit").value == codec.encode(1)
+
+
+def test_the_rehearsal_of_visitors_shows_the_form_and_nothing_else(chain, visitors):
+    chain.advance(blocks=150)
+    rehearsal = chain.rehearse_upgrade(
+        visitors,
+        FOLDER / "visitors_2.py",
+        over=range(chain.height - 60, chain.height + 1),
+        allow=["storage:form", "storage:visits*", "fires:move"],
+        costs_within=5,
+    )
+    assert rehearsal.refused == (), rehearsal
+    assert len(rehearsal.differences) > 60
+
+
+def test_what_visitors_cost(chain):
+    old = chain.deploy(source("visitors"), value="20 CBY")
+    first = old.call("visit")
+    chain.advance(next_timer=True)
+    assert_costs("visitors", {"visit": first, "fire": fires(chain)[-1]})
+    for who in guests(50):
+        chain.fund(who, "9 CBY")
+        old.call("visit", sender=who)
+    old.upgrade(FOLDER / "visitors_2.py")
+    chain.advance(blocks=3)
+    visit = old.call("visit", sender=guests(1)[0])
+    move = next(one for one in fires(chain) if one.handler == "move")
+    chain.advance(blocks=100)
+    days = [fire for fire in fires(chain) if fire.handler == "handle_timer"]
+    assert_costs("visitors_2", {"visit": visit, "move": move, "fire": days[-1]})

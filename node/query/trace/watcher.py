@@ -135,7 +135,8 @@ class CallWatcher:
             outcome = pvm.execute(code, message, watched, meter, on_failure=on_failure)
         finally:
             self._open = outer
-        handler = pvm.find_handler(code, message) or message.handlers[0]
+        found = pvm.find_handler(code, message.handlers, message.entry)
+        handler = found or message.handlers[0]
         traced = self._closed(call, message, handler, outcome, (host, meter))
         if outer is None:
             self.calls[index] = traced
