@@ -30,10 +30,14 @@ _COMMANDS = {
     "transfer": "Send an amount.",
     "check": "Read an actor's file as a deployment would; needs no node.",
     "deploy": "Create an actor from a file.",
+    "upgrade": "Give an actor new code from a file.",
+    "rehearse-upgrade": "What would differ with new code, over the same blocks.",
     "call": "Call an actor's handler in a transaction.",
     "read": "Call an actor's handler, and keep nothing.",
     "actor": "What an actor is and has.",
     "storage": "What an actor has stored.",
+    "set-storage": "Write what an actor has stored, as it is.",
+    "set-code": "Replace an actor's code, as it is.",
     "timers": "Timers that wait, and how others ended.",
     "events": "What happened lately, or as it happens.",
     "output": "What actors print, as they print it.",
@@ -57,10 +61,14 @@ _MODULES = {
     "transfer": "transactions",
     "check": "check",
     "deploy": "transactions",
+    "upgrade": "transactions",
+    "rehearse-upgrade": "rehearsal",
     "call": "transactions",
     "read": "queries",
     "actor": "queries",
     "storage": "queries",
+    "set-storage": "dev",
+    "set-code": "dev",
     "timers": "timers",
     "events": "events",
     "output": "output_stream",
@@ -111,7 +119,7 @@ class _Commands(Group):
         if cmd_name != "start":  # gRPC's lines are an operator's; we have sentences
             os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         module = import_module(f"node.cli.{_MODULES[cmd_name]}")
-        command = getattr(module, cmd_name)
+        command = getattr(module, cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         _name_variables(command)
         return command

@@ -1,16 +1,22 @@
-"""Commands for a development chain: `faucet`, `mine`, `advance`, `mining`."""
+"""Commands for a development chain: `faucet`, `set-code`, `mine` and others."""
+
+import json
+from pathlib import Path
 
 import click
 
 from node.cli import arguments
 from node.cli.connection import Connection, client_command
 from node.cli.formatting import advance_fields, header_fields, receipt_fields
+from node.cli.outcome import print_committed
 from node.client.messages import advance_request
+from node.primitives import codec
 from node.rpc.v1 import dev_pb2 as messages
 from node.rpc.v1 import queries_pb2
 from node.rpc.v1.dev_pb2_grpc import DevServiceStub
+from pvm.language import SOURCE_BYTES_MAX
 
-__all__ = ["advance", "faucet", "mine", "mining"]
+__all__ = ["advance", "faucet", "mine", "mining", "set_code", "set_storage"]
 
 _MODES = {
     "interval": queries_pb2.MINING_MODE_INTERVAL,
@@ -32,6 +38,62 @@ def faucet(connection: Connection, to: bytes, amount: int) -> None:
         connection.output.message(answer)
     else:
         connection.output.fields("", receipt_fields(answer.committed.receipt))
+
+
+@click.command()
+@click.argument("actor", type=arguments.address)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@client_command
+def set_code(connection: Connection, actor: bytes, file: Path) -> None:
+    """Replace the code of ACTOR by that in FILE, whoever owns it; no handler runs."""
+    code = arguments.file_bytes(file, SOURCE_BYTES_MAX)
+    answer = DevServiceStub(connection.channel).SetCode(
+        messages.SetCodeRequest(actor=actor, code=code), timeout=connection.timeout
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    print_committed(connection, answer.committed)
+
+
+@click.command()
+@click.argument("actor", type=arguments.address)
+@click.argument("key", type=arguments.payload)
+@click.argument("value", required=False)
+@click.option("--remove", "is_removed", is_flag=True, help="Remove the key.")
+@client_command
+def set_storage(
+    connection: Connection,
+    actor: bytes,
+    key: bytes,
+    value: str | None,
+    is_removed: bool,  # noqa: FBT001 - a flag
+) -> None:
+    """Write VALUE under the raw KEY of ACTOR's state, as `storage` shows keys.
+
+    VALUE is bytes: text, 0x… or @file. `cbor:JSON`, such as `cbor:42`, is what
+    `self.storage` makes of a value: its entry n has the key `storage:n`.
+    """
+    if (value is None) is not is_removed:
+        raise click.UsageError("either VALUE or --remove is wanted")
+    answer = DevServiceStub(connection.channel).SetStorage(
+        messages.SetStorageRequest(
+            actor=actor, key=key, value=None if value is None else _stored(value)
+        ),
+        timeout=connection.timeout,
+    )
+    if connection.output.is_json:
+        connection.output.message(answer)
+    print_committed(connection, answer.committed)
+
+
+def _stored(text: str) -> bytes:
+    """The bytes of a value to be stored."""
+    if not text.startswith("cbor:"):
+        return arguments.payload(text)
+    try:
+        return codec.encode(json.loads(text.removeprefix("cbor:")))
+    except ValueError as error:  # of JSON, or of what CBOR cannot hold here
+        raise click.BadParameter(f"{text!r} is no value: {error}") from error
 
 
 @click.command()

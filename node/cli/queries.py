@@ -1,6 +1,6 @@
 """Commands that ask the chain something and change nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -201,12 +201,23 @@ def actor(
                 "balance": amount(answer.balance),
                 "deployer": hexadecimal(answer.deployer),
                 "code hash": hexadecimal(answer.code_hash),
+                "code since": _versions_text(answer.versions),
                 "source": f"{len(answer.source):,} bytes",
                 "handlers": ", ".join(answer.handlers),
                 "live timers": str(answer.live_timers),
                 "mailbox": str(answer.mailbox_length),
             },
         )
+
+
+def _versions_text(versions: Sequence[messages.CodeVersion]) -> str:
+    """The heights at which an actor got its code, with the hashes of older code."""
+    if not versions:
+        return "unknown: before this node's history"
+    *older, last = versions
+    text = f"height {last.height:,}"
+    before = [f"{hexadecimal(one.code_hash)} ({one.height:,})" for one in older]
+    return text + (f"; before: {', '.join(before)}" if before else "")
 
 
 @click.command()

@@ -26,10 +26,10 @@ from node.archive.upgrade_rehearsal import (
 )
 from node.chain.bundle_errors import BundleRefused
 from node.cli import arguments
-from node.cli.arguments import confine_option, memory_max_option
+from node.cli.arguments import confine_option, json_option, memory_max_option
 from node.cli.connection import EXIT_REFUSED
 from node.cli.offline import Given, worker_within_walls
-from node.cli.output import Output
+from node.cli.output import JsonForm, Output
 from node.primitives.types import Address
 from pvm.language import SOURCE_BYTES_MAX
 
@@ -88,7 +88,7 @@ _NAMES = [name.value for name in DifferenceName]
 )
 @confine_option
 @memory_max_option
-@click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def rehearse_upgrade(**given: object) -> None:
     """Execute a chain with the code of ACTOR, and with that in FILE: what differs?
 
@@ -97,7 +97,7 @@ def rehearse_upgrade(**given: object) -> None:
     """
     wish = _Wish(**given)  # type: ignore[arg-type]
     _require_names(wish.allowed)
-    output = Output(is_json=wish.is_json)
+    output = Output(wish.form)
     with tempfile.TemporaryDirectory(prefix="cowboy-rehearsal-") as name:
         folder = Path(name)
         bundle = wish.bundle or _fetched(folder, wish.url)
@@ -120,7 +120,7 @@ class _Wish(Struct, frozen=True):
     url: str | None
     confinement: str
     memory_max: str | None
-    is_json: bool
+    form: JsonForm | None
 
 
 def _require_names(names: Sequence[str]) -> None:

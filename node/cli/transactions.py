@@ -1,4 +1,4 @@
-"""Commands that send transactions: `transfer`, `deploy`, `call`.
+"""Commands that send transactions: `transfer`, `deploy`, `upgrade`, `call`.
 
 The node completes the body (nonce, limits by execution, fees by the basefee); it is
 signed here, and the key goes nowhere.
@@ -29,7 +29,15 @@ from node.rpc.v1 import types_pb2
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
 from pvm.language import SOURCE_BYTES_MAX
 
-__all__ = ["Sending", "call", "deploy", "send", "sending_command", "transfer"]
+__all__ = [
+    "Sending",
+    "call",
+    "deploy",
+    "send",
+    "sending_command",
+    "transfer",
+    "upgrade",
+]
 
 Parameters = ParamSpec("Parameters")
 
@@ -130,6 +138,29 @@ def deploy(
             code=arguments.file_bytes(file, SOURCE_BYTES_MAX),
             payload=payload,
             value=str(value),
+        )
+    )
+    send(connection, how, wish)
+
+
+@click.command()
+@click.argument("actor", type=arguments.address)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("payload", type=arguments.payload, default="")
+@sending_command
+def upgrade(
+    connection: Connection, how: Sending, actor: bytes, file: Path, payload: bytes
+) -> None:
+    """Give ACTOR the code in FILE; `upgrade` of that code gets PAYLOAD.
+
+    The sender is the actor's owner, or a system deployer. Storage, balance and timers
+    stay; `rehearse-upgrade` shows before what would differ.
+    """
+    wish = types_pb2.Instruction(
+        upgrade_actor=types_pb2.UpgradeActor(
+            actor=actor,
+            code=arguments.file_bytes(file, SOURCE_BYTES_MAX),
+            payload=payload,
         )
     )
     send(connection, how, wish)

@@ -17,13 +17,22 @@ from typing_extensions import override
 
 from node.chain.advance import Target, target_of
 from node.chain.block import Event, Header, Receipt, ReceiptKind, show_block
-from node.chain.params import ADDRESS_BYTES, U64_MAX, U128_MAX
+from node.chain.params import (
+    ADDRESS_BYTES,
+    STATE_KEY_BYTES_MAX,
+    STATE_VALUE_BYTES_MAX,
+    U64_MAX,
+    U128_MAX,
+)
 from node.chain.transaction import SALT_BYTES
 from node.client.exceptions import InvalidArgument
 from node.client.sources import ActorSource
+from node.primitives import codec
 from node.primitives.amounts import parse_amount
 from node.primitives.crypto import dev_private_key, public_key_address
 from node.primitives.types import Address, Amount
+from pvm import HostError, storage_key
+from pvm.cbor import UnencodableValue
 from pvm.language import SOURCE_BYTES_MAX
 
 __all__ = [
@@ -47,6 +56,7 @@ __all__ = [
     "dev_account",
     "given",
     "source_of",
+    "state_entry",
 ]
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -323,6 +333,44 @@ def check_target(wanted: Mapping[str, int | bool], head: int = 0) -> Target:
         return target_of(head, wanted)
     except TypeError as error:
         raise InvalidArgument("advance", str(error), dict(wanted)) from None
+
+
+def state_entry(key: bytes | str, value: object) -> tuple[bytes, bytes | None]:
+    """The raw key and the raw value of what is to be written into an actor's state.
+
+    A str names an entry of `self.storage`, whose value is encoded as that does.
+
+    Raises:
+        InvalidArgument: a key or a value that no actor could write.
+    """
+    name = _state_key(key)
+    data: object = value
+    if isinstance(key, str) and value is not None:
+        try:
+            data = codec.encode(value)
+        except UnencodableValue as error:
+            reason = f"what canonical CBOR can hold is wanted: {error}"
+            raise InvalidArgument("value", reason, value) from None
+    if data is None:
+        return name, None
+    raw = check_bytes("value", data)  # type: ignore[arg-type]
+    if len(raw) > STATE_VALUE_BYTES_MAX:
+        reason = f"at most {STATE_VALUE_BYTES_MAX:,} bytes are wanted"
+        raise InvalidArgument("value", reason, len(raw))
+    return name, raw
+
+
+def _state_key(key: bytes | str) -> bytes:
+    if isinstance(key, str):
+        try:
+            return storage_key(check_text("key", key))
+        except HostError:
+            raise InvalidArgument("key", "a shorter name is wanted", key) from None
+    name = check_bytes("key", key)
+    if not 1 <= len(name) <= STATE_KEY_BYTES_MAX:
+        reason = f"1 to {STATE_KEY_BYTES_MAX} bytes are wanted"
+        raise InvalidArgument("key", reason, key)
+    return name
 
 
 Source = str | bytes | PathLike[str]

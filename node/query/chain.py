@@ -6,7 +6,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from node.chain.accounts import Account, decode_account, load_account, load_code
-from node.chain.block import Header
+from node.chain.block import CodeVersion, Header
 from node.chain.globals import (
     Globals,
     Governed,
@@ -16,7 +16,7 @@ from node.chain.mailbox import pending_count, pending_messages
 from node.chain.timers.calendar import count_of
 from node.chain.timers.rules.auction import tier_priorities
 from node.chain.transition import State, begin_block, head_governed
-from node.history import load_header
+from node.history import load_code_versions, load_header
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query.errors import MissingKind, NotFound, SupplyTooLarge
 from node.query.pagination import Budget, Page
@@ -24,6 +24,9 @@ from node.state import keys
 
 SUPPLY_RECORDS_MAX = 100_000
 """Accounts, or messages, that a count of the supply reads: about a second."""
+
+VERSIONS_MAX = 1_000
+"""Of an actor's code that are told, the latest: some 50 KB."""
 
 Item = TypeVar("Item")
 
@@ -149,6 +152,8 @@ class ActorView(Struct, frozen=True):
     source: bytes
     live_timers: int
     mailbox_length: int
+    versions: tuple[CodeVersion, ...]
+    """The code that it had so far, as far as it is known, in order."""
 
 
 def actor(state: State, address: Address) -> ActorView:
@@ -164,6 +169,7 @@ def actor(state: State, address: Address) -> ActorView:
         load_code(state.snapshot, found.code_hash),
         count_of(state.snapshot, address),
         pending_count(state.snapshot, address),
+        tuple(load_code_versions(state.snapshot, address)[-VERSIONS_MAX:]),
     )
 
 

@@ -4,11 +4,20 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+import pvm
+from node.chain.accounts import load_account, load_code
 from node.chain.block import Receipt
 from node.chain.params import ADDRESS_BYTES
 from node.chain.timers.calendar import load_timer
+from node.chain.timers.lane import DEFAULT_HANDLERS
 from node.chain.timers.tiers import Tier, bucket_of, tier_of
-from node.chain.timers.timer import Decision, Timer, TimerDecision, decode_timer
+from node.chain.timers.timer import (
+    Decision,
+    Timer,
+    TimerDecision,
+    decode_timer,
+    route_payload,
+)
 from node.chain.transition import State
 from node.history import entries_between, load_timer_decisions
 from node.primitives.types import Address, Height
@@ -43,6 +52,15 @@ class EndedTimer(Struct, frozen=True):
 
 
 TimerView = LiveTimer | EndedTimer
+
+
+def is_handler_there(state: State, timer: Timer) -> bool:
+    """Whether the code that an actor has now knows what a timer's fire calls (D12)."""
+    routed, _ = route_payload(timer.payload)
+    code_hash = load_account(state.snapshot, timer.actor).code_hash
+    source = load_code(state.snapshot, code_hash)
+    code = state.caches.code.get(code_hash, source)
+    return pvm.find_handler(code, (routed,) if routed else DEFAULT_HANDLERS) is not None
 
 
 def timer(state: State, timer_id: bytes) -> TimerView:

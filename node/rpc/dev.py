@@ -6,6 +6,7 @@ from typing_extensions import override
 
 from node.chain.advance import AdvanceSummary
 from node.chain.advance_stop import stop_height
+from node.chain.transaction import SetCode
 from node.rpc import convert, requests
 from node.rpc.answers import Answers
 from node.rpc.bundles import Bundles
@@ -109,6 +110,28 @@ class Development(DevServiceServicer):
         amount = requests.parse_amount(request.amount, "amount")
         committed = await self._backend.set_balance(address, amount)
         return pb.SetBalanceResponse(committed=convert.committed_to_proto(committed))
+
+    @override
+    async def SetStorage(
+        self,
+        request: pb.SetStorageRequest,
+        context: Context[pb.SetStorageRequest, pb.SetStorageResponse],
+    ) -> pb.SetStorageResponse:
+        """Writes an entry of an actor's state, or removes it."""
+        wanted = requests.set_storage_from_proto(request)
+        committed = await self._backend.set_storage(wanted)
+        return pb.SetStorageResponse(committed=convert.committed_to_proto(committed))
+
+    @override
+    async def SetCode(
+        self,
+        request: pb.SetCodeRequest,
+        context: Context[pb.SetCodeRequest, pb.SetCodeResponse],
+    ) -> pb.SetCodeResponse:
+        """Replaces the code of an actor; no handler runs."""
+        actor = requests.parse_address(request.actor, "actor")
+        committed = await self._backend.set_code(SetCode(actor, request.code))
+        return pb.SetCodeResponse(committed=convert.committed_to_proto(committed))
 
     @override
     async def HoldTime(

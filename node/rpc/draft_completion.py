@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from node.chain.accounts import load_account
 from node.chain.params import U128_MAX
 from node.chain.simulation import LIMIT_MARGIN_DIVISOR, estimate_limits
-from node.chain.transaction import Body, Fund, SetBalance
+from node.chain.transaction import DEV_INSTRUCTIONS, Body
 from node.chain.transition import State, head_globals
 from node.primitives.types import Amount
 from node.rpc.requests import TransactionDraft
@@ -42,7 +42,7 @@ def complete_draft(state: State, draft: TransactionDraft) -> Completed:
     """
     account = load_account(state.snapshot, draft.sender)
     body = _body(state, draft, account.nonce)
-    if isinstance(draft.instruction, Fund | SetBalance):
+    if isinstance(draft.instruction, DEV_INSTRUCTIONS):
         return Completed(body, state)
     if draft.cycles_limit is None or draft.cells_limit is None:
         probe = replace(body, nonce=account.nonce)
@@ -57,7 +57,7 @@ def complete_draft(state: State, draft: TransactionDraft) -> Completed:
 
 def _body(state: State, draft: TransactionDraft, nonce: int) -> Body:
     """The body with what needs no execution; development instructions are free."""
-    is_free = isinstance(draft.instruction, Fund | SetBalance)
+    is_free = isinstance(draft.instruction, DEV_INSTRUCTIONS)
     globals_ = head_globals(state)
     cycle, cell = draft.max_priority_fee_per_cycle, draft.max_priority_fee_per_cell
     max_cycle, max_cell = draft.max_fee_per_cycle, draft.max_fee_per_cell

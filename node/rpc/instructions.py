@@ -14,6 +14,7 @@ from node.chain.transaction import (
     CancelTimer,
     ConfigUpdate,
     DeployActor,
+    DevInstruction,
     ExecuteActor,
     ExtendTimer,
     Fund,
@@ -21,12 +22,15 @@ from node.chain.transaction import (
     ResetWeights,
     ScheduleActivation,
     SetBalance,
+    SetCode,
+    SetStorage,
     SystemInstruction,
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
     UpdateGlobalboxConfig,
     UpdateTimerConfig,
+    UpgradeActor,
 )
 from node.rpc.v1 import types_pb2
 
@@ -71,14 +75,30 @@ def instruction_to_proto(instruction: Instruction) -> types_pb2.Instruction:
                 actor=actor, handler=handler, payload=payload, value=str(value)
             )
             message.execute_actor.CopyFrom(call)
+        case UpgradeActor(actor, code, payload):
+            upgrade = types_pb2.UpgradeActor(actor=actor, code=code, payload=payload)
+            message.upgrade_actor.CopyFrom(upgrade)
+        case Fund() | SetBalance() | SetStorage() | SetCode():
+            _dev_instruction_to_proto(instruction, message)
+        case _:
+            _system_instruction_to_proto(instruction, message)
+    return message
+
+
+def _dev_instruction_to_proto(
+    instruction: DevInstruction, message: types_pb2.Instruction
+) -> None:
+    match instruction:
         case Fund(to, amount):
             message.fund.to, message.fund.amount = to, str(amount)
         case SetBalance(address, amount):
             message.set_balance.address = address
             message.set_balance.amount = str(amount)
-        case _:
-            _system_instruction_to_proto(instruction, message)
-    return message
+        case SetStorage(actor, key, value):
+            written = types_pb2.SetStorage(actor=actor, key=key, value=value)
+            message.set_storage.CopyFrom(written)
+        case SetCode(actor, code):
+            message.set_code.actor, message.set_code.code = actor, code
 
 
 def _system_instruction_to_proto(

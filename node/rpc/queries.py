@@ -179,6 +179,10 @@ class Queries(QueryServiceServicer):
             live_timers=view.live_timers,
             mailbox_length=view.mailbox_length,
             scheduling_counter=view.account.scheduling_counter,
+            versions=[
+                pb.CodeVersion(height=one.height, code_hash=one.code_hash)
+                for one in view.versions
+            ],
         )
 
     @override

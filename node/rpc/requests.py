@@ -23,6 +23,7 @@ from node.chain.params import (
     ADDRESS_BYTES,
     HANDLER_BYTES_MAX,
     STATE_KEY_BYTES_MAX,
+    STATE_VALUE_BYTES_MAX,
     TIMER_ID_BYTES_MAX,
     U128_MAX,
     BasefeeConfig,
@@ -42,11 +43,14 @@ from node.chain.transaction import (
     ResetWeights,
     ScheduleActivation,
     SetBalance,
+    SetCode,
+    SetStorage,
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
     UpdateGlobalboxConfig,
     UpdateTimerConfig,
+    UpgradeActor,
 )
 from node.chain.transition import State
 from node.primitives.types import Address, Amount, Hash32, Height
@@ -298,11 +302,11 @@ def instruction_from_proto(message: types_pb2.Instruction, field: str) -> Instru
                 parse_address(message.transfer.to, f"{field}.transfer.to"),
                 parse_amount(message.transfer.amount, f"{field}.transfer.amount"),
             )
-        case "deploy_actor":
-            return _deployment_from_proto(message.deploy_actor, f"{field}.deploy_actor")
+        case "deploy_actor" | "upgrade_actor":
+            return _code_from_proto(message, field)
         case "execute_actor":
             return _call_from_proto(message.execute_actor, f"{field}.execute_actor")
-        case "fund" | "set_balance":
+        case "fund" | "set_balance" | "set_storage" | "set_code":
             return _dev_instruction_from_proto(message, field)
         case _:
             return _system_instruction_from_proto(message, field)
@@ -311,27 +315,59 @@ def instruction_from_proto(message: types_pb2.Instruction, field: str) -> Instru
 def _dev_instruction_from_proto(
     message: types_pb2.Instruction, field: str
 ) -> Instruction:
-    if message.WhichOneof("kind") == "fund":
-        return Fund(
-            parse_address(message.fund.to, f"{field}.fund.to"),
-            parse_amount(message.fund.amount, f"{field}.fund.amount"),
-        )
-    wanted = message.set_balance
-    return SetBalance(
-        parse_address(wanted.address, f"{field}.set_balance.address"),
-        parse_amount(wanted.amount, f"{field}.set_balance.amount"),
-    )
+    match message.WhichOneof("kind"):
+        case "fund":
+            return Fund(
+                parse_address(message.fund.to, f"{field}.fund.to"),
+                parse_amount(message.fund.amount, f"{field}.fund.amount"),
+            )
+        case "set_balance":
+            wanted = message.set_balance
+            return SetBalance(
+                parse_address(wanted.address, f"{field}.set_balance.address"),
+                parse_amount(wanted.amount, f"{field}.set_balance.amount"),
+            )
+        case "set_storage":
+            return set_storage_from_proto(message.set_storage, f"{field}.set_storage.")
+        case _:
+            actor = parse_address(message.set_code.actor, f"{field}.set_code.actor")
+            return SetCode(actor, message.set_code.code)
 
 
-def _deployment_from_proto(message: types_pb2.DeployActor, field: str) -> DeployActor:
-    salt = message.salt or bytes(SALT_BYTES)
+def set_storage_from_proto(
+    message: types_pb2.SetStorage | dev_pb2.SetStorageRequest, prefix: str = ""
+) -> SetStorage:
+    """What is to be written into an actor's state.
+
+    Raises:
+        InvalidRequest: The address is none, or key or value are too long.
+    """
+    actor = parse_address(message.actor, f"{prefix}actor")
+    if not 1 <= len(message.key) <= STATE_KEY_BYTES_MAX:
+        raise InvalidRequest(f"{prefix}key", f"has 1 to {STATE_KEY_BYTES_MAX} bytes")
+    if len(message.value) > STATE_VALUE_BYTES_MAX:
+        reason = f"has at most {STATE_VALUE_BYTES_MAX} bytes"
+        raise InvalidRequest(f"{prefix}value", reason)
+    value = message.value if message.HasField("value") else None
+    return SetStorage(actor, message.key, value)
+
+
+def _code_from_proto(
+    message: types_pb2.Instruction, field: str
+) -> DeployActor | UpgradeActor:
+    if message.HasField("upgrade_actor"):
+        upgrade = message.upgrade_actor
+        actor = parse_address(upgrade.actor, f"{field}.upgrade_actor.actor")
+        return UpgradeActor(actor, upgrade.code, upgrade.payload)
+    deployment, name = message.deploy_actor, f"{field}.deploy_actor"
+    salt = deployment.salt or bytes(SALT_BYTES)
     if len(salt) != SALT_BYTES:
-        raise InvalidRequest(f"{field}.salt", "has 32 bytes, or none")
+        raise InvalidRequest(f"{name}.salt", "has 32 bytes, or none")
     return DeployActor(
         salt,
-        message.code,
-        message.payload,
-        parse_amount(message.value, f"{field}.value", 0),
+        deployment.code,
+        deployment.payload,
+        parse_amount(deployment.value, f"{name}.value", 0),
     )
 
 

@@ -39,6 +39,8 @@ from node.chain.transaction import (
     DevInstruction,
     Fund,
     SetBalance,
+    SetCode,
+    SetStorage,
     Transaction,
     decode_transaction,
 )
@@ -335,6 +337,14 @@ class Engine:
     async def set_balance(self, address: Address, amount: Amount) -> Committed:
         """Mint or take what is missing to a balance (D41); as `fund`."""
         return await self._execute_dev(SetBalance(address, amount))
+
+    async def set_storage(self, wanted: SetStorage) -> Committed:
+        """Write an actor's state (D58); as `fund`."""
+        return await self._execute_dev(wanted)
+
+    async def set_code(self, wanted: SetCode) -> Committed:
+        """Replace an actor's code (D58); as `fund`."""
+        return await self._execute_dev(wanted)
 
     async def _execute_dev(self, instruction: DevInstruction) -> Committed:
         """Send a development instruction as if the proposer had signed it.

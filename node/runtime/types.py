@@ -18,7 +18,7 @@ from msgspec import Struct
 from node.chain.block import Block, Event, Header, Receipt
 from node.chain.errors import InvalidTransaction
 from node.chain.timers.timer import TimerDecision
-from node.chain.transaction import Transaction
+from node.chain.transaction import SetCode, SetStorage, Transaction
 from node.chain.transition import BlockResult, State
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query import Committed
@@ -271,6 +271,14 @@ class Backend(Protocol):
 
     async def set_balance(self, address: Address, amount: Amount) -> Committed:
         """Mint or take what is missing to a balance (D41); as `fund`."""
+        ...
+
+    async def set_storage(self, wanted: SetStorage) -> Committed:
+        """Write an actor's state (D58); as `fund`, but it may fail."""
+        ...
+
+    async def set_code(self, wanted: SetCode) -> Committed:
+        """Replace an actor's code (D58); as `fund`, but it may fail."""
         ...
 
     async def reset(self) -> Header:

@@ -11,7 +11,6 @@ costs.
 """
 
 from bisect import bisect_left
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
@@ -25,7 +24,7 @@ from typing_extensions import override
 from node.chain.accounts import Account, load_account, load_code
 from node.chain.advance import AdvanceSummary, Target
 from node.chain.advance_stop import is_done, stop_height
-from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.block import CodeVersion, Event, Header, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import Genesis, build_genesis
 from node.chain.params import ADDRESS_BYTES, U64_MAX, U128_MAX, ChainParams
@@ -39,8 +38,11 @@ from node.chain.transaction import (
     Fund,
     Instruction,
     SetBalance,
+    SetCode,
+    SetStorage,
     Transaction,
     Transfer,
+    UpgradeActor,
     decode_transaction,
     impersonated,
 )
@@ -90,6 +92,7 @@ from node.client.inputs import (
     dev_account,
     given,
     source_of,
+    state_entry,
 )
 from node.client.labels import Labels
 from node.client.profiles import Profile
@@ -119,10 +122,12 @@ from node.testing.explanations import (
     outlook_story,
     quote_story,
     timer_story,
+    versions_of,
 )
 from node.testing.one_block import DevnetBlock, SentHere, block_of
 from node.testing.presets import preset
 from node.testing.snapshots import ChainSnapshot, ResultsMark, undo_since
+from node.testing.sources import StateSources
 from node.testing.traces import changes_at, execution_trace
 from pvm import STORAGE_PREFIX, NearWorker, storage_key
 from pvm.errors import without_memory_errors
@@ -131,6 +136,7 @@ if TYPE_CHECKING:
     from node.client._sync.actor import Chain
     from node.client._sync.client import Client
     from node.testing.debugging import Debugging
+    from node.testing.rehearsals import Rehearsal
 
 
 _T = TypeVar("_T")
@@ -186,7 +192,7 @@ class Devnet:
         state = open_state(chosen.params, first.header, self._store.snapshot())
         self._worker: NearWorker | None = NearWorker()
         self.genesis = chosen
-        self._sources: dict[bytes, ActorSource] = {}
+        self._named: dict[bytes, None] = {}
         self._files: dict[bytes, str] = {}
         """Of sources by code hash, as deployments name them."""
         self._labels = Labels({one.address: one.label for one in self.accounts})
@@ -338,12 +344,9 @@ class Devnet:
         file = self._files.get(keccak256(code), "")
         return ActorSource(code.decode("utf-8", "replace"), file)
 
-    def _sources_of(self, actor: Address) -> Sources:
-        """What is known of actors' sources, and of the one that failed, if any did."""
-        own = self._sources.get(actor)
-        if own is None and load_account(self._snapshot, actor).is_actor:
-            own = self._known(self._code_of(actor))
-        known = ChainMap({} if own is None else {b"": own}, self._sources)
+    def _sources_of(self, own: Address | ActorSource) -> Sources:
+        """The code that actors have now; of the one that failed, or what failed."""
+        known = StateSources(self._snapshot, self._known, own)
         return Sources(known, self._labels)
 
     # --- names -----------------------------------------------------------------------
@@ -705,13 +708,13 @@ class Devnet:
             DevnetClosed: the chain was closed.
         """
         self.require_open()
-        queue, sources = tuple(self._queue), len(self._sources)
+        queue, named = tuple(self._queue), len(self._named)
         rename = self._labels.mark()
         mark = ResultsMark(self.last, len(self.results), self.state.caches.known)
 
         def go_back() -> None:
             self.require_open()
-            self._return_to(mark, sources)
+            self._return_to(mark, named)
             self._queue = list(queue)
             rename()
 
@@ -745,13 +748,13 @@ class Devnet:
             profile.add(executed)
         return result
 
-    def _return_to(self, mark: ResultsMark, sources: int = 0) -> None:
+    def _return_to(self, mark: ResultsMark, named: int = 0) -> None:
         undo = undo_since(self.results, mark)
         if undo.changes:
             self._store.commit(undo, sync=False)
         self.state = mark.state(self.state, self._store.snapshot())
-        while len(self._sources) > sources:
-            self._sources.popitem()
+        while len(self._named) > named:
+            self._named.popitem()
 
     # --- the whole chain in a file ---------------------------------------------------
 
@@ -1085,14 +1088,13 @@ class Devnet:
         assert receipt.is_success != is_expected, "a failure was expected"
 
     def _sources_told(self, receipt: Receipt, instruction: Instruction) -> Sources:
-        if isinstance(instruction, DeployActor):
-            own = self._known(instruction.code)
-            return Sources(ChainMap({b"": own}, self._sources), self._labels)
+        if isinstance(instruction, DeployActor | UpgradeActor):
+            return self._sources_of(self._known(instruction.code))
         return self._sources_of(receipt.actor)
 
     def _name(self, actor: Address, source: ActorSource) -> None:
         """What is known of an actor from now on."""
-        self._sources[actor] = source
+        self._named[actor] = None
         self._labels.suggest(actor, source.name)
 
     def deploy(
@@ -1128,7 +1130,7 @@ class Devnet:
             InvalidArgument: an argument is of a wrong type or out of range.
         """
         code, known = source_of(source)
-        number = len(self._sources) if salt is None else 0
+        number = len(self._named) if salt is None else 0
         instruction = DeployActor(
             number.to_bytes(32, "big") if salt is None else check_salt(salt),
             code,
@@ -1151,6 +1153,51 @@ class Devnet:
         deployer = address_of(self.accounts[0] if sender is None else sender, "sender")
         code_hash = keccak256(deployment.code)
         return derive_actor_address(deployer, deployment.salt, code_hash)
+
+    def upgrade(
+        self,
+        actor: Sender,
+        source: Source,
+        payload: bytes = b"",
+        *,
+        sender: Sender | None = None,
+        expect_failure: bool = False,
+        **limits: int,
+    ) -> SentReceipt:
+        """Give an actor new code, and run the handler `upgrade` of that code (D58).
+
+        Address, storage, balance and timers stay.
+
+        Args:
+            actor: the actor, or its address.
+            source: its new source; of a path, the file that holds it.
+            payload: bytes that `upgrade` gets.
+            sender: the actor's owner, or a system deployer; the first account by
+                default.
+            expect_failure: whether the upgrade must fail; its receipt is then returned.
+            limits: `cycles_limit` and `cells_limit`; estimated if not given.
+
+        Raises:
+            TransactionFailed: it is not the sender's to upgrade, the source is refused,
+                or `upgrade` failed, unless `expect_failure`. The actor is as before.
+            TransactionRefused: the transaction cannot be included.
+            InvalidArgument: an argument is of a wrong type, or the file is not there.
+        """
+        address, (code, known) = address_of(actor, "actor"), source_of(source)
+        wanted = UpgradeActor(address, code, check_bytes("payload", payload))
+        if known.file:
+            self._files[keccak256(code)] = known.file
+        return self.execute(
+            wanted, sender=sender, expect_failure=expect_failure, **limits
+        )
+
+    def code_versions(self, actor: Sender) -> list[CodeVersion]:
+        """The code that an actor got, by its deployment and by upgrades, in order.
+
+        Raises:
+            UnknownId: no actor was deployed at the address.
+        """
+        return versions_of(self.results, self._actor_at(actor))
 
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
@@ -1176,6 +1223,61 @@ class Devnet:
             lambda: outlook_story(self.state, blocks, self._queue, self._labels)
         )
 
+    def rehearse_upgrade(
+        self,
+        actor: Sender,
+        source: Source,
+        payload: bytes = b"",
+        *,
+        over: range | str | PathLike[str] | None = None,
+        allow: Iterable[str] = (),
+        **options: int,
+    ) -> "Rehearsal":
+        """What would have been different, had an actor had other code (D58).
+
+        The blocks are gone through with the old code and with the new one; nothing of
+        that is kept. Print the answer to read the differences; `refused` has those that
+        are not allowed.
+
+        Args:
+            actor: the actor, or its address.
+            source: its new source; of a path, the file that holds it.
+            payload: bytes that `upgrade` of the new code gets.
+            over: the heights, as `range(first, last + 1)`; or the path of a bundle, of
+                another chain in which the actor lives. By default all heights since the
+                actor got the code that it has.
+            allow: names of differences that may be, such as `dearer`, or with their
+                subject, such as `storage:version` or `storage:visits*`.
+            options: `further`, heights that pass on both afterwards, without
+                transactions; `costs_within`, percent by which an execution may cost
+                more or less.
+
+        Raises:
+            RehearsalRefused: no such actor, or no such heights, are there.
+            BundleRefused: the file is no complete bundle, or a block of it gave
+                something else.
+            InvalidArgument: an argument is of a wrong type, or the file is not there.
+        """
+        from node.testing import rehearsals  # noqa: PLC0415 - few want one
+
+        self.require_open()
+        wanted = rehearsals.RehearsedUpgrade(
+            address_of(actor, "actor"),
+            source_of(source)[0],
+            check_bytes("payload", payload),
+            **rehearsals.check_options(options),
+        )
+        asked = rehearsals.asked(wanted, over if isinstance(over, range) else None)
+        names = rehearsals.check_names(allow)
+        if over is None or isinstance(over, range):
+            found = self._on_worker(
+                lambda: rehearsals.rehearse_results(self.genesis, self.results, asked)
+            )
+        else:
+            path = check_path("over", over)
+            found = self._on_worker(lambda: rehearsals.rehearse_file(path, asked))
+        return replace(found, allowed=names)
+
     def fund(self, to: Sender, amount: int | str) -> SentReceipt:
         """Mint base units, or an amount such as "5 CBY", to an account (D41).
 
@@ -1190,6 +1292,38 @@ class Devnet:
         admits this.
         """
         return self.execute(SetBalance(address_of(who, "who"), amount_of(amount)))
+
+    def set_storage(
+        self, actor: Sender, key: bytes | str, value: object
+    ) -> SentReceipt:
+        """Write an entry of an actor's state; None as value removes it (D58).
+
+        A str as key names an entry of `self.storage`, whose value is any that canonical
+        CBOR can hold; bytes are a raw key, with bytes as value. Only a development
+        chain admits this.
+
+        Raises:
+            TransactionFailed: no actor is there, or the key is the runtime's own.
+            InvalidArgument: key or value are of a wrong type, or too long.
+        """
+        return self.execute(
+            SetStorage(address_of(actor, "actor"), *state_entry(key, value))
+        )
+
+    def set_code(self, actor: Sender, source: Source) -> SentReceipt:
+        """Replace the code of an actor, whoever owns it; no handler runs (D58).
+
+        The source may be a path, of the file that holds it. Only a development chain
+        admits this.
+
+        Raises:
+            TransactionFailed: no actor is there, it has this code, or it is refused.
+            InvalidArgument: no source is given, or the file is not there.
+        """
+        code, known = source_of(source)
+        if known.file:
+            self._files[keccak256(code)] = known.file
+        return self.execute(SetCode(address_of(actor, "actor"), code))
 
     def actor(self, address: Sender) -> Actor:
         """An actor that was deployed earlier, as an object.

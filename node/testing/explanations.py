@@ -9,11 +9,13 @@ from msgspec import field
 from msgspec.structs import asdict
 from typing_extensions import override
 
+from node.chain.block import CodeVersion
 from node.chain.dry_run import DryRun, advance_dry_run, begin_dry_run
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State
 from node.client.exceptions import unknown_timer
 from node.client.labels import Labels
+from node.history import code_versions
 from node.primitives.types import Height
 from node.query.explain.block import BlockExplanation, explain_trace
 from node.query.explain.lane_history import past_blocks
@@ -30,6 +32,7 @@ __all__ = [
     "outlook_story",
     "quote_story",
     "timer_story",
+    "versions_of",
 ]
 
 
@@ -101,6 +104,7 @@ def timer_story(
     Raises:
         UnknownId: no timer ever had this id.
     """
+    results = tuple(results)
     steps = [
         Step(
             result.header.height,
@@ -115,8 +119,20 @@ def timer_story(
     ]
     if not steps:
         raise unknown_timer("timer_id", timer_id)
-    told = explain(state, steps)
+    actor, first = steps[0].decision.actor, steps[0].height
+    versions = [one for one in versions_of(results, actor) if one.height >= first]
+    told = explain(state, steps, versions)
     return TimerStory(**asdict(told), labels=labels)
+
+
+def versions_of(results: Iterable[BlockResult], actor: bytes) -> list[CodeVersion]:
+    """The code that an actor got, out of every result since genesis, in order."""
+    return [
+        version
+        for result in results
+        for version in code_versions(result)
+        if version.actor == actor
+    ]
 
 
 def block_story(height: int, result: BlockResult, labels: Labels) -> BlockStory:

@@ -27,6 +27,7 @@ from node.client import (
     Wallet,
 )
 from node.client.exceptions import BundleFault
+from node.primitives.crypto import keccak256
 from node.testing import Devnet, FireFailed, assert_fires_at
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +116,101 @@ def test_money_is_minted_and_set(chain):
     assert chain.balance(bob) == 5
     chain.set_balance(bob, "2 CBY")
     assert chain.balance(bob) == 2 * CBY
+
+
+ONE = """
+def version(): return 1
+def wait(payload): pvm_host.schedule_timer(int(payload), b"", gas_limit=50_000)
+def handle_timer(payload): return 1 // 0
+import pvm_host
+"""
+TWO = """
+import pvm_host
+def version(): return 2
+def upgrade(payload): pvm_host.set_state(b"from", payload)
+"""
+
+
+def test_an_actor_is_upgraded_from_a_path_or_a_source(chain, alice, tmp_path):
+    """D58: new code, the same actor."""
+    actor = chain.deploy(ONE, sender=alice)
+    file = tmp_path / "two.py"
+    file.write_text(TWO)
+    receipt = actor.upgrade(file, b"one", sender=alice)
+    assert (receipt.actor, receipt.handler) == (actor.address, "upgrade")
+    assert (actor.read("version"), actor.state(b"from")) == (b"\x02", b"one")
+    assert (actor.source, chain.actor(actor.address).source) == (TWO, TWO)
+    first, second = actor.code_versions
+    assert (first.height, second.height) == (1, 2)
+    hashes = [keccak256(source.encode()) for source in (ONE, TWO)]
+    assert [first.code_hash, second.code_hash] == hashes
+    with chain.snapshot():
+        chain.upgrade(actor, ONE)
+        assert len(chain.code_versions(actor)) == 3
+    assert [one.code_hash for one in actor.code_versions] == hashes
+
+
+def test_an_upgrade_that_fails_shows_the_new_codes_lines(chain, alice):
+    actor = chain.deploy(ONE, sender=alice)
+    failing = TWO.replace('b"from", payload', "payload, payload[9]")
+    with pytest.raises(TransactionFailed, match="IndexError") as error:
+        actor.upgrade(failing)
+    assert "def upgrade(payload): pvm_host.set_state(payload, payload[9])" in str(
+        error.value
+    )
+    refused = actor.upgrade("import os", expect_failure=True)
+    assert refused.failure.kind == "CompileError"
+    with pytest.raises(TransactionFailed, match="Unauthorized"):
+        actor.upgrade(TWO, sender=chain.accounts[5])
+    assert (actor.source, actor.read("version")) == (ONE, b"\x01")
+    assert len(actor.code_versions) == 1
+
+
+def test_a_failure_after_an_upgrade_shows_the_new_codes_line(chain, alice):
+    actor = chain.deploy(ONE, sender=alice)
+    actor.upgrade("# a line more\n" + ONE.replace("return 1\n", "return [][0]\n"))
+    with pytest.raises(ReadFailed, match=r"def version\(\): return \[\]\[0\]"):
+        actor.read("version")
+
+
+def test_state_and_code_are_set(chain, alice):
+    """D58: SetStorage and SetCode of development chains."""
+    actor = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    assert actor.set_storage("beats", 41).fee == 0
+    chain.advance(next_timer=True)
+    assert actor.storage["beats"] == 42
+    actor.set_storage("beats", None)
+    assert "beats" not in actor.storage
+    actor.set_storage(b"raw", b"\0")
+    assert chain.storage_entry(actor, b"raw") == b"\0"
+    chain.set_storage(actor, b"raw", None)
+    assert actor.state(b"raw") is None
+    with pytest.raises(TransactionFailed, match="Forbidden"):
+        actor.set_storage(b"__OWNER__", alice.address)
+    assert actor.set_code(TWO).fee == 0
+    assert (actor.read("version"), actor.state(b"from")) == (b"\x02", None)
+    with pytest.raises(TransactionFailed, match="SameCode"):
+        chain.set_code(actor, TWO)
+    with pytest.raises(TransactionFailed, match="NotFound"):
+        chain.set_code(NOBODY, TWO)
+
+
+def test_why_tells_that_an_upgrade_took_the_handler(chain, alice):
+    actor = chain.deploy(ONE, sender=alice, value="5 CBY")
+    actor.call("wait", b"6")
+    (timer,) = actor.timers
+    assert "andler" not in str(chain.explain(timer.timer_id))
+    actor.upgrade(TWO)
+    lost = "Its handler is gone: the upgrade of its actor at height 3 took it"
+    assert lost in text_of(chain.explain(timer.timer_id))
+    chain.advance(height=6)
+    told = text_of(chain.explain(timer.timer_id))
+    assert "failed with HandlerNotFound" in told
+    assert "Its handler was gone: the upgrade of its actor at height 3 took it" in told
+
+
+def text_of(told):
+    return getattr(told, "text", None) or str(told)
 
 
 def test_any_sender_is_impersonated(chain, echo):
@@ -464,6 +560,7 @@ UNKNOWN = {
     "timers": ("actor", NOBODY, lambda chain: chain.timers(NOBODY)),
     "storage": ("actor", NOBODY, lambda chain: chain.storage(NOBODY)),
     "storage_entry": ("actor", NOBODY, lambda c: c.storage_entry(NOBODY, "key")),
+    "code_versions": ("actor", NOBODY, lambda chain: chain.code_versions(NOBODY)),
     "read": ("actor", NOBODY, lambda chain: chain.read(NOBODY, "handler")),
     "quote": ("actor", NOBODY, lambda chain: chain.quote(NOBODY)),
     "timer": ("timer_id", NO_ID, lambda chain: chain.timer(NO_ID)),
@@ -512,10 +609,11 @@ NAMES_NO_ID = {
     "account", "accounts", "advance", "api", "balance", "blocks", "close", "debug",
     "deploy", "events", "execute", "export_bundle", "from_bundle", "fund", "genesis",
     "head", "height", "import_bundle", "is_closed", "label", "labels", "last", "mine",
-    "mine_until", "nonce", "params", "profile", "receipts", "require_open", "results",
-    "set_balance", "simulate", "snapshot", "state", "stream_blocks", "stream_events",
+    "mine_until", "nonce", "params", "profile", "receipts", "rehearse_upgrade",
+    "require_open", "results", "set_balance", "set_code", "set_storage", "simulate",
+    "snapshot", "state", "stream_blocks", "stream_events",
     "stream_timers", "submit", "submit_raw", "supply", "take_output",
-    "timestamp_ms", "transfer",
+    "timestamp_ms", "transfer", "upgrade",
 }  # fmt: skip
 """Of an address that nothing ever touched, the account is an empty one."""
 
@@ -650,6 +748,30 @@ BAD = {
         "salt", (b"", bytes(31), 5, "s"), lambda c, bad: c.deploy("x = 1", salt=bad),
     ),
     "deploy value": ("value", NUMBERS, lambda c, bad: c.deploy("x = 1", value=bad)),
+    "upgrade": ("actor", ADDRESSES, lambda c, bad: c.upgrade(bad, "x = 1")),
+    "upgrade source": (
+        "source", (None, 5, [], "\ud800", "heart.py", Path("/no/such/file.py")),
+        lambda c, bad: c.upgrade(TO, bad),
+    ),
+    "upgrade payload": (
+        "payload", BYTES, lambda c, bad: c.upgrade(TO, "x = 1", bad),
+    ),
+    "code_versions": ("actor", ADDRESSES, lambda c, bad: c.code_versions(bad)),
+    "set_storage": ("actor", ADDRESSES, lambda c, bad: c.set_storage(bad, b"k", b"")),
+    "set_storage key": (
+        "key", (None, 5, b"", bytes(257), "k" * 201, "\ud800"),
+        lambda c, bad: c.set_storage(TO, bad, b""),
+    ),
+    "set_storage raw": (
+        "value", (5, "text", bytes(65_537)),
+        lambda c, bad: c.set_storage(TO, b"k", bad),
+    ),
+    "set_storage value": (
+        "value", (1.5, {1, 2}, object(), bytes(65_537)),
+        lambda c, bad: c.set_storage(TO, "k", bad),
+    ),
+    "set_code": ("actor", ADDRESSES, lambda c, bad: c.set_code(bad, "x = 1")),
+    "set_code source": ("source", (None, 5), lambda c, bad: c.set_code(TO, bad)),
     "limits": (
         "cycles_limit", (-1, 1.5, "1", True, 2**64),
         lambda c, bad: c.execute(Transfer(TO, 1), cycles_limit=bad),

@@ -93,6 +93,9 @@ def used(client: Client, source: str, folder: Path) -> None:
     assert_type(client.wait_for(identity, timeout=5), Receipt)
     assert_type(client.execute(transfer, expect_failure=False), SentReceipt)
     print(client.transfer(bob, 5), client.fund(bob, 5), client.set_balance(bob, 5))
+    assert_type(actor.upgrade(folder / "new.py", b"go"), Receipt)
+    print(client.set_storage(actor, "n", 5), client.set_code(actor, source))
+    print(client.code_versions(actor)[0].height, client.upgrade(bob, source))
     print(client.balance(bob), client.nonce(bob), client.block(), client.events("t"))
     print(client.mine(), client.advance(blocks=2), client.simulate(3))
     print(client.read(actor, "beats"), client.storage(actor), client.receipts())
@@ -130,6 +133,7 @@ def called(api: Api, wallet: Wallet, actor: bytes, timer: bytes) -> None:
     body = build_body(transfer, chain_id=100, nonce=0, limits=(9, 9), max_fees=(9, 9))
     raw = wallet.sign(body)
     print(api.submit(raw), api.submit_and_wait(raw), api.fund(actor, 5))
+    print(api.set_storage(actor, b"k", None), api.set_code(actor, b"x = 1"))
     print(api.set_balance(actor, 5), api.mine(), list(api.advance(blocks=1)))
     print(
         api.set_mining(queries_pb2.MINING_MODE_MANUAL),

@@ -440,6 +440,43 @@ def test_the_faucet_mints(run) -> None:
     assert (shown["status"], shown["target"]) == ("succeeded", "0x" + "ab" * 20)
 
 
+UPGRADED = b"import pvm_host\ndef upgrade(payload): pvm_host.set_state(b'k', payload)\n"
+
+
+def test_an_actor_is_upgraded(run, actor: str, tmp_path: Path) -> None:
+    new = tmp_path / "new.py"
+    new.write_bytes(UPGRADED)
+    shown = run("upgrade", actor, str(new), "from").stdout
+    assert "actor.upgraded" in shown
+    assert run("storage", actor, "k").stdout.split()[-2:] == ["k", "from"]
+    told = table(run("actor", actor))
+    assert told["handlers"] == "upgrade"
+    assert told["code since"].startswith("height ")
+    assert "; before: 0x" in told["code since"]
+    again = run("upgrade", actor, str(new), code=1)
+    assert "SameCode: the actor has this code already" in again.stderr
+    stranger = run("upgrade", actor, str(new), "--from", "3", code=1)
+    assert "Unauthorized: only the owner (0x" in stranger.stderr
+    missing = run("upgrade", actor, str(tmp_path / "no.py"), code=2)
+    assert "does not exist" in missing.stderr
+
+
+def test_code_and_storage_are_set(run, actor: str, tmp_path: Path) -> None:
+    new = tmp_path / "new.py"
+    new.write_bytes(UPGRADED)
+    assert "actor.upgraded" in run("set-code", actor, str(new)).stdout
+    assert "SameCode" in run("set-code", actor, str(new), code=1).stderr
+    run("set-storage", actor, "storage:n", "cbor:[42, null]")
+    assert "42" in run("storage", actor, "storage:n").stdout
+    run("set-storage", actor, "0x01", "0x02")
+    run("set-storage", actor, "0x01", "--remove")
+    run("storage", actor, "0x01", code=1)
+    for words in ([], ["1", "--remove"], ["cbor:nothing"], ["cbor:1.5"]):
+        run("set-storage", actor, "k", *words, code=2)
+    own = run("set-storage", actor, "__OWNER__", "x", code=1)
+    assert "Forbidden" in own.stderr
+
+
 def test_modes_can_be_changed(run) -> None:
     try:
         assert run("mining", "manual").stdout == "manual, pace 1000 ms\n"

@@ -15,6 +15,7 @@ from node.chain.transaction import Instruction
 from node.client.channels import Endpoint, open_async_channel
 from node.client.checks import check_api, check_connection
 from node.client.grpc_errors import maps_grpc_errors, require_open
+from node.client.inputs import check_bytes
 from node.client.messages import (
     BUNDLE_SECONDS,
     CALL_SECONDS,
@@ -587,6 +588,27 @@ class AsyncApi:
         check_api(address=address, amount=amount)
         request = dev_pb2.SetBalanceRequest(address=address, amount=str(amount))
         response = await self._call(self._dev.SetBalance, request)
+        return response.committed
+
+    async def set_storage(
+        self, actor: bytes, key: bytes, value: bytes | None
+    ) -> types_pb2.CommittedTransaction:
+        """Write an entry of an actor's state by its raw key; None removes it."""
+        check_api(actor=actor)
+        check_bytes("key", key)
+        if value is not None:
+            check_bytes("value", value)
+        request = dev_pb2.SetStorageRequest(actor=actor, key=key, value=value)
+        response = await self._call(self._dev.SetStorage, request)
+        return response.committed
+
+    async def set_code(
+        self, actor: bytes, code: bytes
+    ) -> types_pb2.CommittedTransaction:
+        """Replace the code of an actor; no handler runs."""
+        check_api(actor=actor)
+        request = dev_pb2.SetCodeRequest(actor=actor, code=check_bytes("code", code))
+        response = await self._call(self._dev.SetCode, request)
         return response.committed
 
     async def reset(self) -> types_pb2.Header:

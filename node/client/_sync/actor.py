@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from typing_extensions import override
 
 from node.chain.advance import AdvanceSummary
-from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.block import CodeVersion, Event, Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
 from node.client._sync.receipt import SentReceipt, call_receipt
@@ -27,6 +27,7 @@ from node.client.inputs import (
     amount_of,
     check_bytes,
     check_text,
+    source_of,
 )
 from node.primitives import codec
 from node.primitives.returned import decode_returned
@@ -332,6 +333,33 @@ class Chain(Protocol):
         """Set a balance, by minting or taking the difference (D41)."""
         ...
 
+    def upgrade(
+        self,
+        actor: Sender,
+        source: Source,
+        payload: bytes = b"",
+        *,
+        sender: Sender | None = None,
+        expect_failure: bool = False,
+        **limits: int,
+    ) -> SentReceipt:
+        """Give an actor new code, and run the handler `upgrade` of that code (D58)."""
+        ...
+
+    def code_versions(self, actor: Sender) -> list[CodeVersion]:
+        """The code that an actor got, by its deployment and by upgrades, in order."""
+        ...
+
+    def set_storage(
+        self, actor: Sender, key: bytes | str, value: object
+    ) -> SentReceipt:
+        """Write an entry of an actor's state; None as value removes it (D58)."""
+        ...
+
+    def set_code(self, actor: Sender, source: Source) -> SentReceipt:
+        """Replace the code of an actor, whoever owns it; no handler runs (D58)."""
+        ...
+
 
 class Actor:
     """A deployed actor as an object: its address, source, state and handlers.
@@ -450,6 +478,80 @@ class Actor:
     def timers(self) -> list[Timer]:
         """The actor's live timers, in the order in which they are due."""
         return self._chain.timers(self)
+
+    def upgrade(
+        self,
+        source: Source,
+        payload: bytes = b"",
+        *,
+        sender: Sender | None = None,
+        expect_failure: bool = False,
+        **limits: int,
+    ) -> SentReceipt:
+        """Give the actor new code, and run the handler `upgrade` of that code (D58).
+
+        Address, storage, balance and timers stay; `source` of this object is the new
+        one then.
+
+        Args:
+            source: its new source; of a path, the file that holds it.
+            payload: bytes that `upgrade` gets.
+            sender: the actor's owner, or a system deployer; the first account by
+                default.
+            expect_failure: whether the upgrade must fail; its receipt is then returned.
+            limits: `cycles_limit` and `cells_limit`; estimated if not given.
+
+        Raises:
+            TransactionFailed: it is not the sender's to upgrade, the source is refused,
+                or `upgrade` failed, unless `expect_failure`. The actor is as before.
+            TransactionRefused: the transaction cannot be included.
+            InvalidArgument: an argument is of a wrong type, or the file is not there.
+        """
+        _, known = source_of(source)
+        receipt = self._chain.upgrade(
+            self,
+            source,
+            payload,
+            sender=sender,
+            expect_failure=expect_failure,
+            **limits,
+        )
+        if not expect_failure:
+            self.source, self.file = known.text, known.file
+        return receipt
+
+    @property
+    def code_versions(self) -> list[CodeVersion]:
+        """The code that the actor got, by its deployment and by upgrades, in order."""
+        return self._chain.code_versions(self)
+
+    def set_storage(self, key: bytes | str, value: object) -> SentReceipt:
+        """Write an entry of the actor's state; None as value removes it (D58).
+
+        A str as key names an entry of `self.storage`, whose value is any that canonical
+        CBOR can hold; bytes are a raw key, with bytes as value. Only a development
+        chain admits this.
+
+        Raises:
+            TransactionFailed: the key is the runtime's own.
+            InvalidArgument: key or value are of a wrong type, or too long.
+        """
+        return self._chain.set_storage(self, key, value)
+
+    def set_code(self, source: Source) -> SentReceipt:
+        """Replace the actor's code, whoever owns it; no handler runs (D58).
+
+        The source may be a path, of the file that holds it. Only a development chain
+        admits this.
+
+        Raises:
+            TransactionFailed: it has this code already, or the source is refused.
+            InvalidArgument: no source is given, or the file is not there.
+        """
+        _, known = source_of(source)
+        receipt = self._chain.set_code(self, source)
+        self.source, self.file = known.text, known.file
+        return receipt
 
 
 class ReadView:

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from typing_extensions import override
 
 from node.chain.advance import AdvanceSummary
-from node.chain.block import Event, Header, Receipt, ReceiptKind
+from node.chain.block import CodeVersion, Event, Header, Receipt, ReceiptKind
 from node.chain.params import U64_MAX
 from node.chain.timers.timer import Timer
 from node.chain.transaction import (
@@ -34,7 +34,10 @@ from node.chain.transaction import (
     Fund,
     Instruction,
     SetBalance,
+    SetCode,
+    SetStorage,
     Transfer,
+    UpgradeActor,
     impersonate,
 )
 from node.client._sync.actor import Actor
@@ -90,6 +93,7 @@ from node.client.inputs import (
     dev_account,
     given,
     source_of,
+    state_entry,
 )
 from node.client.labels import Labels
 from node.client.messages import (
@@ -114,7 +118,7 @@ from node.client.traces import (
 from node.client.wallet import Wallet
 from node.primitives import codec
 from node.primitives.crypto import derive_actor_address, keccak256
-from node.primitives.types import Address, Amount, Hash32
+from node.primitives.types import Address, Amount, Hash32, Height
 from node.query.forecasts.lane_position import LanePosition
 from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
 from node.rpc.v1 import queries_pb2, streams_pb2, traces_pb2, types_pb2
@@ -917,7 +921,7 @@ class Client:
         if not receipt.is_success and not sent.is_failure_expected:
             assert receipt.failure is not None
             sources = self._sources_of(receipt.actor, receipt.failure)
-            if isinstance(instruction, DeployActor):
+            if isinstance(instruction, DeployActor | UpgradeActor):
                 known = {**sources.known, b"": self._known(instruction.code)}
                 sources = Sources(known, sources.labels)
             raise TransactionFailed(receipt, sources)
@@ -1073,6 +1077,59 @@ class Client:
                 return derive_actor_address(deployer, sent.instruction.salt, code_hash)
         return receipt.actor
 
+    def upgrade(
+        self,
+        actor: Sender,
+        source: Source,
+        payload: bytes = b"",
+        *,
+        sender: Sender | None = None,
+        expect_failure: bool = False,
+        **limits: int,
+    ) -> SentReceipt:
+        """Give an actor new code, and run the handler `upgrade` of that code (D58).
+
+        Address, storage, balance and timers stay.
+
+        Args:
+            actor: the actor, or its address.
+            source: its new source; of a path, the file that holds it.
+            payload: bytes that `upgrade` gets.
+            sender: the actor's owner, or a system deployer; the first account by
+                default.
+            expect_failure: whether the upgrade must fail; its receipt is then returned.
+            limits: `cycles_limit` and `cells_limit`; estimated if not given.
+
+        Raises:
+            TransactionFailed: it is not the sender's to upgrade, the source is refused,
+                or `upgrade` failed, unless `expect_failure`. The actor is as before.
+            TransactionRefused: the node does not admit the transaction.
+            InvalidArgument: an argument is of a wrong type, or the file is not there.
+        """
+        address, (code, known) = address_of(actor, "actor"), source_of(source)
+        wanted = UpgradeActor(address, code, check_bytes("payload", payload))
+        if known.file:
+            self._files[keccak256(code)] = known.file
+        return self.execute(
+            wanted, sender=sender, expect_failure=expect_failure, **limits
+        )
+
+    def code_versions(self, actor: Sender) -> list[CodeVersion]:
+        """The code that an actor got, by its deployment and by upgrades, in order.
+
+        The latest 1,000, as far as the node's history goes back.
+
+        Raises:
+            UnknownId: no actor was deployed at the address.
+        """
+        address = address_of(actor, "actor")
+        with maps_unknown_id("actor", address):
+            found = self.api.actor(address)
+        return [
+            CodeVersion(address, Height(one.height), Hash32(one.code_hash))
+            for one in found.versions
+        ]
+
     def transfer(
         self, to: Sender, amount: int | str, *, sender: Sender | None = None
     ) -> SentReceipt:
@@ -1097,6 +1154,38 @@ class Client:
         admits this.
         """
         return self.execute(SetBalance(address_of(who, "who"), amount_of(amount)))
+
+    def set_storage(
+        self, actor: Sender, key: bytes | str, value: object
+    ) -> SentReceipt:
+        """Write an entry of an actor's state; None as value removes it (D58).
+
+        A str as key names an entry of `self.storage`, whose value is any that canonical
+        CBOR can hold; bytes are a raw key, with bytes as value. Only a development
+        chain admits this.
+
+        Raises:
+            TransactionFailed: no actor is there, or the key is the runtime's own.
+            InvalidArgument: key or value are of a wrong type, or too long.
+        """
+        return self.execute(
+            SetStorage(address_of(actor, "actor"), *state_entry(key, value))
+        )
+
+    def set_code(self, actor: Sender, source: Source) -> SentReceipt:
+        """Replace the code of an actor, whoever owns it; no handler runs (D58).
+
+        The source may be a path, of the file that holds it. Only a development chain
+        admits this.
+
+        Raises:
+            TransactionFailed: no actor is there, it has this code, or it is refused.
+            InvalidArgument: no source is given, or the file is not there.
+        """
+        code, known = source_of(source)
+        if known.file:
+            self._files[keccak256(code)] = known.file
+        return self.execute(SetCode(address_of(actor, "actor"), code))
 
     def export_bundle(self, file: str | PathLike[str]) -> Path:
         """Write the chain into a new file, for `import_bundle` or `bundle check`.

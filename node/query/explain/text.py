@@ -4,7 +4,7 @@ One place for them all: the node sends them, so that `timers why`, programs in o
 languages and `Devnet.explain` read alike.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
 
@@ -48,9 +48,26 @@ def timer_text(told: TimerExplanation) -> str:
     for _, group in groupby(told.steps, _kind):
         steps = list(group)
         lines.append(f"{_when(steps)}: {_steps_text(steps)}.")
+    lines.extend(_upgrade_text(told))
     if told.forecast is not None:
         lines.extend(_forecast_text(told.forecast))
     return "\n".join(lines)
+
+
+def _upgrade_text(told: TimerExplanation) -> Iterator[str]:
+    """That an upgrade took its handler, if one did, and when (D58)."""
+    if not told.upgrades:
+        return
+    when = f"the upgrade of its actor at height {told.upgrades[-1]:,}"
+    receipt = told.steps[-1].receipt
+    failure = None if receipt is None else receipt.failure
+    if told.end is not None and failure and failure.kind == "HandlerNotFound":
+        yield f"Its handler was gone: {when} took it."
+    elif told.is_handler_lost:
+        yield (
+            f"Its handler is gone: {when} took it. As things stand its fire will fail "
+            "with HandlerNotFound, and be paid for."
+        )
 
 
 def _payer(told: TimerExplanation) -> str:

@@ -11,12 +11,13 @@ from itertools import count
 
 from msgspec import Struct
 
-from node.chain.block import Receipt
+from node.chain.block import CodeVersion, Receipt
 from node.chain.timers.calendar import load_timer
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transition import State
 from node.history import (
     PlacedDecision,
+    load_code_versions,
     load_put_offs,
     load_timer_life,
 )
@@ -24,7 +25,7 @@ from node.primitives.types import Address, Height, TimerId
 from node.query.blocks import receipt_at
 from node.query.errors import MissingKind, NotFound
 from node.query.forecasts.forecast import Forecast, Lineups, forecast
-from node.query.timers import LiveTimer, placed
+from node.query.timers import LiveTimer, is_handler_there, placed
 
 STEPS_MAX = 1_000
 """Decisions about one timer that are told, the first and the latest ones."""
@@ -62,6 +63,10 @@ class TimerExplanation(Struct, frozen=True):
     """Whether there were more decisions than `STEPS_MAX` beside the put-offs."""
     forecast: Forecast | None
     """Of a live timer."""
+    upgrades: tuple[Height, ...] = ()
+    """Heights at which its actor got other code since it was scheduled (D58)."""
+    is_handler_lost: bool = False
+    """Whether the code that its actor has now lacks the handler of a live timer."""
 
     @property
     def end(self) -> Step | None:
@@ -95,6 +100,7 @@ def explain_timer(
     return explain(
         state,
         (_with_receipt(state, one.height, one.decision) for one in life),
+        load_code_versions(state.snapshot, life[0].decision.actor, life[0].height - 1),
         put_offs_before=before,
         is_cut=len(life) - len(put_offs) > STEPS_MAX,
     )
@@ -103,14 +109,21 @@ def explain_timer(
 def explain(
     state: State,
     steps: Iterable[Step],
+    versions: Iterable[CodeVersion] = (),
     *,
     put_offs_before: Height | None = None,
     is_cut: bool = False,
 ) -> TimerExplanation:
-    """The same of steps that are at hand, at least one, in order."""
+    """The same of steps that are at hand, at least one, in order.
+
+    `versions` is the code that the timer's actor got since the height of the first, in
+    order; nothing is said of code that it got after the timer's end.
+    """
     told = tuple(steps)
     first = told[0].decision
     timer = load_timer(state.snapshot, first.timer_id)
+    last = state.head.height if timer is not None else told[-1].height
+    upgrades = tuple(one.height for one in versions if one.height <= last)
     return TimerExplanation(
         first.timer_id,
         first.actor,
@@ -121,6 +134,8 @@ def explain(
         put_offs_before,
         is_cut,
         None if timer is None else forecast(state, timer),
+        upgrades,
+        timer is not None and bool(upgrades) and not is_handler_there(state, timer),
     )
 
 

@@ -339,6 +339,104 @@ class SetBalanceResponse(_message.Message):
 Global___SetBalanceResponse: _TypeAlias = SetBalanceResponse  # noqa: Y015
 
 @_typing.final
+class SetStorageRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    key: _builtins.bytes
+    """As pvm_host.set_state takes it, 1 to 256 bytes."""
+    value: _builtins.bytes
+    """At most 65,536 bytes. If absent, the key is removed."""
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        key: _builtins.bytes = ...,
+        value: _builtins.bytes | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "actor", b"actor", "key", b"key", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__value: _TypeAlias = _typing.Literal["value"]  # noqa: Y015
+    _WhichOneofArgType__value: _TypeAlias = _typing.Literal["_value", b"_value"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value) -> _WhichOneofReturnType__value | None: ...
+
+Global___SetStorageRequest: _TypeAlias = SetStorageRequest  # noqa: Y015
+
+@_typing.final
+class SetStorageResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COMMITTED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def committed(self) -> _types_pb2.CommittedTransaction:
+        """Its receipt says whether it was done: not of an address without an actor, nor of a
+        key of the runtime's own.
+        """
+
+    def __init__(
+        self,
+        *,
+        committed: _types_pb2.CommittedTransaction | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["committed", b"committed"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["committed", b"committed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetStorageResponse: _TypeAlias = SetStorageResponse  # noqa: Y015
+
+@_typing.final
+class SetCodeRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    code: _builtins.bytes
+    """New source in UTF-8."""
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        code: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "code", b"code"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetCodeRequest: _TypeAlias = SetCodeRequest  # noqa: Y015
+
+@_typing.final
+class SetCodeResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COMMITTED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def committed(self) -> _types_pb2.CommittedTransaction:
+        """Its receipt says whether the code was accepted."""
+
+    def __init__(
+        self,
+        *,
+        committed: _types_pb2.CommittedTransaction | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["committed", b"committed"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["committed", b"committed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetCodeResponse: _TypeAlias = SetCodeResponse  # noqa: Y015
+
+@_typing.final
 class ResetRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

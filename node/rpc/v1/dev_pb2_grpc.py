@@ -61,6 +61,16 @@ class DevServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceResponse.FromString,
                 _registered_method=True)
+        self.SetStorage = channel.unary_unary(
+                '/cowboy.devnet.v1.DevService/SetStorage',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetStorageRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetStorageResponse.FromString,
+                _registered_method=True)
+        self.SetCode = channel.unary_unary(
+                '/cowboy.devnet.v1.DevService/SetCode',
+                request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetCodeRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetCodeResponse.FromString,
+                _registered_method=True)
         self.HoldTime = channel.unary_stream(
                 '/cowboy.devnet.v1.DevService/HoldTime',
                 request_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.HoldTimeRequest.SerializeToString,
@@ -139,6 +149,20 @@ class DevServiceServicer:
     def SetBalance(self, request, context):
         """Sets a balance, by minting or taking the difference. Answers when this is in a
         block.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetStorage(self, request, context):
+        """Writes an entry of an actor's state, or removes it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetCode(self, request, context):
+        """Replaces the code of an actor; no handler runs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -235,6 +259,16 @@ def add_DevServiceServicer_to_server(servicer, server):
                     servicer.SetBalance,
                     request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceResponse.SerializeToString,
+            ),
+            'SetStorage': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetStorage,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetStorageRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetStorageResponse.SerializeToString,
+            ),
+            'SetCode': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetCode,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetCodeRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_dev__pb2.SetCodeResponse.SerializeToString,
             ),
             'HoldTime': grpc.unary_stream_rpc_method_handler(
                     servicer.HoldTime,
@@ -414,6 +448,60 @@ class DevService:
             '/cowboy.devnet.v1.DevService/SetBalance',
             node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_dev__pb2.SetBalanceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetStorage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/SetStorage',
+            node_dot_rpc_dot_v1_dot_dev__pb2.SetStorageRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.SetStorageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetCode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.DevService/SetCode',
+            node_dot_rpc_dot_v1_dot_dev__pb2.SetCodeRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_dev__pb2.SetCodeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -48,6 +48,10 @@ class DevServiceStub:
     """Sets a balance, by minting or taking the difference. Answers when this is in a
     block.
     """
+    SetStorage: _grpc.UnaryUnaryMultiCallable[_dev_pb2.SetStorageRequest, _dev_pb2.SetStorageResponse]
+    """Writes an entry of an actor's state, or removes it."""
+    SetCode: _grpc.UnaryUnaryMultiCallable[_dev_pb2.SetCodeRequest, _dev_pb2.SetCodeResponse]
+    """Replaces the code of an actor; no handler runs."""
     HoldTime: _grpc.UnaryStreamMultiCallable[_dev_pb2.HoldTimeRequest, _dev_pb2.HoldTimeResponse]
     """Stops time while any caller keeps this stream open: no block is made just to let
     time pass, neither by the pace nor by --auto-timers. Submitted transactions, Mine
@@ -98,6 +102,10 @@ class DevServiceAsyncStub(DevServiceStub):
     """Sets a balance, by minting or taking the difference. Answers when this is in a
     block.
     """
+    SetStorage: _aio.UnaryUnaryMultiCallable[_dev_pb2.SetStorageRequest, _dev_pb2.SetStorageResponse]  # type: ignore[assignment]
+    """Writes an entry of an actor's state, or removes it."""
+    SetCode: _aio.UnaryUnaryMultiCallable[_dev_pb2.SetCodeRequest, _dev_pb2.SetCodeResponse]  # type: ignore[assignment]
+    """Replaces the code of an actor; no handler runs."""
     HoldTime: _aio.UnaryStreamMultiCallable[_dev_pb2.HoldTimeRequest, _dev_pb2.HoldTimeResponse]  # type: ignore[assignment]
     """Stops time while any caller keeps this stream open: no block is made just to let
     time pass, neither by the pace nor by --auto-timers. Submitted transactions, Mine
@@ -175,6 +183,22 @@ class DevServiceServicer(metaclass=_abc_1.ABCMeta):
         """Sets a balance, by minting or taking the difference. Answers when this is in a
         block.
         """
+
+    @_abc_1.abstractmethod
+    def SetStorage(
+        self,
+        request: _dev_pb2.SetStorageRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_dev_pb2.SetStorageResponse, _abc.Awaitable[_dev_pb2.SetStorageResponse]]:
+        """Writes an entry of an actor's state, or removes it."""
+
+    @_abc_1.abstractmethod
+    def SetCode(
+        self,
+        request: _dev_pb2.SetCodeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_dev_pb2.SetCodeResponse, _abc.Awaitable[_dev_pb2.SetCodeResponse]]:
+        """Replaces the code of an actor; no handler runs."""
 
     @_abc_1.abstractmethod
     def HoldTime(

@@ -463,6 +463,7 @@ class GetActorResponse(_message.Message):
     LIVE_TIMERS_FIELD_NUMBER: _builtins.int
     MAILBOX_LENGTH_FIELD_NUMBER: _builtins.int
     SCHEDULING_COUNTER_FIELD_NUMBER: _builtins.int
+    VERSIONS_FIELD_NUMBER: _builtins.int
     address: _builtins.bytes
     code_hash: _builtins.bytes
     source: _builtins.bytes
@@ -477,6 +478,12 @@ class GetActorResponse(_message.Message):
     def handlers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Handlers: public names that messages can call, in the order of the source."""
 
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___CodeVersion]:
+        """The code that it got, by its deployment and by upgrades, in order: the latest
+        1,000, as far as the node's history goes back.
+        """
+
     def __init__(
         self,
         *,
@@ -489,14 +496,38 @@ class GetActorResponse(_message.Message):
         live_timers: _builtins.int = ...,
         mailbox_length: _builtins.int = ...,
         scheduling_counter: _builtins.int = ...,
+        versions: _abc.Iterable[Global___CodeVersion] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "balance", b"balance", "code_hash", b"code_hash", "deployer", b"deployer", "handlers", b"handlers", "live_timers", b"live_timers", "mailbox_length", b"mailbox_length", "scheduling_counter", b"scheduling_counter", "source", b"source"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "balance", b"balance", "code_hash", b"code_hash", "deployer", b"deployer", "handlers", b"handlers", "live_timers", b"live_timers", "mailbox_length", b"mailbox_length", "scheduling_counter", b"scheduling_counter", "source", b"source", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetActorResponse: _TypeAlias = GetActorResponse  # noqa: Y015
+
+@_typing.final
+class CodeVersion(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    CODE_HASH_FIELD_NUMBER: _builtins.int
+    height: _builtins.int
+    """Height of the block in which the actor got the code."""
+    code_hash: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        height: _builtins.int = ...,
+        code_hash: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code_hash", b"code_hash", "height", b"height"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CodeVersion: _TypeAlias = CodeVersion  # noqa: Y015
 
 @_typing.final
 class GetStorageRequest(_message.Message):

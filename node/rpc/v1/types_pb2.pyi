@@ -407,6 +407,7 @@ class Instruction(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TRANSFER_FIELD_NUMBER: _builtins.int
+    UPGRADE_ACTOR_FIELD_NUMBER: _builtins.int
     UPDATE_BASEFEE_CONFIG_FIELD_NUMBER: _builtins.int
     CANCEL_TIMER_FIELD_NUMBER: _builtins.int
     UPDATE_TIMER_CONFIG_FIELD_NUMBER: _builtins.int
@@ -419,8 +420,12 @@ class Instruction(_message.Message):
     SCHEDULE_ACTIVATION_FIELD_NUMBER: _builtins.int
     FUND_FIELD_NUMBER: _builtins.int
     SET_BALANCE_FIELD_NUMBER: _builtins.int
+    SET_STORAGE_FIELD_NUMBER: _builtins.int
+    SET_CODE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def transfer(self) -> Global___Transfer: ...
+    @_builtins.property
+    def upgrade_actor(self) -> Global___UpgradeActor: ...
     @_builtins.property
     def update_basefee_config(self) -> Global___UpdateBasefeeConfig: ...
     @_builtins.property
@@ -445,10 +450,15 @@ class Instruction(_message.Message):
     def fund(self) -> Global___Fund: ...
     @_builtins.property
     def set_balance(self) -> Global___SetBalance: ...
+    @_builtins.property
+    def set_storage(self) -> Global___SetStorage: ...
+    @_builtins.property
+    def set_code(self) -> Global___SetCode: ...
     def __init__(
         self,
         *,
         transfer: Global___Transfer | None = ...,
+        upgrade_actor: Global___UpgradeActor | None = ...,
         update_basefee_config: Global___UpdateBasefeeConfig | None = ...,
         cancel_timer: Global___CancelTimer | None = ...,
         update_timer_config: Global___UpdateTimerConfig | None = ...,
@@ -461,12 +471,14 @@ class Instruction(_message.Message):
         schedule_activation: Global___ScheduleActivation | None = ...,
         fund: Global___Fund | None = ...,
         set_balance: Global___SetBalance | None = ...,
+        set_storage: Global___SetStorage | None = ...,
+        set_code: Global___SetCode | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_globalbox_config", b"update_globalbox_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "set_code", b"set_code", "set_storage", b"set_storage", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_globalbox_config", b"update_globalbox_config", "update_timer_config", b"update_timer_config", "upgrade_actor", b"upgrade_actor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_globalbox_config", b"update_globalbox_config", "update_timer_config", b"update_timer_config"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_timer", b"cancel_timer", "deploy_actor", b"deploy_actor", "execute_actor", b"execute_actor", "extend_timer", b"extend_timer", "fund", b"fund", "kind", b"kind", "reset_weights", b"reset_weights", "schedule_activation", b"schedule_activation", "set_balance", b"set_balance", "set_code", b"set_code", "set_storage", b"set_storage", "transfer", b"transfer", "update_basefee_config", b"update_basefee_config", "update_bidding_config", b"update_bidding_config", "update_globalbox_config", b"update_globalbox_config", "update_timer_config", b"update_timer_config", "upgrade_actor", b"upgrade_actor"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["transfer", "update_basefee_config", "cancel_timer", "update_timer_config", "extend_timer", "deploy_actor", "execute_actor", "update_globalbox_config", "update_bidding_config", "reset_weights", "schedule_activation", "fund", "set_balance"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["transfer", "upgrade_actor", "update_basefee_config", "cancel_timer", "update_timer_config", "extend_timer", "deploy_actor", "execute_actor", "update_globalbox_config", "update_bidding_config", "reset_weights", "schedule_activation", "fund", "set_balance", "set_storage", "set_code"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -755,6 +767,85 @@ class SetBalance(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SetBalance: _TypeAlias = SetBalance  # noqa: Y015
+
+@_typing.final
+class UpgradeActor(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    PAYLOAD_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    code: _builtins.bytes
+    """New source in UTF-8."""
+    payload: _builtins.bytes
+    """What the handler upgrade of the new code gets."""
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        code: _builtins.bytes = ...,
+        payload: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "code", b"code", "payload", b"payload"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpgradeActor: _TypeAlias = UpgradeActor  # noqa: Y015
+
+@_typing.final
+class SetStorage(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    key: _builtins.bytes
+    """As pvm_host.set_state takes it, 1 to 256 bytes."""
+    value: _builtins.bytes
+    """At most 65,536 bytes. If absent, the key is removed."""
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        key: _builtins.bytes = ...,
+        value: _builtins.bytes | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "actor", b"actor", "key", b"key", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__value: _TypeAlias = _typing.Literal["value"]  # noqa: Y015
+    _WhichOneofArgType__value: _TypeAlias = _typing.Literal["_value", b"_value"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value) -> _WhichOneofReturnType__value | None: ...
+
+Global___SetStorage: _TypeAlias = SetStorage  # noqa: Y015
+
+@_typing.final
+class SetCode(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    code: _builtins.bytes
+    """New source in UTF-8; no handler runs."""
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        code: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "code", b"code"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetCode: _TypeAlias = SetCode  # noqa: Y015
 
 @_typing.final
 class Body(_message.Message):

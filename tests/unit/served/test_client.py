@@ -21,6 +21,7 @@ from node.client import (
 from node.client.channels import Endpoint
 from node.client.exceptions import TransactionDropped
 from node.client.messages import committed_of, sign_prepared
+from node.primitives.crypto import keccak256
 from node.rpc.v1 import queries_pb2, streams_pb2, transactions_pb2, types_pb2
 
 ALICE, BOB = Wallet.dev(0), Wallet.dev(1)
@@ -45,6 +46,16 @@ def name_and_return(client):
     assert client.revert_to_snapshot("base").height == named.block.height
     client.delete_snapshot("base")
     assert client.snapshots() == []
+
+
+def change_accounts(client, actor):
+    client.set_balance(BOB.address, 9)
+    assert client.account(BOB.address).balance == "9"
+    assert client.set_storage(actor, b"said", b"ho").receipt.fee == "0"
+    assert client.set_code(actor, b"x = 1").receipt.actor == actor
+    old, new = client.actor(actor).versions
+    assert old.height < new.height
+    assert new.code_hash == keccak256(b"x = 1")
 
 
 def use_every_method(url, source):
@@ -76,8 +87,7 @@ def use_every_method(url, source):
         assert next(stream).block.header.height == 1
         stream.close()
         assert client.fund(BOB.address, 1).receipt.fee == "0"
-        client.set_balance(BOB.address, 9)
-        assert client.account(BOB.address).balance == "9"
+        change_accounts(client, actor)
         events = client.stream_events(resume_after=None)
         events.close()
         stream = client.stream_timers(resume_after=streams_pb2.TimerCursor(block=place))

@@ -18,10 +18,13 @@ from node.chain.transaction import (
     ResetWeights,
     ScheduleActivation,
     SetBalance,
+    SetCode,
+    SetStorage,
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
     UpdateTimerConfig,
+    UpgradeActor,
 )
 from node.client import Wallet
 from node.rpc import convert, requests
@@ -46,6 +49,11 @@ INSTRUCTIONS = [
     ScheduleActivation(9, "auction"),
     Fund(A, 1),
     SetBalance(B, 0),
+    UpgradeActor(A, b"code", b"payload"),
+    SetStorage(A, b"key", b"value"),
+    SetStorage(A, b"key", b""),
+    SetStorage(A, b"key", None),
+    SetCode(A, b"code"),
 ]
 
 
