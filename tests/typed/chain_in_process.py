@@ -119,7 +119,7 @@ def paid(chain: Devnet, raw: bytes) -> None:
     chain.set_balance(bob, "1 CBY")
     chain.set_storage(bob, "n", 5)
     chain.set_code(bob, Path("new.py"))
-    assert_type(chain.upgrade(bob, Path("new.py"), b"go"), Receipt)
+    assert_type(chain.upgrade(bob, Path("new.py"), b"go"), SentReceipt)
     print(chain.code_versions(bob)[0].code_hash)
     instruction = chain.last.block.transactions[0].body.instruction
     chain.submit(instruction, sender=alice, cycles_limit=10_000, cells_limit=1_000)

@@ -93,7 +93,7 @@ def used(client: Client, source: str, folder: Path) -> None:
     assert_type(client.wait_for(identity, timeout=5), Receipt)
     assert_type(client.execute(transfer, expect_failure=False), SentReceipt)
     print(client.transfer(bob, 5), client.fund(bob, 5), client.set_balance(bob, 5))
-    assert_type(actor.upgrade(folder / "new.py", b"go"), Receipt)
+    assert_type(actor.upgrade(folder / "new.py", b"go"), SentReceipt)
     print(client.set_storage(actor, "n", 5), client.set_code(actor, source))
     print(client.code_versions(actor)[0].height, client.upgrade(bob, source))
     print(client.balance(bob), client.nonce(bob), client.block(), client.events("t"))
