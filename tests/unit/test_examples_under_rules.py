@@ -462,7 +462,7 @@ def borrow(lender, token, people, tokens=50):
     return lender.call("borrow", str(tokens).encode(), sender=people[3])
 
 
-def test_a_loan_is_paid_out_and_repaid(chain, people, token, lender):
+def test_a_loan_is_paid_out_and_repaid(chain, people, token, market, lender):
     before = chain.balance(people[3])
     borrowing = borrow(lender, token, people)
     debt = 50 * 10 * CBY * 60 // 100
@@ -481,6 +481,7 @@ def test_a_loan_is_paid_out_and_repaid(chain, people, token, lender):
     repaying = lender.call("repay", b"1", sender=people[3], value=debt)
     assert (held(token, people[3]), held(token, lender)) == (500, 0)
     borrow(lender, token, people)
+    set_price(chain, people, market, 11 * CBY)
     chain.mine(5)
     watching = [r for r in fires(chain) if r.actor == lender.address][-1]
     assert_costs(
@@ -491,13 +492,20 @@ def test_a_loan_is_paid_out_and_repaid(chain, people, token, lender):
         assert_question_costs("liquidation", question)
 
 
-def test_a_price_that_falls_sells_the_loan_off(chain, people, token, market, lender):
-    """Debt 300 CBY; at 7 CBY a token it is 86 %: 48 tokens are worth 110 % of it."""
+def test_a_price_that_falls_sells_the_loan_off(
+    chain, people, token, market, lender, rules
+):
+    """Debt 300 CBY; at 7 CBY a token it is 86 %: 48 tokens are worth 110 % of it.
+
+    A state watch sees the price in the block after the oracle's fire (D51).
+    """
     borrow(lender, token, people)
-    set_price(chain, people, market, 7 * CBY)
     before = held(token, people[0])
+    set_price(chain, people, market, 7 * CBY)
+    known = chain.height
     while not chain.events("liquidated"):
         chain.mine()
+    assert chain.height - known <= (1 if rules == "globalbox" else 5)
     assert held(token, people[0]) - before == 48
     assert held(token, people[3]) == 450 + 2
     assert held(token, lender) == 0
@@ -510,7 +518,7 @@ def test_its_agent_bids_by_the_riskiest_loan(
     borrow(lender, token, people)
     chain.mine(6)
     calm = [r.price.cycle_tip for r in fires(chain) if r.actor == lender.address]
-    assert set(calm) == {0}
+    assert set(calm) <= {0}
     set_price(chain, people, market, 8 * CBY)  # a risk of 75 %
     chain.mine(6)
     worried = [r.price.cycle_tip for r in fires(chain) if r.actor == lender.address]
@@ -543,11 +551,11 @@ def test_only_the_lender_withdraws(chain, people, lender):
     assert chain.balance(people[0]) == before - receipt.fee + 5
 
 
-def test_without_a_price_it_waits(chain, people, token):
+def test_without_a_price_it_waits(chain, people, token, rules):
     wanted = packed(reporters=[hexed(people[1])], blocks=500)
     silent = chain.deploy(source("bidding_oracle"), payload=wanted, value="9 CBY")
     wanted = packed(token=hexed(token), oracle=hexed(silent))
     lender = chain.deploy(source("liquidation"), payload=wanted, value="90 CBY")
     chain.mine(11)
-    assert len(fires(chain)) == 2
+    assert len(fires(chain)) == (0 if rules == "globalbox" else 2)
     assert lender.timers
