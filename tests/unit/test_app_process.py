@@ -43,10 +43,13 @@ class Node:
         with grpc.insecure_channel(self.ready["grpc"]) as channel:
             yield channel
 
-    def height(self) -> int:
+    def status(self) -> queries_pb2.GetStatusResponse:
         with self.channel() as channel:
             request = queries_pb2.GetStatusRequest()
-            return QueryServiceStub(channel).GetStatus(request, timeout=5).head.height
+            return QueryServiceStub(channel).GetStatus(request, timeout=5)
+
+    def height(self) -> int:
+        return self.status().head.height
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Exit code and log."""
@@ -251,9 +254,18 @@ def test_a_foreign_genesis_is_refused(tmp_path: Path) -> None:
         assert len(node.ready["accounts"]) == 3
 
 
+def test_a_fresh_folder_begins_under_the_rules_of_the_flag(tmp_path: Path) -> None:
+    with running(tmp_path, "--rules", "globalbox") as node:
+        assert node.status().rules == "globalbox"
+        node.stop()
+    with running(tmp_path) as node:  # what is not said is taken from the folder
+        assert node.status().rules == "globalbox"
+
+
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
+        (("--rules", "lifo"), "--rules is one of auction, bidding, fifo, globalbox"),
         (("--genesis", "nowhere"), "neither a preset"),
         (("--pace", "soon"), "no duration"),
         (("--accounts", "0"), "--accounts is from 1"),
