@@ -157,6 +157,10 @@ simulate: bytecode ## small worlds that crash, checked after each block (SEED=7 
 simulate-auction: $(STAMP) ## CIP-1 §16 by experiment, and its page; 20 minutes of a core
 	@"$(BIN)/python" scripts/simulate_auction.py $(ARGS)
 
+.PHONY: compare-rules
+compare-rules: $(STAMP) ## the same worlds under all timer rules, and their page; minutes of a core
+	@"$(BIN)/python" scripts/compare_rules.py $(ARGS)
+
 .PHONY: bench
 bench: bytecode ## measure, and write docs/performance.md
 	@"$(BIN)/python" scripts/bench.py $(ARGS)

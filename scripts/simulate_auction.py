@@ -12,7 +12,6 @@ and the page is left alone; with `--draw` it is written from records that were k
 
 import argparse
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from msgspec.structs import replace
 from simulating.answers import PICTURES, TABLES
 from simulating.figures import Records, total_fires
 from simulating.gathering import read_record, write_record
+from simulating.pages import fill_in, path_of, publish
 from simulating.scenarios import BLOCKS, Scenario, scenarios
 from simulating.world import simulate
 
@@ -31,9 +31,6 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGE = DOCS / "auction-simulation.md"
 RESULTS = ROOT / "build" / "auction-simulation"
-_TABLE = re.compile(
-    r"(?<=<!-- )(?!end )(?P<name>[a-z ]+) -->\n.*?(?=<!-- end -->)", re.DOTALL
-)
 
 
 def live_through(scenario: Scenario) -> tuple[str, str, float]:
@@ -57,24 +54,9 @@ def run(wanted: list[Scenario], jobs: int, folder: Path) -> None:
     print(f"{len(wanted)} scenarios, {fires:,} fires, {fires / seconds:,.0f}/s a core")
 
 
-def path_of(folder: Path, name: str) -> Path:
-    """The file that keeps a scenario's record."""
-    return folder / (name.replace("/", "-").replace(":", "-") + ".json")
-
-
-def fill_in(page: str, records: Records) -> str:
-    """A page with its tables as the records have them."""
-
-    def written(match: re.Match[str]) -> str:
-        name = match["name"]
-        return f"{name} -->\n\n{TABLES[name](records)}\n"
-
-    return _TABLE.sub(written, page)
-
-
 def documents(records: Records) -> Iterator[tuple[Path, str]]:
     """Every file that follows from the records, and what it should hold."""
-    yield PAGE, fill_in(PAGE.read_text("utf-8"), records)
+    yield PAGE, fill_in(PAGE.read_text("utf-8"), lambda name: TABLES[name](records))
     for name, picture in PICTURES.items():
         yield DOCS / name, picture(records)
 
@@ -102,12 +84,7 @@ def main() -> int:
         return 0
     paths = {name: path_of(arguments.results, name) for name in names}
     records = {name: read_record(path.read_text()) for name, path in paths.items()}
-    differing = 0
-    for path, text in documents(records):
-        if arguments.check:
-            differing += not path.exists() or path.read_text("utf-8") != text
-        else:
-            path.write_text(text, encoding="utf-8")
+    differing = publish(documents(records), is_check=arguments.check)
     return 1 if differing else 0
 
 

@@ -44,22 +44,24 @@ class Stage:
         assert not failed, failed[0]
         assert not self.chain.last.rejected, self.chain.last.rejected[0][1]
 
-    def pass_time(self, height: int) -> list[BlockResult]:
-        """Let time pass up to a height, in runs where nothing happens; what came.
+    def pass_time(self, height: int) -> None:
+        """Let time pass up to a height, in runs where nothing happens.
 
         Raises:
             SupplyError: the supply equation does not hold after one of the blocks.
         """
         first = len(self.chain.results)
         self.chain.advance(height=height)
-        results = self.chain.results[first:]
         self._enter(first)
-        return results
 
     def _enter(self, first: int = -1) -> None:
         for result in self.chain.results[first:]:
             self.books.check(result)
+            self.witness(result)
         del self.chain.results[:-1]  # Kept, they would fill the memory.
+
+    def witness(self, result: BlockResult) -> None:
+        """Take up what happened in a block; by itself the stage does nothing."""
 
     def deploy(
         self,
