@@ -134,8 +134,7 @@ def told(actor: Actor) -> list[list]:
 
 def fired(chain: Devnet, height: int | None = None) -> list[bytes]:
     """Ids of the timers that a block fired, in order."""
-    at = chain.height if height is None else height
-    (result,) = [r for r in chain.results if r.header.height == at]
+    result = chain.last if height is None else chain.results[height]
     return [r.id for r in result.receipts if r.kind is ReceiptKind.FIRE]
 
 

@@ -26,15 +26,39 @@ def needs_docker(text):
     return any(word in text for word in ("containers", "docker", "--devnet-url"))
 
 
-@pytest.mark.parametrize(("name", "passed"), [("tutorial.md", 5), ("ci.md", 3)])
+GREEN = [
+    ("tutorial.md", 5),
+    ("tutorial-bidding.md", 8),
+    ("tutorial-watching.md", 9),
+    ("ci.md", 7),
+]
+PROFILED = ("tutorial.md", "ci.md")
+"""Pages whose tests use the fixtures of the plugin."""
+
+
+@pytest.mark.parametrize(("name", "passed"), GREEN)
 def test_every_file_of_the_page_is_green_together(name, passed, tmp_path):
-    for file, code in files(page(name)).items():
-        if not needs_docker(file):
-            save(tmp_path, file, code)
+    save_files(name, tmp_path)
     done = type_in("pytest -q --devnet-profile profile.json", tmp_path, HERE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{passed} passed" in done.stdout
-    assert {"profile.json", "profile.txt"} <= {p.name for p in tmp_path.iterdir()}
+    written = {path.name for path in tmp_path.iterdir()}
+    assert ({"profile.json", "profile.txt"} <= written) == (name in PROFILED)
+
+
+def save_files(name, folder):
+    for file, code in files(page(name)).items():
+        if not needs_docker(file):
+            save(folder, file, code)
+
+
+@pytest.mark.parametrize("name", ["tutorial-bidding.md", "tutorial-watching.md"])
+def test_every_command_of_the_page_answers_as_it_is_printed(name, tmp_path):
+    save_files(name, tmp_path)
+    for command, answer in commands(page(name)):
+        done = type_in(command, tmp_path, HERE)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        assert is_what_came(answer, done.stdout), (command, done.stdout)
 
 
 def test_the_commands_about_ci_are_those_that_are_tried():
