@@ -17,6 +17,7 @@ from pathlib import Path
 from benches import (
     atscale,
     auction,
+    bidding,
     hoarding,
     inprocess,
     load,
@@ -61,6 +62,8 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "due": auction.measure_looking,
     "auction": auction.measure_auction_fires,
     "fairness": auction.measure_fairness,
+    "bidding": bidding.measure_bidding_fires,
+    "epoch": bidding.measure_epoch,
     "simulation": simulation.measure_simulation,
     "serial": traffic.measure_serial,
     "flight": traffic.measure_in_flight,

@@ -47,6 +47,7 @@ TINY = {
         "CALLS_PER_SENDER": 3,
     },
     "auction": {"ROUNDS": 1, "FIRES_ROUNDS": 1, "FIRING_ACTORS": 2_000},
+    "bidding": {"FIRES_ROUNDS": 1, "ACTORS": 20, "EPOCHS": 2},
     "simulation": {"BLOCKS": 10, "ROUNDS": 1},
     "load": {
         "MEASURED_SECONDS": 0.3,

@@ -204,28 +204,32 @@ class Lane(Struct):
         """Two rounds in one order: within the slices, then without them (D46)."""
         ranked = list(enumerate(queue, 1))
         left = [turn for turn in ranked if self._take(*turn, is_sliced=True)]
-        for rank, contender in left:
-            self._take(rank, contender, is_sliced=False)
+        for rank, bidder in left:
+            self._take(rank, bidder, is_sliced=False)
 
-    def _take(self, rank: int, contender: Bidder, *, is_sliced: bool) -> bool:
+    def _take(self, rank: int, bidder: Bidder, *, is_sliced: bool) -> bool:
         """Gates, pre-charge, fire, refund; whether only its slice kept it out.
 
         The gates come in the order lane, writes, slice, funds, cells (D8, D43, D46).
         """
-        block, one = self.block, contender.candidate
+        block, one = self.block, bidder.candidate
         timer = one.due.present(block.journal)
         if timer is None:
             return False  # one that fired before it cancelled it
         lane, used = block.timer_config.lane_timer_cycles, block.timer_cycles
-        story = self._story(contender, rank, is_sliced=is_sliced)
-        if used + one.limit > lane:
-            self._put_off(timer, one.limit, story)
-        elif not has_writes_left(block):
-            put_off_for_writes(block, timer, story)
-        elif is_sliced and story["actor_used"] + one.limit > contender.slice:
+        sums = self.used_by.get(timer.actor)
+        actor_used = 0 if sums is None else sums.cycles
+        is_room = used + one.limit <= lane and has_writes_left(block)
+        if is_sliced and is_room and actor_used + one.limit > bidder.slice:
             return True
-        else:
+        story = self._story(bidder, rank, actor_used)
+        story["round"] = 1 if is_sliced else 2
+        if is_room:
             self._fire(timer, one, story)
+        elif used + one.limit > lane:
+            self._put_off(timer, one.limit, story)
+        else:
+            put_off_for_writes(block, timer, story)
         return False
 
     def _fire(self, timer: Timer, one: Candidate, story: dict[str, int]) -> None:
@@ -248,8 +252,10 @@ class Lane(Struct):
         self._stops.append(block.timer_cycles)
         self.fires.append((timer.timer_id, timer.actor, tip))
         cycles, late = block.timer_cycles - used, block.height - timer.height
-        sums = self.used_by.setdefault(timer.actor, FireSums())
-        sums.add(FireSums(1, tip, cycles, late))
+        sums = self.used_by.get(timer.actor)
+        if sums is None:
+            sums = self.used_by[timer.actor] = FireSums()
+        sums.count(tip, cycles, late)
 
     def _put_off(self, timer: Timer, limit: int, story: dict[str, int]) -> None:
         """The lane is too full: note the fire after which its limit fitted no more."""
@@ -277,23 +283,19 @@ class Lane(Struct):
             )
         )
 
-    def _story(
-        self, contender: Bidder, rank: int, *, is_sliced: bool
-    ) -> dict[str, int]:
+    def _story(self, bidder: Bidder, rank: int, actor_used: int) -> dict[str, int]:
         """What decided the place: bid, weighed, ranked, sliced."""
-        one = contender.candidate
+        one = bidder.candidate
         timer = one.due.timer
-        sums = self.used_by.get(timer.actor)
         story: dict[str, int] = {
             "max_fee": one.bid.max_fee,
             "tip": one.bid.max_priority,
             "basefee_cycle": self.view.basefee,
             "effective_tip": one.price.cycle_tip,
-            "weight_ppm": contender.weight,
+            "weight_ppm": bidder.weight,
             "waited": self.block.height - timer.height,
-            "slice": contender.slice,
-            "actor_used": 0 if sums is None else sums.cycles,
-            "round": 1 if is_sliced else 2,
+            "slice": bidder.slice,
+            "actor_used": actor_used,
             "rank": rank,
             "contenders": self.contenders,
         }

@@ -47,6 +47,13 @@ class FireSums(Struct):
     lateness: int = 0
     """Blocks from due height to fire, summed up."""
 
+    def count(self, tip: int, cycles: int, late: int) -> None:
+        """Count one more fire."""
+        self.fires += 1
+        self.tips += tip
+        self.cycles += cycles
+        self.lateness += late
+
     def add(self, other: "FireSums") -> None:
         """Count other fires as well."""
         self.fires += other.fires
