@@ -961,6 +961,22 @@ def test_governing_changes_what_is_shown_and_from_when(run) -> None:
     assert table(run("govern", "show"))["fairness_window_blocks"] == "300"
 
 
+def test_governing_bids(run) -> None:
+    """D49: the whole struct, and a reset of weights; refusals are named."""
+    before = json_of(run("govern", "show", "--json"))["biddingConfig"]
+    run("govern", "bidding", "lambda_permille=100", "weight_max=3000000")
+    after = json_of(run("govern", "show", "--json"))["biddingConfig"]
+    changes = {"lambdaPermille": "100", "weightMax": "3000000"}
+    assert after == before | changes
+    assert "above 0" in run("govern", "bidding", "weight_min=0", code=1).output
+    run("govern", "bidding", "lambda=1", code=2)
+    run("govern", "reset-weights")
+    head = int(json_of(run("status", "--json"))["head"]["height"])
+    assert table(run("govern", "show"))["weights reset"] == f"at height {head:,}"
+    refused = run("govern", "reset-weights", "--from", "3", code=1)
+    assert "Unauthorized" in refused.output
+
+
 def test_an_activation_by_the_command_line(run) -> None:
     """D1: above the present height, of rules that are known, by a system deployer."""
     run("govern", "activate", "900000", "auction")

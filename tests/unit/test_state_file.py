@@ -26,7 +26,7 @@ from node.state.leveldb import LevelStore
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from pvm import Worker
-from tests.worlds import GENESIS, Bidders, KeptWorld, fixed_pick
+from tests.worlds import GENESIS, Bidders, KeptWorld, WeighedBidders, fixed_pick
 
 COMMITTED = (b"g", b"s", b"t")
 DERIVED = (b"i", b"m", b"n")
@@ -291,6 +291,37 @@ def test_the_commands_refuse_with_a_sentence(world, exported, tmp_path):
 
 class AuctionKept(Bidders, KeptWorld):
     """A chain on a store whose timers compete."""
+
+
+class BiddingKept(WeighedBidders, KeptWorld):
+    """A chain on a store whose timers bid and whose actors are often poor."""
+
+
+def test_what_bids_derive_is_built_again(tmp_path):
+    """The orders of waiting timers, those of the poor and of their payers included."""
+    wanted = {keys.DUE_PREFIX + family for family in (b"p", b"q", b"y")}
+    with Worker() as worker:
+        world = BiddingKept(MemoryStore(), fixed_pick(5), worker)
+        families = set()
+        while not wanted <= families:
+            world.step()
+            families = {key[:3] for key in content(world.store.snapshot())}
+            assert len(world.blocks) < 200
+        path = tmp_path / "state"
+        write_state_file(path, world.genesis, world.state.head, world.state.snapshot)
+        store = MemoryStore()
+        load_state(check_state_file(path), store)
+        assert list(found(store.snapshot())) == list(found(world.state.snapshot))
+        world.reopen()
+        verify(world.state)
+        for family in sorted(wanted):
+            key = min(content(world.state.snapshot, family))
+            kept = world.store.snapshot().get(key)
+            world.store.commit(WriteSet({key: None}))
+            world.reopen()
+            with pytest.raises(DamagedChain):
+                verify(world.state)
+            world.store.commit(WriteSet({key: kept}))
 
 
 def test_what_an_auction_derives_is_built_again(tmp_path):
