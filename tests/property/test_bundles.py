@@ -15,13 +15,17 @@ from node.state import keys
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from pvm import Worker
-from tests.worlds import Bidders, KeptWorld
+from tests.worlds import Bidders, KeptWorld, WeighedBidders
 
 BLOCKS = 6
 
 
 class BiddersKept(Bidders, KeptWorld):
     """The same under the rules `auction`."""
+
+
+class WeighedKept(WeighedBidders, KeptWorld):
+    """The same under the rules `bidding`."""
 
 
 def content(store):
@@ -68,7 +72,7 @@ def executed(data, worker):
     max_examples=max(4, settings.default.max_examples // 10),
     suppress_health_check=list(HealthCheck),
 )
-@given(st.data(), st.sampled_from([KeptWorld, BiddersKept]))
+@given(st.data(), st.sampled_from([KeptWorld, BiddersKept, WeighedKept]))
 def test_a_world_and_its_bundle_are_the_same(data, kind):
     def pick(count):
         return data.draw(st.integers(0, count - 1))
