@@ -2,8 +2,13 @@
 
 A timer whose payer was found poor keeps a note of it: the epoch, and what was wanted.
 Through that epoch it is dormant while its payer has less, so that the penniless cost
-the chain one look an epoch and keep no run from passing (D45). Timers with a note stand
-in one of these families instead of those of `due_index`:
+the chain one look an epoch and keep no run from passing (D45). Instead of those of
+`due_index` timers stand in these families:
+
+* `b` those with a Gas Bidding Agent: the highest last tip first, which no rank exceeds,
+  so that a block reads as many as it looks at; → the last maximum fee
+
+and with a note
 
 * `y` those that no fee of their own can hold back: by the note's epoch; → whether the
   timer was seen to sleep, its agent's last bid or its stated priority
@@ -19,6 +24,7 @@ block calls it before it looks at timers, and again at its end.
 """
 
 from collections.abc import Iterator
+from heapq import heappush, heappushpop
 
 from typing_extensions import override
 
@@ -29,6 +35,7 @@ from node.chain.timers.due_index import (
     AMOUNT_BYTES,
     ASLEEP,
     AWAKE,
+    BIDS,
     PAYER_FUNDED,
     PLACE_BYTES,
     POOR_BIDS,
@@ -40,6 +47,7 @@ from node.chain.timers.due_index import (
     Waiting,
     amount16,
     decode_bid,
+    descending16,
     encode_bid,
     family,
     is_below,
@@ -55,6 +63,7 @@ BEHIND = U128_MAX + 1
 """Above every rank: whoever has a note ranks behind all that have none (D45)."""
 _WANTED_BYTES = 24  # of a limit times a basefee, and more
 _ACCOUNT = keys.account(Address(b""))
+_TIP = slice(len(BIDS), len(BIDS) + AMOUNT_BYTES)
 _PAYER = slice(len(POOR_PAYER), len(POOR_PAYER) + 20)
 
 
@@ -110,7 +119,11 @@ class BiddingIndex(DueIndex):
     @override
     def main_entry(self, timer: Timer, *, is_asleep: bool) -> tuple[bytes, bytes]:
         if timer.poor_note is None:
-            return super().main_entry(timer, is_asleep=is_asleep)
+            if timer.gba is None:
+                return super().main_entry(timer, is_asleep=is_asleep)
+            fee, tip = timer.last_bid or (None, 0)
+            key = BIDS + descending16(tip) + place_of(timer)
+            return key, b"" if fee is None else amount16(fee)
         flag = ASLEEP if is_asleep else AWAKE
         epoch, priority = timer.poor_note[0], timer.max_priority_fee_per_cycle
         rest = keys.height8(epoch) + place_of(timer)
@@ -164,6 +177,30 @@ class BiddingIndex(DueIndex):
                 journal.put(key, b"" if is_funded else None)
 
     # --- who is looked at --------------------------------------------------------
+
+    @override
+    def with_agents(
+        self, reader: Reader, view: LaneView, count_max: int
+    ) -> Iterator[Waiting]:
+        """The first so many by rank, then due height and sequence.
+
+        None ranks above its tip, by which they stand: once so many are found that the
+        next one's tip and place could not come before them, nobody behind can.
+        """
+        best = list[tuple[int, int, bytes]]()  # a heap, the last of them first
+        for key, value in family(reader, BIDS):
+            tip, place = U128_MAX - int.from_bytes(key[_TIP], "big"), key[-PLACE_BYTES:]
+            order = -int.from_bytes(place, "big")
+            if len(best) == count_max and best[0] >= (tip, order):
+                break
+            bid = (int.from_bytes(value, "big"), tip) if value else None
+            one = view.priority_of_bid(bid), order, place
+            if len(best) < count_max:
+                heappush(best, one)
+            else:
+                heappushpop(best, one)
+        for rank, _, place in best:
+            yield place, rank, False
 
     @override
     def woken(self, reader: Reader, view: LaneView) -> Iterator[Waiting]:

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 OPEN, BARE, AGENT, MAXIMUM, NOTED, EXPIRY, LIMIT = (
     keys.DUE_PREFIX + family for family in (b"o", b"n", b"g", b"m", b"c", b"x", b"l")
 )
-POOR_BIDS, POOR_FEES, POOR_PAYER, PAYER_FUNDED = (
-    keys.DUE_PREFIX + family for family in (b"y", b"z", b"p", b"q")
+BIDS, POOR_BIDS, POOR_FEES, POOR_PAYER, PAYER_FUNDED = (
+    keys.DUE_PREFIX + family for family in (b"b", b"y", b"z", b"p", b"q")
 )
 """Families of `bidding_index`."""
 FLAGGED = (MAXIMUM, NOTED, POOR_BIDS, POOR_FEES)
@@ -117,7 +117,8 @@ def amount16(value: int) -> bytes:
     return value.to_bytes(AMOUNT_BYTES, "big")
 
 
-def _descending(value: int) -> bytes:
+def descending16(value: int) -> bytes:
+    """An amount as sixteen bytes, descending."""
     return amount16(U128_MAX - value)
 
 
@@ -234,9 +235,11 @@ class DueIndex:
         if timer.max_fee_per_cycle is not None:
             flag = ASLEEP if is_asleep else AWAKE
             stated = b"" if priority is None else amount16(priority)
-            return MAXIMUM + _descending(timer.max_fee_per_cycle) + place, flag + stated
+            return MAXIMUM + descending16(
+                timer.max_fee_per_cycle
+            ) + place, flag + stated
         if priority is not None:
-            return OPEN + _descending(priority) + place, b""
+            return OPEN + descending16(priority) + place, b""
         return BARE + place, b""
 
     def can_sleep(self, timer: Timer) -> bool:
@@ -328,12 +331,19 @@ class DueIndex:
             yield key[-PLACE_BYTES:], priority, False
         for key, _ in islice(family(reader, BARE), count_max):
             yield key[-PLACE_BYTES:], view.p50, False
-        for key, value in family(reader, AGENT):
-            yield key[-PLACE_BYTES:], view.priority_of_bid(decode_bid(value)), False
+        yield from self.with_agents(reader, view, count_max)
         for key, value in reader.range(MAXIMUM, _below_start(view.basefee)):
             priority = int.from_bytes(value[1:], "big") if value[1:] else view.p50
             yield key[-PLACE_BYTES:], priority, value[:1] == ASLEEP
         yield from self.woken(reader, view)
+
+    def with_agents(
+        self, reader: Reader, view: LaneView, count_max: int
+    ) -> Iterator[Waiting]:
+        """Those with an agent, or as many of them as can be among the first."""
+        del count_max
+        for key, value in family(reader, AGENT):
+            yield key[-PLACE_BYTES:], view.priority_of_bid(decode_bid(value)), False
 
     def woken(self, reader: Reader, view: LaneView) -> Iterator[Waiting]:
         """Those whom something else than the basefee woke: their expiry."""
