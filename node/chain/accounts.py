@@ -100,6 +100,17 @@ def save_account(journal: Journal, address: Address, account: Account) -> None:
     journal.put(keys.account(address), None if account == EMPTY_ACCOUNT else account)
 
 
+def save_code(journal: Journal, code_hash: bytes, code: bytes) -> None:
+    """Keep an actor's source under its hash.
+
+    It is looked for first: what is there already is no change of a block, whoever had
+    it compiled before and therefore never read it.
+    """
+    key = keys.code(code_hash)
+    if journal.get(key) is None:
+        journal.put(key, code)
+
+
 def load_code(reader: Reader, code_hash: bytes) -> bytes:
     """Source of an actor; its account says that it is there."""
     source = reader.get(keys.code(code_hash))

@@ -8,7 +8,13 @@ trace but its receipt (D6). What one that stands did to timers and messages is i
 from msgspec.structs import replace
 
 import pvm
-from node.chain.accounts import Account, load_account, save_account, transfer
+from node.chain.accounts import (
+    Account,
+    load_account,
+    save_account,
+    save_code,
+    transfer,
+)
 from node.chain.block import Price, ReceiptKind
 from node.chain.booking import book, take_effects
 from node.chain.context import BlockContext, ExecutionScope, Mark
@@ -40,7 +46,6 @@ from node.chain.upgrades import (
 from node.chain.validation import validate_inclusion
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import ZERO_HASH, Address, Amount, Hash32
-from node.state import keys
 from pvm import (
     CompileError,
     Entry,
@@ -201,7 +206,7 @@ def _deploy(
             "this deployer has this code at this salt already; choose another salt",
         )
     _compile(execution, address, instruction.code, meter.charge_cycles)
-    block.journal.put(keys.code(code_hash), instruction.code)
+    save_code(block.journal, code_hash, instruction.code)
     save_account(
         block.journal,
         address,

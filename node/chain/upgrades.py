@@ -8,7 +8,7 @@ event `actor.upgraded` say so; the code that it has is no upgrade.
 
 from msgspec.structs import replace
 
-from node.chain.accounts import Account, load_account, save_account
+from node.chain.accounts import Account, load_account, save_account, save_code
 from node.chain.context import ExecutionScope
 from node.chain.errors import InstructionRefused
 from node.chain.params import ZERO_ADDRESS
@@ -73,7 +73,7 @@ def install_code(
 ) -> dict[str, codec.Value]:
     """Let an actor have code that was compiled; what the event says of it."""
     account = load_account(journal, actor)
-    journal.put(keys.code(code_hash), code)
+    save_code(journal, code_hash, code)
     save_account(journal, actor, replace(account, code_hash=code_hash))
     old = account.code_hash
     return {"actor": actor, "old_code_hash": old, "code_hash": code_hash}

@@ -18,13 +18,15 @@ from node.chain.transaction import (
     decode_transaction,
     intrinsic_cost,
 )
-from node.chain.transition import apply_block, build_block
+from node.chain.transition import apply_block, build_block, open_state
 from node.chain.validation import validate_admission
 from node.primitives import codec
 from node.primitives.crypto import keccak256, sign
+from node.primitives.types import Amount
 from node.state import keys
 from node.testing import Devnet
 from pvm import compile_actor, costs
+from tests.spec.driven_actors import SCHEDULER
 
 THERE = b"\x77" * 20
 UNDER_ALL_RULES = pytest.mark.parametrize("rules", sorted(RULE_SETS))
@@ -685,3 +687,17 @@ def test_a_transfer_beside_an_upgrade_keeps_the_supply(chain, one):
     upgrade(one)
     assert chain.supply().is_balanced
     assert build_block(chain.state, []).rejected == ()
+
+
+def test_code_that_is_there_already_is_no_change_of_a_block(devnet):
+    """D40: what a block writes does not depend on whose code is compiled already."""
+    chain = devnet()
+    chain.deploy(SCHEDULER, value="5 CBY")
+    parent = chain.state
+    again = DeployActor(b"2" * 32, SCHEDULER.encode(), b"", Amount(0))
+    chain.submit(again, cycles_limit=2_000_000, cells_limit=2_000_000)
+    built = chain.mine()
+    assert built.receipts[0].is_success
+    fresh = open_state(parent.params, parent.head, parent.snapshot)
+    assert apply_block(fresh, built.block).writes == built.writes
+    assert keys.code(keccak256(SCHEDULER.encode())) not in built.writes.changes
