@@ -134,7 +134,8 @@ def told(actor: Actor) -> list[list]:
 
 def fired(chain: Devnet, height: int | None = None) -> list[bytes]:
     """Ids of the timers that a block fired, in order."""
-    result = chain.last if height is None else chain.results[height]
+    at = chain.height if height is None else height
+    (result,) = [r for r in chain.results if r.header.height == at]
     return [r.id for r in result.receipts if r.kind is ReceiptKind.FIRE]
 
 
