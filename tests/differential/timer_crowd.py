@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from node.chain.params import ChainParams
 from node.chain.transaction import (
+    CancelTimer,
     ExecuteActor,
+    ExtendTimer,
     ResetWeights,
     ScheduleActivation,
     SetBalance,
@@ -88,6 +90,17 @@ class Player:
             pvm_host.transfer(bytes([0x77] * 20), rest[0])
         elif name == "answer":
             self.storage["answer"] = rest[0]
+        elif name == "call":
+            return pvm_host.cbor_decode(pvm_host.call_actor(rest[0], "do", rest[1]))
+        elif name == "send":
+            pvm_host.send_message(
+                rest[0], "do", rest[1], cycles=rest[2], cells=rest[3]
+            )
+        elif name == "own":
+            return sorted(pvm_host.list_timers())
+        elif name == "get":
+            found = pvm_host.get_timer(rest[0])
+            return found and found["expires_at"]
         elif name == "cancel":
             pvm_host.cancel_timer(rest[0])
         elif name == "extend":
@@ -101,7 +114,7 @@ SIGNERS = "s1", "s2", "s3", "s4"
 KEYS_MAX = 14
 STARVED_MAX = 2
 LEAVING_MAX = 2
-BLOCK_CELLS = 1_200_000 + 620_000
+BLOCK_CELLS = 1_200_000 + 740_000
 NUMBERS = Numbers()
 FIELDS = {
     "lane": "lane_timer_cycles",
@@ -251,6 +264,11 @@ class TimerCrowd:
         kind = self.pick(12)
         if kind == 0:
             return self._small(name)
+        if kind == 11 and self.pick(2):
+            other = self.choose("abce")
+            does = [self._small(other) for _ in range(1 + self.pick(2))]
+            budget = self.choose([(20_000, 2_000), (60_000, 9_000)])
+            return self.choose([["call", other, does], ["send", other, does, *budget]])
         if kind < (10 if self.in_force == "globalbox" else 2):
             return self._boxed(name)
         terms = self._terms(name, signer)
@@ -321,6 +339,8 @@ class TimerCrowd:
                 ["pay", self.choose([1, CBY // 2, CBY])],
                 ["cancel", self.choose(ids)],
                 ["extend", self.choose(ids), self.pick(40) - 1],
+                ["get", self.choose(ids)],
+                ["own"],
             ]
         )
 
@@ -339,7 +359,7 @@ class TimerCrowd:
                 [["burn", 2**29]],
                 [["burn", self.choose([0, 25_000, 50_000])]],
                 [["burn", 25_000], *small],
-                [["fill", self.choose([3, 10]), 62_500]],
+                [["fill", self.choose([3, 12]), 62_500]],
                 [self._nested(name)],
                 [["toggle", b"k"], ["toggle", b"k2"], ["toggle", self._key()]],
                 small,
@@ -399,6 +419,10 @@ class TimerCrowd:
         return [self._pack_one(*action) for action in does]
 
     def _pack_one(self, name, *rest):
+        if name in ("call", "send"):
+            target, does, *budget = rest
+            packed = codec.encode(self._pack(does))
+            return [name, self.addresses[target], packed, *budget]
         if name not in ("timer", "timeout", "watch", "update"):
             return [name, *rest]
         *where, does, terms = rest
@@ -453,8 +477,10 @@ class TimerCrowd:
 
     def _govern(self):
         """D3: seen from the next block on; also lower than what waits."""
-        kind = self.pick(8)
-        if kind < 4:
+        kind = self.pick(10)
+        if kind > 7:
+            self._judge(kind == 8)
+        elif kind < 4:
             height = self.chain.height + 2 + self.pick(4)
             self._activate(self.choose(self.rules), height)
         elif kind < 7:
@@ -465,6 +491,13 @@ class TimerCrowd:
             )
         else:
             self._send("", ResetWeights(), ("reset", "", None))
+
+    def _judge(self, is_cancelled):
+        """D25: governance reaches every timer, wherever it waits."""
+        timer_id = self.choose([one.id for one in self.model.timers] + [bytes(32)])
+        height = self.chain.height + 1 + self.pick(40)
+        sent = CancelTimer(timer_id) if is_cancelled else ExtendTimer(timer_id, height)
+        self._send("", sent, ("judge", timer_id, None if is_cancelled else height))
 
     def _activate(self, rules, height):
         self._send("", ScheduleActivation(height, rules), ("activate", rules, height))

@@ -133,6 +133,19 @@ class Fire:
 
 
 @dataclass
+class Message:
+    """What waits for the next block's mailbox part (D14)."""
+
+    target: str
+    does: list
+    payer: str
+    cycles: int
+    cells: int
+    price: tuple[int, int]
+    """Base units for a cycle and for a cell, burned; locked at sending."""
+
+
+@dataclass
 class Told:
     """What a block's timers came to, in order."""
 
@@ -147,6 +160,8 @@ class Told:
     """(timer, score, key) under `globalbox`."""
     materialized: list = field(default_factory=list)
     """Timers, under `globalbox`."""
+    messages: list = field(default_factory=list)
+    """(target, results of its actions)."""
 
 
 class RulesModel:
@@ -234,6 +249,8 @@ class Model:
         """Of agents, by actor: what they would answer."""
         self.next_numbers: Numbers | None = None
         self.parent_root = b""
+        self.pending: list[Message] = []
+        self.arriving: list[Message] = []
         # Of globalbox; they outlive its rules (D55).
         self.queue: dict[bytes, object] = {}
         self.noted: dict[bytes, object] = {}
@@ -246,7 +263,7 @@ class Model:
         self.reset_height = -1
         # Of a block.
         self.queued_fires: dict[bytes, tuple[Timer, int]] = {}
-        self.use_of_agent = self.use_of_fire = None
+        self.use_of_agent = self.use_of_fire = self.use_of_message = None
         self.told = Told()
         self.cycles = self.cells = self.keys = 0
         self.lane_used = self.agents_used = 0
@@ -276,19 +293,46 @@ class Model:
         self.cycles = self.cells = self.keys = 0
         self.lane_used = self.agents_used = 0
         self.storage_before = dict(self.storage)
+        self.arriving, self.pending = self.pending, []
         self.told = Told()
 
-    def run(self, use_of_agent: Callable, use_of_fire: Callable) -> Told:
+    def run(
+        self,
+        use_of_agent: Callable,
+        use_of_fire: Callable,
+        use_of_message: Callable | None = None,
+    ) -> Told:
         """The timers of a block, after its transactions, and the block's end."""
         self.use_of_agent, self.use_of_fire = use_of_agent, use_of_fire
+        self.use_of_message = use_of_message
         self.storage_between = dict(self.storage)
         self.in_force.run()
+        self._deliver_messages()
         self.in_force.finish()
         self.basefee_lane, self.p50 = self.in_force.next_prices()
         self.basefee_cycle = self.next_basefee(self.basefee_cycle, self.cycles, 0)
         self.basefee_cell = self.next_basefee(self.basefee_cell, self.cells, 1)
         self.last_cycles = self.cycles
         return self.told
+
+    def _deliver_messages(self) -> None:
+        """D14: in order, as far as the block has cells; the rest is carried over."""
+        while self.arriving:
+            message = self.arriving[0]
+            if self.cells + message.cells > self.fixed.block_cells:
+                break
+            del self.arriving[0]
+            use = self.use_of_message()
+            results = self.act(message.target, message.does, use)
+            self.told.messages.append((message.target, results))
+            self.count(use)
+            cycle, cell = message.price
+            left = (message.cycles - use.cycles) * cycle
+            left += (message.cells - use.cells) * cell
+            self.balances[message.payer] += left
+            self.burned["cycle"] += use.cycles * cycle
+            self.burned["cell"] += use.cells * cell
+        self.pending = self.arriving + self.pending
 
     def next_basefee(self, basefee: int, used: int, which: int) -> int:
         """D7, with alpha and denom 8."""
@@ -302,7 +346,7 @@ class Model:
         """D36: the first height, one after the other, at which a block has work."""
         if self.activations.keys() & {self.height + 1}:
             return self.height + 1
-        if self.queue or self.in_force.has_work():
+        if self.queue or self.pending or self.in_force.has_work():
             return self.height + 1
         live = [timer for timer in self.timers if self.is_in_calendar(timer)]
         last = max(
@@ -374,6 +418,12 @@ class Model:
         self.timers.remove(timer)
         self.queue.pop(timer.id, None)
         self.noted.pop(timer.id, None)
+
+    def prolong(self, timer: Timer, expires_at: int) -> None:
+        """D20; a watch's place moves with it (D51)."""
+        timer.expires_at = min(expires_at, self.height + self.numbers.ttl)
+        if timer.is_watch:
+            timer.due = max(timer.expires_at, timer.scheduled_at) + 1
 
     def leave(self, timer: Timer, topic: str) -> None:
         self.drop(timer)
@@ -475,11 +525,11 @@ class _Acting:
 
     def set(self, key: bytes, value: bytes) -> None:
         self.model.storage[self.address, key] = value
-        self.keys.add(("storage", key))
+        self.keys.add((self.address, key))
 
     def drop(self, key: bytes) -> None:
         self.model.storage.pop((self.address, key), None)
-        self.keys.add(("storage", key))
+        self.keys.add((self.address, key))
 
     def toggle(self, key: bytes) -> None:
         """What changes with every fire."""
@@ -494,7 +544,7 @@ class _Acting:
         if self.model.balances[self.actor] < amount:
             return "InsufficientBalance"
         self.model.balances[self.actor] -= amount
-        self.keys |= {"sender", "receiver"}
+        self.keys |= {self.address, "receiver"}
         return None
 
     def answer(self, answer) -> None:
@@ -502,7 +552,33 @@ class _Acting:
         self.model.answers[self.actor] = answer
         self.set(b"storage:answer", repr(answer))
 
+    def call(self, target: str, does: list) -> list:
+        """D13: what the callee does, it does itself, for the same signer."""
+        callee = _Acting(self.model, target, self.signer)
+        callee.keys = self.keys
+        return [callee.one(*action) for action in does]
+
+    def send(self, target: str, does: list, cycles: int, cells: int) -> None:
+        """D14: of a transaction, whose signer pays in advance."""
+        model = self.model
+        price = model.basefee_cycle, model.basefee_cell
+        message = Message(target, does, self.signer, cycles, cells, price)
+        model.balances[self.signer] -= cycles * price[0] + cells * price[1]
+        self.keys.add(("message", len(model.pending)))
+        model.pending.append(message)
+
     # --- timers -------------------------------------------------------------------
+
+    def own(self) -> list[bytes]:
+        """Ids of the own live timers, in order of their bytes."""
+        own = (one.id for one in self.model.timers if one.owner == self.actor)
+        return sorted(own)
+
+    def get(self, timer_id: bytes) -> int | None:
+        """When an own live timer expires."""
+        timer = self.model.find(timer_id)
+        is_own = timer is not None and timer.owner == self.actor
+        return timer.expires_at if is_own else None
 
     def timer(self, ahead: int, does: list, terms: dict) -> object:
         """`schedule_timer`; under `globalbox` a timeout of oneself (D50)."""
@@ -690,9 +766,7 @@ class _Acting:
             return "Unauthorized"
         if ahead <= 0:
             return "InvalidInput"
-        timer.expires_at = model.height + min(ahead, model.numbers.ttl)
-        if timer.is_watch:
-            timer.due = max(timer.expires_at, timer.scheduled_at) + 1
+        model.prolong(timer, model.height + ahead)
         self.keys.add(timer_id)
         return None
 

@@ -38,9 +38,12 @@ NOT_TOLD = (
     "bidding_config.updated",
     "globalbox_config.updated",
     "weights.reset",
+    "timer.cancelled_by_governance",
+    "timer.extended_by_governance",
     "ActivationScheduled",
 )
 """Events of transactions, which the tests of calls compare."""
+MESSAGE = ReceiptKind.MAILBOX_MESSAGE
 KINDS = FifoModel, AuctionModel, BiddingModel, GlobalboxModel
 ALL = tuple(kind.name for kind in KINDS)
 
@@ -156,9 +159,11 @@ class TimerWorld(TimerCrowd):
             (r.kind, r.id): Use(r.cycles_used, r.cells_used, r.is_success)
             for r in receipts
         }
+        messages = iter([use for (kind, _), use in uses.items() if kind is MESSAGE])
         told = model.run(
             lambda timer_id: uses[ReceiptKind.AGENT, timer_id],
             lambda timer_id: uses[ReceiptKind.FIRE, timer_id],
+            lambda: next(messages),
         )
         self._compare_order(result, receipts[count:], told)
 
@@ -180,6 +185,9 @@ class TimerWorld(TimerCrowd):
             assert got == expected, note
             return
         model.count(use)
+        if kind == "judge":
+            self._judged(receipt, name, note)
+            return
         assert receipt.is_success, receipt
         if kind == "fund":
             model.balances[name] = note
@@ -192,10 +200,31 @@ class TimerWorld(TimerCrowd):
             if name == "globalbox":
                 model.clock = age_of(model), model.height
 
+    def _judged(self, receipt, timer_id, height):
+        """A cancel that finds nothing succeeds, an extension does not (D25)."""
+        model, timer = self.model, self.model.find(timer_id)
+        is_possible = timer is not None and (height is None or height > model.height)
+        assert receipt.is_success == (is_possible or height is None)
+        if not is_possible:
+            return
+        model.keys += 1
+        if height is None:
+            model.drop(timer)
+        else:
+            model.prolong(timer, height)
+
     def _compare_order(self, result, receipts, told):
         asked = [r for r in receipts if r.kind is ReceiptKind.AGENT]
         fires = [r for r in receipts if r.kind is ReceiptKind.FIRE]
-        assert receipts == asked + fires
+        messages = [r for r in receipts if r.kind is MESSAGE]
+        assert receipts == asked + fires + messages
+        assert told.messages == [
+            (
+                next(name for name, a in self.addresses.items() if a == r.actor),
+                codec.decode(r.value) if r.is_success else None,
+            )
+            for r in messages
+        ]
         assert told.asked == [(r.id, r.cycles_used, r.price.cycle) for r in asked]
         assert [
             (
