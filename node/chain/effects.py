@@ -241,8 +241,8 @@ class ExecutionSideEffects(Struct):
         stored = calendar.places_of(reader, actor)
         if actor not in self._places:
             return [timer_id for _, timer_id in stored]
-        standing = {p: i for p, i in stored if not self.is_gone(i)}
-        standing |= self._places[actor]
+        standing = {p: i for p, i in stored if i not in self._timers}
+        standing |= self._places[actor]  # where a watch that was extended stands now
         return [standing[place] for place in sorted(standing)]
 
     def load_waiting(self, reader: Reader, key: bytes) -> int:

@@ -50,6 +50,13 @@ def look():
         seen.append(error.name == "TimerLimit")
     return seen
 
+def watch(payload):
+    return pvm_host.set_state_watch(pvm_host.self_address(), [b"k"], b"", expires_at=9)
+
+def extend_it(watch):
+    pvm_host.extend_timer(watch, 20)
+    return b"".join(pvm_host.list_timers())
+
 def through_a_callee(payload):
     pvm_host.schedule_timer(60, b"mine")
     pvm_host.call_actor(pvm_host.self_address(), "inner", b"")
@@ -81,6 +88,16 @@ def test_d18_an_execution_sees_its_own_effects_at_once(devnet):
     actor = chain.deploy(OWN_EFFECTS)
     assert codec.decode(actor.call("look").value) == [True] * 6
     assert [t.payload for t in actor.timers] == [b"c", b"a"]
+
+
+def test_d18_an_extended_watch_is_listed_once(devnet):
+    """D18, D51: its place moves with an extend, for the execution that sees it."""
+    chain = devnet(activations=[{"height": 0, "rules": "globalbox"}])
+    actor = chain.deploy(OWN_EFFECTS)
+    watch = actor.call("watch", b"").value
+    ids = [watch.hex(), actor.call("extend_it", watch).value.hex()]
+    assert ids == [watch.hex()] * 2
+    assert [timer.timer_id for timer in actor.timers] == [watch]
 
 
 def test_d18_callees_see_them_too(chain):
