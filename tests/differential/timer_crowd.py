@@ -16,6 +16,7 @@ from node.chain.transaction import (
     ResetWeights,
     ScheduleActivation,
     SetBalance,
+    SetStorage,
     UpdateBiddingConfig,
     UpdateGlobalboxConfig,
     UpdateTimerConfig,
@@ -239,7 +240,7 @@ class TimerCrowd:
 
     def _send(self, signer, instruction, note):
         index = SIGNERS.index(signer) + 1 if signer else 0
-        is_dev = isinstance(instruction, SetBalance)
+        is_dev = isinstance(instruction, SetBalance | SetStorage)
         limits = (0, 0) if is_dev else (400_000, 60_000) if signer else (20_000, 2_000)
         self.chain.submit(
             instruction,
@@ -468,7 +469,13 @@ class TimerCrowd:
         self._do("s4", self.choose("abce"), [["answer", answer]])
 
     def _fund(self):
-        """D41: rich or poor, from one block to the next."""
+        """D41, D58: rich or poor, or of another storage, from one block to the next."""
+        if self.pick(3) == 0:
+            name, key = self.choose("abce"), self._key()
+            value = self.choose([None, b"0", b"1"])
+            instruction = SetStorage(self.addresses[name], key, value)
+            self._send("", instruction, ("store", name, (key, value)))
+            return
         name = self.choose("abcd")
         cells = NUMBERS.cells_max * self.model.basefee_cell
         amount = self.choose([0, cells, cells + 10**8, 2 * cells, 4 * CBY, 60 * CBY])

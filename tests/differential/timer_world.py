@@ -191,7 +191,15 @@ class TimerWorld(TimerCrowd):
         assert receipt.is_success, receipt
         if kind == "fund":
             model.balances[name] = note
-        elif kind == "activate":
+        elif kind == "store":
+            key, value = note
+            model.storage[self.addresses[name], key] = value
+        else:
+            self._governed(kind, name, note)
+
+    def _governed(self, kind, name, note):
+        model = self.model
+        if kind == "activate":
             model.activations[note] = name
         elif kind == "reset":
             model.reset_height = model.height
@@ -206,8 +214,7 @@ class TimerWorld(TimerCrowd):
         is_possible = timer is not None and (height is None or height > model.height)
         assert receipt.is_success == (is_possible or height is None)
         if not is_possible:
-            return
-        model.keys += 1
+            return  # and no key of governance counts for D43
         if height is None:
             model.drop(timer)
         else:
