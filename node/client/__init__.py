@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from node.client._sync.client import Client
     from node.client._sync.receipt import SentReceipt
     from node.client.exceptions import (
+        BlockOpen,
         BundleRefused,
         ChainClosed,
         InvalidArgument,
@@ -58,6 +59,7 @@ __all__ = [
     "AsyncSentReceipt",
     "AsyncSnapshot",
     "BadProof",
+    "BlockOpen",
     "BundleRefused",
     "Chain",
     "ChainClosed",
@@ -104,6 +106,7 @@ _HOMES = {
     "AsyncSentReceipt": "._async.receipt",
     "AsyncSnapshot": "._async.actor",
     "BadProof": ".proofs",
+    "BlockOpen": ".exceptions",
     "BundleRefused": ".exceptions",
     "Chain": "._sync.actor",
     "ChainClosed": ".exceptions",

@@ -11,6 +11,7 @@ from node.chain.block import Receipt, ReceiptKind
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.errors import ADVICE, InvalidTransaction
 from node.client.sources import Sources
+from node.primitives.hex_repr import foreign
 from pvm import Failure, Frame
 
 __all__ = [
@@ -247,7 +248,8 @@ def _explain(receipt: Receipt, sources: Sources) -> str:
 def _trace(failure: Failure, sources: Sources) -> list[str]:
     """What failed, and the frames it went through, the deepest first.
 
-    Each is in the form of Python's tracebacks, of which editors make links.
+    Each is in the form of Python's tracebacks, of which editors make links. What the
+    actor says moves no terminal.
     """
     lines = [f"{failure.kind}: {failure.message}" if failure.message else failure.kind]
     own = [frame for frame in failure.stack if not frame.actor]
@@ -265,4 +267,4 @@ def _trace(failure: Failure, sources: Sources) -> list[str]:
             lines.append(f"    {row}")
     if failure.hint:
         lines.append(f"  hint: {failure.hint}")
-    return lines
+    return [foreign(line, is_multiline=True) for line in lines]

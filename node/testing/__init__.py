@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from node.client._sync.actor import Actor
     from node.client.exceptions import (
+        BlockOpen,
         BundleRefused,
         InvalidArgument,
         ReadFailed,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Actor",
+    "BlockOpen",
     "BundleRefused",
     "ChainSnapshot",
     "DevAccount",
@@ -49,6 +51,7 @@ __all__ = [
 
 _HOMES = {
     "Actor": "node.client._sync.actor",
+    "BlockOpen": "node.client.exceptions",
     "BundleRefused": "node.client.exceptions",
     "ChainSnapshot": "node.testing.snapshots",
     "DevAccount": "node.client.inputs",

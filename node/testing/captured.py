@@ -3,6 +3,7 @@
 Rule: it is read after a failure and never the cause of another one.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from node.client.exceptions import FireFailed, TransactionFailed
@@ -25,9 +26,10 @@ OUTPUT_LENGTH_MAX = 1 << 20
 class CapturedOutput:
     """What actors printed on a chain since it was taken last."""
 
-    __slots__ = ("_length", "_texts")
+    __slots__ = ("_length", "_names", "_texts")
 
-    def __init__(self) -> None:
+    def __init__(self, names: Mapping[bytes, str]) -> None:
+        self._names = names
         self._texts: list[str] = []
         self._length = 0
 
@@ -40,7 +42,7 @@ class CapturedOutput:
         """What one execution printed."""
         if not output:
             return
-        text = output_text(output.printed)
+        text = output_text(output.printed, self._names)
         if output.cut:
             text += f"\n… {output.cut:,} characters more, which nobody keeps"
         self._texts.append(text)
@@ -65,4 +67,4 @@ def failed_trace(chain: "Chain", error: BaseException) -> str:
         trace = chain.trace(error.receipt.id, height)
     except Exception as refusal:  # noqa: BLE001 - the test's own failure matters more
         return f"its calls cannot be told: {refusal}"
-    return trace_text(trace, TRACE_LINES_MAX)
+    return trace_text(trace, TRACE_LINES_MAX, chain.labels)

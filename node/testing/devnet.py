@@ -105,7 +105,12 @@ from node.query.explain.quote import QuoteRequest
 from node.query.forecasts.forecast import Lineups
 from node.query.forecasts.lane_position import LanePosition
 from node.query.profiling import profile_next
-from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
+from node.query.trace.records import (
+    Changes,
+    ExecutionTrace,
+    ReadTrace,
+    with_names,
+)
 from node.query.trace.tracing import trace_read
 from node.state import keys
 from node.state.memory import MemoryStore
@@ -186,7 +191,6 @@ class Devnet:
         """What waits for the block that is open, if one is."""
         self._profiles: list[Profile] = []
         self._build = build_next
-        self._printed = CapturedOutput()
         first = build_genesis(chosen)
         self._store.commit(first.writes, sync=False)
         state = open_state(chosen.params, first.header, self._store.snapshot())
@@ -196,6 +200,7 @@ class Devnet:
         self._files: dict[bytes, str] = {}
         """Of sources by code hash, as deployments name them."""
         self._labels = Labels({one.address: one.label for one in self.accounts})
+        self._printed = CapturedOutput(self._labels)
         self._debugging: Debugging | None = None
         self.debug = debug
         self.state = state
@@ -449,9 +454,10 @@ class Devnet:
         self.require_open()
         check_id("execution_id", execution_id)
         check_chain.optional(height=height)
-        return self._on_worker(
+        trace = self._on_worker(
             lambda: execution_trace(self.state, self.results, execution_id, height)
         )
+        return with_names(trace, self._labels)
 
     def trace_read(
         self,
@@ -469,9 +475,10 @@ class Devnet:
         nobody = Address(bytes(ADDRESS_BYTES))
         caller = nobody if sender is None else address_of(sender, "sender")
         address = self._actor_at(actor)
-        return self._on_worker(
+        trace = self._on_worker(
             lambda: trace_read(self.state, address, handler, payload, caller)
         )
+        return with_names(trace, self._labels)
 
     def changes(self, height: int | None = None) -> Changes:
         """What a block changed, by default the latest; print it to read it.
@@ -485,7 +492,8 @@ class Devnet:
         self.require_open()
         check_chain.optional(height=height)
         at = self.height if height is None else height
-        return self._on_worker(lambda: changes_at(self.state, self.results, at))
+        changed = self._on_worker(lambda: changes_at(self.state, self.results, at))
+        return with_names(changed, self._labels)
 
     def explain_block(self, height: int) -> BlockStory:
         """What a block decided about timers, in the order in which it looked at them.

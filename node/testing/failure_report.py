@@ -143,5 +143,5 @@ def timers_report(chain: Chain, timer_ids: list[bytes]) -> list[str]:
     lines = []
     for timer_id in timer_ids:
         lines.append("")
-        lines.append(f"{chain.explain(timer_id)}")
+        lines.extend(f"{chain.explain(timer_id)}".splitlines())
     return lines

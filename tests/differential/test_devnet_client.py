@@ -15,6 +15,7 @@ from node.chain.errors import TransactionFault
 from node.chain.transaction import Transfer
 from node.client import (
     Actor,
+    BlockOpen,
     BundleRefused,
     Chain,
     ChainClosed,
@@ -943,3 +944,186 @@ def test_a_callee_that_halts_is_named_with_its_handler(chain):
         caller.call("start", callee.address, cycles_limit=300_000, cells_limit=5_000)
     last = told.value.failure.stack[-1]
     assert (last.function, last.actor) == ("fail", callee.address)
+
+
+# --- files, names, handlers as methods, one block ---------------------------------
+
+SHOP = """
+class Shop:
+    def deploy(self):
+        self.storage["sold"] = 0
+
+    def buy(self, payload) -> int:
+        count = pvm_host.cbor_decode(payload)["count"]
+        assert count > 0, "nothing is bought"
+        self.storage["sold"] += count
+        return -self.storage["sold"]
+
+    def rename(self, payload: bytes) -> str:
+        self.storage["name"] = payload.decode()
+        return self.storage["name"]
+
+    def name(self) -> str:
+        return self.storage["name"]
+
+    def raw(self, payload) -> "bytes":
+        return payload
+
+    def call(self, payload):
+        return [payload, True]
+
+    def fail(self):
+        return self._deeper()
+
+    def _deeper(self):
+        raise KeyError("deep")
+"""
+
+
+@pytest.fixture
+def shop_file(tmp_path):
+    path = tmp_path / "corner shop.py"
+    path.write_text(SHOP)
+    return path
+
+
+def test_a_file_is_deployed_and_named_by_failures(chain, shop_file):
+    """The deepest frame first, in the form that editors make links of."""
+    shop = chain.deploy(shop_file)
+    assert (shop.source, shop.file) == (SHOP, str(shop_file))
+    assert chain.actor(shop).file == str(shop_file)
+    for act in (shop.fail, shop.read.fail):
+        with pytest.raises((TransactionFailed, ReadFailed)) as told:
+            act()
+        assert str(told.value).splitlines()[1:5] == [
+            f'  File "{shop_file}", line 29, in Shop._deeper',
+            '    raise KeyError("deep")',
+            f'  File "{shop_file}", line 26, in Shop.fail',
+            "    return self._deeper()",
+        ]
+
+
+def test_addresses_have_names_from_the_start_and_those_they_are_given(chain, shop_file):
+    alice, bob = chain.accounts[:2]
+    first, second = chain.deploy(shop_file), chain.deploy(shop_file)
+    clock = chain.deploy(HEARTBEAT, value="5 CBY")
+    plain = chain.deploy(ECHO)
+    names = [chain.labels.get(one.address) for one in (alice, first, second, clock)]
+    assert names == ["account 0", "corner shop", "corner shop 2", "Heartbeat"]
+    assert plain.address not in chain.labels
+    assert repr(plain) == f"<actor 0x{plain.address.hex()}>"
+    with chain.snapshot():
+        chain.label(clock, "the clock")
+        chain.label(bob, "\x1b[31mtreasury")
+        assert repr(clock).startswith("<actor the clock 0x")
+        timer = clock.timers[0]
+        told = f"{chain.explain(timer.timer_id)}"
+        assert "of actor the clock, paid by the actor itself" in told
+        receipt = chain.transfer(bob, 5)
+        assert "\\x1b[31mtreasury" in f"{receipt.trace}"
+        assert "\\x1b[31mtreasury: " in f"{receipt.changes}"
+        assert "the clock" in f"{chain.quote(clock)}{chain.simulate(20)}"
+        with pytest.raises(InvalidArgument, match=f"0x{clock.address.hex()} does not"):
+            chain.label(bob, "the clock")
+        chain.label(clock, "the clock")  # it has it already
+    assert chain.labels[clock.address] == "Heartbeat", "with the snapshot they go back"
+    assert chain.labels[bob.address] == "account 1"
+    assert "Heartbeat" in f"{chain.explain_block(chain.height)}{chain.simulate(20)}"
+
+
+def test_handlers_are_methods_with_arguments_and_results(chain, shop_file):
+    """Bytes, text and CBOR as arguments; what is returned by its annotation."""
+    shop = chain.deploy(shop_file)
+    receipt = shop.buy({"count": 3}, sender=chain.accounts[1])
+    assert receipt.sender == chain.accounts[1].address
+    assert (receipt.result, receipt.value) == (-3, b"\x22"), "which is a text, too"
+    assert chain.receipts()[-1] == receipt
+    assert chain.receipts()[-1].result == '"'
+    assert shop.rename("gold").result == "gold"
+    assert shop.call("rename", b"7").result == "7"
+    assert shop.read.name() == "7"
+    assert shop.read("name") == b"7"
+    assert shop.raw(b"text").result == b"text"
+    assert shop.read.raw(b"text") == b"text"
+    assert shop.raw(None).result == b""
+    assert shop.read.call("x") == [b"x", True]
+    assert shop.call("call", b"x").result == [b"x", True]
+    failed = shop.buy({"count": 0}, expect_failure=True)
+    assert (failed.result, failed.failure.kind) == (None, "AssertionError")
+    with pytest.raises(TransactionFailed, match="nothing is bought"):
+        shop.buy({"count": 0})
+
+
+def test_an_unknown_handler_lists_those_that_there_are(chain, shop_file):
+    shop = chain.deploy(shop_file)
+    known = "it has deploy, buy, rename, name, raw, call, fail"
+    for ask in (lambda: shop.sell, lambda: shop.read.sell):
+        with pytest.raises(AttributeError, match=known):
+            ask()
+    assert not hasattr(shop, "_deeper")
+    assert {"buy", "storage"} <= {*dir(shop)}
+    assert "buy" in dir(shop.read)
+    with pytest.raises(InvalidArgument, match=r"^argument: name\(\) takes no payload"):
+        shop.name("x")
+    for bad in (1.5, object(), "\ud800", [set()]):
+        with pytest.raises(InvalidArgument, match=r"^argument: None, bytes, str, int"):
+            shop.rename(bad)
+    with pytest.raises(InvalidArgument, match=r"^argument: "):
+        shop.read.rename(1.5)
+
+
+def test_one_block_has_all_that_is_sent_inside(chain, shop_file):
+    shop, height = chain.deploy(shop_file), chain.height
+    alice, bob = chain.accounts[:2]
+    with chain.block() as block:
+        one = shop.buy({"count": 1}, sender=alice)
+        two = shop.buy({"count": 2}, sender=bob)
+        sent = chain.transfer(alice, 5, sender=bob)
+        another = chain.deploy(shop_file)
+        failed = shop.fail(expect_failure=True)
+        assert chain.height == height
+        assert repr(one) == "<receipt of a block that is not made yet>"
+        with pytest.raises(BlockOpen, match=r"^value: the block of this receipt"):
+            assert one.value
+        for act in (chain.mine, lambda: chain.advance(blocks=1)):
+            with pytest.raises(BlockOpen, match="is not over"):
+                act()
+        with pytest.raises(BlockOpen), chain.block():
+            pass
+    assert chain.height == block.header.height == height + 1
+    assert (one.result, two.result, sent.fee > 0) == (-1, -3, True)
+    assert another.receipt.actor == another.address
+    assert another.storage == {"sold": 0}
+    assert failed.failure.kind == "KeyError"
+    assert [one, two, sent, another.receipt, failed] == list(block.receipts)
+    assert block == chain.block(height + 1)
+    assert one.trace.receipt == one
+    with pytest.raises(InvalidArgument, match=r"^height: none"), chain.block(height):
+        pass
+    chain.mine()
+    assert chain.height == height + 2
+
+
+def test_a_block_that_fails_says_what_did(chain, shop_file):
+    shop, height = chain.deploy(shop_file), chain.height
+    kept = []
+
+    def fail():
+        kept.append(shop.buy({"count": 1}))
+        shop.fail()
+
+    with pytest.raises(TransactionFailed, match="deep"), chain.block():
+        fail()
+    assert (kept[0].result, chain.height) == (-1, height + 1), "the block is made"
+    with pytest.raises(AssertionError, match="a failure was expected"), chain.block():
+        shop.buy({"count": 1}, expect_failure=True)
+
+    def stop():
+        shop.buy({"count": 1})
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"), chain.block():
+        stop()
+    chain.mine()
+    assert shop.storage["sold"] == 3, "what was sent waited as after submit"
+    shop.buy({"count": 1})

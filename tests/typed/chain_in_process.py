@@ -7,6 +7,7 @@ from node.chain.block import Event, Header, Receipt
 from node.chain.timers.timer import Timer
 from node.client import Actor, Chain, DevAccount, SentReceipt
 from node.testing import (
+    BlockOpen,
     BundleRefused,
     ChainSnapshot,
     Devnet,
@@ -28,6 +29,7 @@ from node.testing import (
 )
 
 REFUSALS = (
+    BlockOpen,
     BundleRefused,
     DevnetClosed,
     FireFailed,
@@ -68,6 +70,8 @@ def deploy_file(chain: Devnet) -> Actor:
     bought = shop.buy({"count": 2}, sender=chain.accounts[1], value="1 CBY")
     assert_type(bought, SentReceipt)
     print(bought.result, shop.read.price("gold"), shop.buy, shop.read)
+    with chain.block() as block:
+        print(shop.buy(b"2"), block.receipts)
     return shop
 
 

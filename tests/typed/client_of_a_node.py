@@ -17,6 +17,7 @@ from node.client import (
     AsyncSentReceipt,
     AsyncSnapshot,
     BadProof,
+    BlockOpen,
     BundleRefused,
     Chain,
     ChainClosed,
@@ -56,6 +57,7 @@ from node.rpc.v1 import queries_pb2
 
 REFUSALS = (
     BadProof,
+    BlockOpen,
     BundleRefused,
     ChainClosed,
     FireFailed,
@@ -84,6 +86,8 @@ def used(client: Client, source: str, folder: Path) -> None:
     actor = client.deploy(source, sender=alice, value="5 CBY")
     assert_type(actor, Actor)
     client.label(actor, "clock")
+    with client.block() as block:
+        print(client.transfer(bob, 5), block.header)
     print(client.labels, actor.start().result, actor.read.beats())
     assert client.actor(actor.address).source == actor.source
     receipt = actor.call("start", sender=alice)
@@ -179,6 +183,8 @@ async def awaited(client: AsyncClient, source: str) -> None:
     assert_type(await actor.call("start"), AsyncSentReceipt)
     assert_type(await actor.start(b""), AsyncSentReceipt)
     print(await actor.read.beats(), await actor.read("beats"))
+    async with await client.block() as block:
+        print(await actor.start(), block.receipts)
     assert_type(await client.height, int)
     assert_type(client.api, AsyncApi)
     async with await client.snapshot() as snapshot:

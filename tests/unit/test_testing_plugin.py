@@ -205,6 +205,57 @@ def test_that_passes(devnet):
     result.stdout.fnmatch_lines(["*- Captured actor output call -*", "at work"])
 
 
+BUSY = """
+class Actor:
+    def deploy(self):
+        for after in range(1, 20):
+            pvm_host.schedule_timer(
+                pvm_host.block_height() + after // 4 + 1, b"", gas_limit=20_000
+            )
+
+    def handle_timer(self, payload):
+        for number in range(4):
+            self.storage["count"] = self.storage.get("count", 0) + 1
+            text = "\\x1b[2J " + str(self.storage["count"])
+            pvm_host.emit_event("fired", text.encode())
+        if pvm_host.block_height() > 4:
+            self._fail()
+
+    def _fail(self):
+        raise ValueError("\\x1b[2Jat last")
+"""
+
+
+def test_a_report_has_at_most_forty_lines_and_no_event_twice(run, pytester):
+    """However much happened; labels and prints move no terminal."""
+    (pytester.path / "busy.py").write_text(BUSY)
+    result = run("""
+from pathlib import Path
+
+def test_that_fails(devnet):
+    busy = devnet.deploy(Path("busy.py"), value="100 CBY")
+    devnet.label(busy, "\\x1b[31mred")
+    devnet.advance(blocks=10)
+""")
+    result.assert_outcomes(failed=1)
+    lines = result.stdout.lines
+    begin = next(i for i, row in enumerate(lines) if "- devnet: devnet -" in row)
+    end = next(i for i, row in enumerate(lines) if "short test summary" in row)
+    told = lines[begin + 1 : end]
+    assert len(told) <= 40
+    assert any("more lines about these blocks" in row for row in told)
+    events = [row for row in told if row.lstrip().startswith("event ")]
+    assert len(events) == len(set(events)) > 0
+    assert not any("\x1b" in row for row in told)
+    assert any("handle_timer of \\x1b[31mred: " in row for row in told)
+    file = pytester.path / "busy.py"
+    explained = [row for row in lines if row.startswith("E  ") and "File" in row]
+    assert explained == [
+        f'E         File "{file}", line 18, in Actor._fail',
+        f'E         File "{file}", line 15, in Actor.handle_timer',
+    ]
+
+
 def test_a_test_that_passes_or_uses_no_chain_shows_nothing(run):
     result = run("""
 def test_that_passes(devnet):

@@ -120,7 +120,12 @@ from node.primitives import codec
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query.forecasts.lane_position import LanePosition
-from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
+from node.query.trace.records import (
+    Changes,
+    ExecutionTrace,
+    ReadTrace,
+    with_names,
+)
 from node.rpc.v1 import queries_pb2, streams_pb2, traces_pb2, types_pb2
 from pvm import STORAGE_PREFIX, Failure
 
@@ -337,6 +342,10 @@ class Client:
             NodeError: `HISTORY_NOT_KEPT`, because the state before it is not kept; the
                 error says which is the oldest that is.
         """
+        trace = self._trace(execution_id, height)
+        return with_names(trace, self._own_labels)
+
+    def _trace(self, execution_id: bytes, height: int | None) -> ExecutionTrace:
         check_id("execution_id", execution_id)
         check_chain.optional(height=height)
         if height is not None:
@@ -374,7 +383,7 @@ class Client:
         address = address_of(actor, "actor")
         with maps_unknown_id("actor", address):
             answer = self.api.read(address, handler, payload, sender=caller, trace=True)
-        return read_trace_from_proto(answer)
+        return with_names(read_trace_from_proto(answer), self._own_labels)
 
     def changes(self, height: int | None = None) -> Changes:
         """What a block changed, by default the latest; print it to read it.
@@ -389,7 +398,7 @@ class Client:
         check_chain.optional(height=height)
         with maps_unknown_id("height", height):
             answer = self.api.trace_block(height)
-        return changes_from_proto(answer.changes)
+        return with_names(changes_from_proto(answer.changes), self._own_labels)
 
     def explain_block(self, height: int) -> str:
         """What a block decided about timers, in the order in which it looked at them.

@@ -4,8 +4,8 @@ Rule: cycles and cells add up. What a receipt says is `entry` and its call; what
 says is its own, those of the calls below it, and those that were cut.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from typing_extensions import override
@@ -40,6 +40,8 @@ __all__ = [
     "TracedCall",
     "TracedFrame",
     "TransferMade",
+    "names_of",
+    "with_names",
 ]
 
 
@@ -232,7 +234,7 @@ class CodeChange(Struct, frozen=True, gc=False):
     after: bytes
 
 
-class Changes(Struct, frozen=True):
+class Changes(Struct, frozen=True, dict=True):
     """What an execution or a block changed, net: what is as before is left out.
 
     Print it to read it.
@@ -253,13 +255,13 @@ class Changes(Struct, frozen=True):
     def __str__(self) -> str:
         from node.query.trace.text import changes_text  # noqa: PLC0415 - its reader's
 
-        return changes_text(self)
+        return changes_text(self, names=names_of(self))
 
 
 NO_CHANGES = Changes()
 
 
-class ExecutionTrace(Struct, frozen=True):
+class ExecutionTrace(Struct, frozen=True, dict=True):
     """An execution that was executed again, watched; print it to read it."""
 
     height: Height
@@ -289,7 +291,7 @@ class ExecutionTrace(Struct, frozen=True):
     def __str__(self) -> str:
         from node.query.trace.text import trace_text  # noqa: PLC0415 - its reader's
 
-        return trace_text(self)
+        return trace_text(self, names=names_of(self))
 
 
 def _printed(call: TracedCall) -> Iterator[Printed]:
@@ -309,7 +311,7 @@ class BlockTrace(Struct, frozen=True):
     changes: Changes
 
 
-class ReadTrace(Struct, frozen=True):
+class ReadTrace(Struct, frozen=True, dict=True):
     """A read-only call that was watched; print it to read it."""
 
     result: "ReadOnlyResult"
@@ -319,4 +321,26 @@ class ReadTrace(Struct, frozen=True):
     def __str__(self) -> str:
         from node.query.trace.text import call_text  # noqa: PLC0415 - its reader's
 
-        return call_text(self.call)
+        return call_text(self.call, names=names_of(self))
+
+
+_NAMES = "names"
+_Told = TypeVar("_Told", Changes, ExecutionTrace, ReadTrace)
+
+
+def with_names(told: _Told, names: Mapping[bytes, str]) -> _Told:
+    """The same, which prints names instead of addresses.
+
+    They stand beside the fields: what was done is equal whatever its actors are called.
+    """
+    vars(told)[_NAMES] = names
+    changes = getattr(told, "changes", NO_CHANGES)
+    if changes is not NO_CHANGES:
+        vars(changes)[_NAMES] = names
+    return told
+
+
+def names_of(told: Changes | ExecutionTrace | ReadTrace) -> Mapping[bytes, str]:
+    """What addresses are called where it is printed."""
+    names: Mapping[bytes, str] = vars(told).get(_NAMES, {})
+    return names
