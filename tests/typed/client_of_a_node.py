@@ -79,16 +79,21 @@ def any_chain(chain: Chain, snapshot: Snapshot) -> int:
     return chain.height
 
 
+def named(client: Client, actor: Actor) -> None:
+    """Names, handlers as methods, and several transactions in one block."""
+    client.label(actor, "clock")
+    with client.block() as block:
+        print(client.transfer(actor, 5), block.header)
+    print(client.labels, actor.start().result, actor.read.beats())
+
+
 def used(client: Client, source: str, folder: Path) -> None:
     """Every method of a client."""
     alice, bob = client.accounts[:2]
     assert_type(alice, DevAccount)
     actor = client.deploy(source, sender=alice, value="5 CBY")
     assert_type(actor, Actor)
-    client.label(actor, "clock")
-    with client.block() as block:
-        print(client.transfer(bob, 5), block.header)
-    print(client.labels, actor.start().result, actor.read.beats())
+    named(client, actor)
     assert client.actor(actor.address).source == actor.source
     receipt = actor.call("start", sender=alice)
     assert_type(receipt, SentReceipt)

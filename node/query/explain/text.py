@@ -13,6 +13,7 @@ from node.chain.dry_run import DryRun, DryRunPayer
 from node.chain.timers.globalbox.fires import BID_FRACTION_BITS
 from node.chain.timers.timer import Decision, TimerDecision
 from node.primitives.amounts import cby_text
+from node.primitives.hex_repr import foreign
 from node.query.blocks import Warnings
 from node.query.explain.block import BlockExplanation
 from node.query.explain.lane_text import (
@@ -201,9 +202,8 @@ def _fired_text(decision: TimerDecision, receipt: Receipt | None) -> str:
         return f"{text}; {receipt.handler} succeeded"
     failure = receipt.failure
     line = "" if failure.line is None else f" (line {failure.line})"
-    return (
-        f"{text}; {receipt.handler} failed with {failure.kind}{line}: {failure.message}"
-    )
+    message = foreign(failure.message, is_multiline=True)
+    return f"{text}; {receipt.handler} failed with {failure.kind}{line}: {message}"
 
 
 def _expired_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
