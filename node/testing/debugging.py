@@ -33,12 +33,14 @@ _LEFT_OUT = frozenset({"node_modules", "site-packages", "__pycache__"})
 class Debugging:
     """Executes a chain's messages under the names of files."""
 
-    __slots__ = ("_debugger", "_files", "_found")
+    __slots__ = ("_debugger", "_files", "_found", "_others")
 
     def __init__(self, files: dict[bytes, str]) -> None:
         self._files = files
         """By code hash, as deployments learn them."""
         self._found: dict[bytes, str] | None = None
+        self._others: dict[bytes, str] = {}
+        """Names of sources that are in no file."""
         self._debugger = Debugger()
 
     def build_next(
@@ -57,16 +59,21 @@ class Debugging:
         assert isinstance(host, ActorHost), "messages of a block have the chain's host"
         journal = host.execution.block.journal
         code_hash = load_account(journal, message.actor).code_hash
-        file = self._files.get(code_hash)
+        file = self._files.get(code_hash) or self._others.get(code_hash)
         if file is None:
             file = self._file_of(code_hash, load_code(journal, code_hash))
-            self._files[code_hash] = file
         return self._debugger.execute(code, message, host, meter, file)
 
     def _file_of(self, code_hash: bytes, source: bytes) -> str:
+        """The file of a source that is seen for the first time; failures name it."""
         if self._found is None:
             self._found = {keccak256(code): file for file, code in _sources_below(".")}
-        return self._found.get(code_hash) or _without_a_file(code_hash, source)
+        file = self._found.get(code_hash)
+        if file is not None:
+            self._files[code_hash] = file
+            return file
+        self._others[code_hash] = _without_a_file(code_hash, source)
+        return self._others[code_hash]
 
 
 def _sources_below(folder: str) -> Iterator[tuple[str, bytes]]:
