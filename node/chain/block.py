@@ -25,6 +25,7 @@ from node.primitives.merkle import commit_ascending
 from node.primitives.returned import decode_returned
 from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 from pvm import Failure, FireContext
+from pvm.output import NO_PRINTOUT, Printout
 
 HASH_BYTES = 32
 _HASHES = (
@@ -341,6 +342,17 @@ def show_block(
         f"<block at height {header.height}: {len(receipts)} receipts, "
         f"{len(events)} events>"
     )
+
+
+class ReadOnlyResult(Struct, frozen=True):
+    """What a handler answered on a read view (D15)."""
+
+    value: bytes
+    failure: Failure | None
+    cycles_used: int
+    cells_used: int
+    output: Printout = NO_PRINTOUT
+    """What it printed (D59)."""
 
 
 class Encodings(Struct, frozen=True, gc=False):

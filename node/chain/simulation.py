@@ -12,7 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from node.chain.accounts import Account, load_account, save_account
-from node.chain.block import Event, Price, Receipt, ReceiptKind
+from node.chain.block import (
+    Event,
+    Price,
+    ReadOnlyResult,
+    Receipt,
+    ReceiptKind,
+)
 from node.chain.context import ExecutionScope
 from node.chain.errors import InvalidTransaction, TransactionFault
 from node.chain.execution import execute_transaction
@@ -28,7 +34,7 @@ from node.chain.transaction import (
 from node.chain.transition import State, begin_block
 from node.chain.validation import max_cost
 from node.primitives.types import NOTHING, ZERO_HASH, Address, Amount
-from pvm import Environment, Failure, Meter
+from pvm import Environment, Meter
 from pvm.errors import without_memory_errors
 from pvm.output import NO_PRINTOUT, Printout
 
@@ -44,17 +50,6 @@ class Simulated(Struct, frozen=True):
     """Why it could not be included; then there is no receipt."""
     output: Printout = NO_PRINTOUT
     """What it would have printed (D59)."""
-
-
-class ReadOnlyResult(Struct, frozen=True):
-    """What a handler answered on a read view."""
-
-    value: bytes
-    failure: Failure | None
-    cycles_used: int
-    cells_used: int
-    output: Printout = NO_PRINTOUT
-    """What it printed (D59)."""
 
 
 @without_memory_errors

@@ -1,6 +1,6 @@
 """Traces and changes out of protobuf."""
 
-from node.chain.simulation import ReadOnlyResult
+from node.chain.block import ReadOnlyResult
 from node.client.decoding import (
     failure_from_proto,
     receipt_from_proto,

@@ -9,6 +9,7 @@ from pvm.types import Address, Cells, Cycles
 
 __all__ = [
     "NOTHING",
+    "PPM",
     "ZERO_HASH",
     "Address",
     "Amount",
@@ -36,3 +37,5 @@ NOTHING = Amount(0)
 
 ZERO_HASH = Hash32(bytes(32))
 """32 zero bytes: "no parent transaction" (CIP-5 §5.2)."""
+PPM = 1_000_000
+"""Parts per million: a ratio of 1, a weight of 1."""

@@ -4,12 +4,13 @@ from typing_extensions import override
 
 import node
 from node import query
+from node.chain.block import ReadOnlyResult
 from node.chain.params import (
     BODY_BYTES_MAX,
     STATE_KEY_BYTES_MAX,
     ZERO_ADDRESS,
 )
-from node.chain.simulation import ReadOnlyResult, call_read_only
+from node.chain.simulation import call_read_only
 from node.chain.transition import State
 from node.primitives.types import Address, Height
 from node.query import ActorView, Supply

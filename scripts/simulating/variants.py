@@ -27,7 +27,7 @@ from node.chain.timers.rules import RULE_SETS
 from node.chain.timers.rules.auction import Auction
 from node.chain.timers.ruleset import FeeTerms
 from node.chain.timers.timer import Decision, Timer
-from node.primitives.types import NOTHING, Address, Amount
+from node.primitives.types import NOTHING, PPM, Address, Amount
 from node.state.journal import Journal
 from pvm import ScheduleRequest
 
@@ -71,7 +71,7 @@ def _first_price_bid(timer: Timer, _lane_basefee: int, enough: int) -> Bid:
 class _NoWeights(fairness.Weights):
     @override
     def of(self, actor: Address) -> int:
-        return fairness.PPM
+        return PPM
 
 
 # --- weights --------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 from node.chain.timers import lane
 from node.chain.timers.auction_lane import Contender
 from node.chain.timers.timer import Decision
-from node.query.explain import lane_text
+from node.query.explain import numbers
 from node.testing import Devnet
 from tests.spec.driven_actors import ALL, AUCTION, WORKER, fires, put_off, schedule_all
 
@@ -210,7 +210,7 @@ def test_why_one_gets_no_turn_is_told(chain):
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 10, 11, 12, 13, 21, 102, 112, 1_003])
 def test_ordinals(number):
     wanted = {1: "1st", 2: "2nd", 3: "3rd", 21: "21st", 102: "102nd", 1_003: "1,003rd"}
-    shown = lane_text._ordinal(number)
+    shown = numbers.ordinal(number)
     assert shown == wanted.get(number, f"{number:,}th")
 
 
@@ -219,7 +219,7 @@ def test_ordinals(number):
     [(0, "0"), (1_500_000, "1.5"), (2_000_000_000, "2,000"), (1, "0.000001")],
 )
 def test_parts_per_million(number, text):
-    assert lane_text.ppm_text(number) == text
+    assert numbers.ppm_text(number) == text
 
 
 def test_effective_is_the_place():

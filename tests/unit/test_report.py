@@ -103,11 +103,11 @@ def test_a_report_says_how_much_room_is_left():
 
 def test_every_refusal_is_told_with_its_place_and_what_to_write(tmp_path):
     file = tmp_path / "bad.py"
-    file.write_text("import os\nx = 1.5\ndef f():\n    print(1)\n")
+    file.write_text("import os\nx = 1.5\ndef f():\n    input(1)\n")
     printed = run(file, code=1)
     for place in (":1:0: ", ":2:4: ", ":4:4: "):
         assert f"{file}{place}" in printed
-    assert "instead: pvm_host.emit_event" in printed
+    assert "instead: the payload" in printed
     answer = json.loads(run(file, "--json", code=1))
     assert not answer["accepted"]
     with pytest.raises(CompileError) as refused:

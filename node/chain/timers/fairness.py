@@ -14,12 +14,10 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from node.chain.reader import Reader, load_count
-from node.primitives.types import Address
+from node.primitives.types import PPM, Address
 from node.state import keys
 from node.state.journal import Journal
 
-PPM = 1_000_000
-"""A weight of 1."""
 WEIGHT_MAX = 2 * PPM
 _HEIGHT_STOP = len(keys.FAIRNESS_PREFIX) + keys.HEIGHT_BYTES
 _DERIVED = (keys.RECENT_PREFIX, keys.HISTOGRAM_PREFIX, keys.RECENT_ACTORS)

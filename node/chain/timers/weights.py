@@ -25,11 +25,10 @@ from node.chain.params import (
 from node.chain.reader import Reader
 from node.chain.timers.timer import Timer
 from node.primitives import codec
-from node.primitives.types import Address, Height
+from node.primitives.types import PPM, Address, Height
 from node.state import keys
 from node.state.journal import Journal
 
-PPM = 1_000_000
 PRICE_UNKNOWN = PPM // 2
 """The part of the price in a score where there is nothing to compare (D48)."""
 LATENESS_HALF = 16  # blocks late that give half of the part of lateness (D48)

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from node.chain.timers.fairness import PPM
 from node.chain.timers.timer import Decision, TimerDecision
 from node.chain.transition import State
 from node.history import load_trace
-from node.primitives.types import Height
+from node.primitives.types import PPM, Height
 from node.query.blocks import require_contents
 from node.query.errors import HeightNotReached
 

@@ -1,6 +1,6 @@
 """Numbers as sentences say them."""
 
-from node.chain.timers.fairness import PPM
+from node.primitives.types import PPM
 
 __all__ = ["ordinal", "ppm_text"]
 

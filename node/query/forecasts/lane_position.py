@@ -5,8 +5,7 @@ Values alone, which clients of a node read as well as the chain that finds them.
 
 from msgspec import Struct
 
-from node.chain.timers.fairness import PPM
-from node.primitives.types import Amount, Height
+from node.primitives.types import PPM, Amount, Height
 
 
 class Standing(Struct, frozen=True):

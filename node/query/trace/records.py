@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from typing_extensions import override
 
-from node.chain.block import Receipt
+from node.chain.block import ReadOnlyResult, Receipt
 from node.chain.timers.timer import Timer
 from node.primitives.hex_repr import show_struct
 from node.primitives.types import Address, Height
@@ -18,7 +18,6 @@ from pvm import Failure
 from pvm.output import Printed
 
 if TYPE_CHECKING:
-    from node.chain.simulation import ReadOnlyResult
     from pvm.tools.frames import LocalVariable
 
 __all__ = [
@@ -314,7 +313,7 @@ class BlockTrace(Struct, frozen=True):
 class ReadTrace(Struct, frozen=True, dict=True):
     """A read-only call that was watched; print it to read it."""
 
-    result: "ReadOnlyResult"
+    result: ReadOnlyResult
     call: TracedCall
 
     @override

@@ -167,6 +167,8 @@ def test_a_client_loads_neither_leveldb_nor_the_engine():
         "node.state.keys",
         "node.query.forecasts",
         "node.query.forecasts.lane_position",
+        "node.query.trace",
+        "node.query.trace.records",
     }
     found = {name for name in loaded if name.startswith((*engine, "node.state."))}
     assert found <= values
