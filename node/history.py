@@ -226,19 +226,27 @@ def _record_trace(
 def ended_timers(
     height: Height, decisions: Iterable[TimerDecision]
 ) -> dict[bytes, bytes | None]:
-    """What is kept of the places of those that may have been put off and ended.
+    """What is kept of the places of those that may have been put off and left them.
 
-    That is all that ended once they were due, but those that fired at once.
+    That is all that ended once they were due, but those that fired at once, and all
+    that moved into the Globalbox later than they were due.
     """
     return {
         _ended_key(decision): codec.encode(
             [decision.timer_id, decision.actor, decision.fee_payer]
         )
         for decision in decisions
-        if decision.is_final
-        and decision.due_height <= height
-        and (decision.due_height < height or decision.decision is not Decision.FIRED)
+        if _may_have_waited(height, decision)
     }
+
+
+def _may_have_waited(height: Height, decision: TimerDecision) -> bool:
+    """Whether a timer left its place, and may have been put off there before."""
+    if decision.decision is Decision.ENQUEUED:
+        return decision.due_height < height
+    if not decision.is_final or decision.due_height > height:
+        return False
+    return decision.due_height < height or decision.decision is not Decision.FIRED
 
 
 def _ended_key(decision: TimerDecision) -> bytes:

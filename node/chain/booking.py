@@ -123,6 +123,8 @@ def _take_timer(execution: ExecutionScope, effect: TimerEffect) -> None:
         case TimerScheduled(timer, terms):
             calendar.insert(block.journal, timer)
             numbers = {"expires_at": timer.expires_at, "gas_limit": timer.gas_limit}
+            if timer.is_watch:
+                numbers["watch_keys"] = len(timer.watch_keys)
             _decide(execution, timer, Decision.SCHEDULED, numbers)
             _announce_scheduled(execution, timer, terms)
         case TimerExtended(before, timer):

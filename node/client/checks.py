@@ -197,7 +197,7 @@ _BYTES: Final[_Check] = check_bytes  # type: ignore[assignment]
 _API: Final[Mapping[str, _Check]] = {
     **_CHAIN,
     **dict.fromkeys(("actor", "address", "as_sender", "block_hash", "prefix"), _BYTES),
-    **dict.fromkeys(("sender", "timer_id", "to", "transaction"), _BYTES),
+    **dict.fromkeys(("sender", "target", "timer_id", "to", "transaction"), _BYTES),
     "actors": _bytes_each,
     "amount": _whole,
     "blocks": _least(0),

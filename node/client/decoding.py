@@ -4,14 +4,14 @@ So a receipt of a node is the same kind of thing as one of a chain in this proce
 the two compare equal when the same happened. The opposite of `node.rpc.convert`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
 from node.chain.advance import AdvanceFault, AdvanceRefused, AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction, TransactionFault
-from node.chain.timers.timer import Timer
+from node.chain.timers.timer import Timer, WatchKey
 from node.client.exceptions import (
     BundleFault,
     BundleRefused,
@@ -27,8 +27,15 @@ from node.client.exceptions import (
 from node.client.inputs import Mined
 from node.primitives.types import Address, Amount, Hash32, Height, TimerId
 from node.query.forecasts.lane_position import LanePosition, Standing
+from node.query.queue_place import (
+    LiveWatch,
+    QueuedTimer,
+    QueuePlace,
+    WatchState,
+    WatchStatus,
+)
 from node.rpc.v1 import dev_pb2, timers_pb2, types_pb2
-from pvm import Failure
+from pvm import Failure, FireContext
 from pvm.types import Frame
 
 __all__ = [
@@ -39,9 +46,12 @@ __all__ = [
     "header_from_proto",
     "maps_unknown_id",
     "place_from_proto",
+    "queue_place_from_proto",
+    "queued_from_proto",
     "receipt_from_proto",
     "refusal_of_node",
     "timer_from_proto",
+    "watch_from_proto",
 ]
 
 _KINDS = {
@@ -50,6 +60,12 @@ _KINDS = {
     types_pb2.RECEIPT_KIND_ENGINE_MESSAGE: ReceiptKind.ENGINE_MESSAGE,
     types_pb2.RECEIPT_KIND_MAILBOX_MESSAGE: ReceiptKind.MAILBOX_MESSAGE,
     types_pb2.RECEIPT_KIND_AGENT: ReceiptKind.AGENT,
+}
+
+_WATCH_STATES = {
+    timers_pb2.WATCH_STATE_IDLE: WatchState.IDLE,
+    timers_pb2.WATCH_STATE_NOTED: WatchState.NOTED,
+    timers_pb2.WATCH_STATE_QUEUED: WatchState.QUEUED,
 }
 
 
@@ -116,6 +132,19 @@ def receipt_from_proto(message: types_pb2.Receipt) -> Receipt:
         _failure(message),
         tuple(message.scheduled_timer_ids),
         message.hint,
+        _delivery(message.delivery) if message.HasField("delivery") else None,
+    )
+
+
+def _delivery(message: types_pb2.FireContext) -> FireContext:
+    return FireContext(
+        message.kind,
+        message.due_height if message.HasField("due_height") else None,
+        message.hit_height if message.HasField("hit_height") else None,
+        _watch_keys(message.matched_keys),
+        message.deliver_id,
+        message.deliver_seq,
+        message.fire_seq,
     )
 
 
@@ -156,6 +185,46 @@ def timer_from_proto(message: timers_pb2.Timer) -> Timer:
         _amount(fee) if fee else None,
         _amount(priority) if priority else None,
         Address(record.gba) if record.gba else None,
+        other_target=Address(record.target) if record.target else None,
+        bid_fp=_amount(record.bid_fp) if record.bid_fp else 0,
+        bucket=record.fee_tier,
+        watch_keys=_watch_keys(record.watch_keys),
+        fire_seq=record.fire_seq,
+    )
+
+
+def _watch_keys(found: Iterable[types_pb2.WatchKey]) -> tuple[WatchKey, ...]:
+    return tuple([(Address(one.actor), one.key) for one in found])
+
+
+def queue_place_from_proto(message: timers_pb2.QueuePlace) -> QueuePlace:
+    """Where a fire stands in the Globalbox."""
+    return QueuePlace(
+        message.order,
+        message.rank if message.HasField("rank") else None,
+        int(message.score),
+        int(message.bid_fp),
+        Height(message.origin),
+        _watch_keys(message.matched_keys),
+    )
+
+
+def queued_from_proto(message: timers_pb2.Timer) -> QueuedTimer:
+    """A timer whose fire is queued."""
+    return QueuedTimer(
+        timer_from_proto(message), queue_place_from_proto(message.queued)
+    )
+
+
+def watch_from_proto(message: timers_pb2.Timer) -> LiveWatch:
+    """A live watch, and how it is doing."""
+    status = message.watch
+    hit_height = Height(status.hit_height) if status.HasField("hit_height") else None
+    return LiveWatch(
+        timer_from_proto(message),
+        WatchStatus(
+            _WATCH_STATES[status.state], hit_height, _watch_keys(status.matched_keys)
+        ),
     )
 
 

@@ -212,6 +212,7 @@ QUOTE_TERMS: Mapping[str, int] = MappingProxyType(
         "payload_bytes": 2**32 - 1,
         "max_fee_per_cycle": U128_MAX,
         "max_priority_fee_per_cycle": U128_MAX,
+        "bid_fp": U128_MAX,
         "blocks": 2**32 - 1,
     }
 )

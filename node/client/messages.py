@@ -48,7 +48,7 @@ def quote_request(
     """
     request = timers_pb2.QuoteTimerRequest(actor=actor, fee_payer=fee_payer)
     for name, number in check_terms(terms).items():
-        is_fee = name in ("max_fee_per_cycle", "max_priority_fee_per_cycle")
+        is_fee = name in ("max_fee_per_cycle", "max_priority_fee_per_cycle", "bid_fp")
         setattr(request, name, str(number) if is_fee else number)
     return request
 
@@ -61,6 +61,9 @@ class TimerQuery(Struct, frozen=True):
     from_height: int | None = None
     to_height: int | None = None
     status: "timers_pb2.TimerStatus.ValueType" = timers_pb2.TIMER_STATUS_PENDING
+    kind: "timers_pb2.TimerKind.ValueType" = timers_pb2.TIMER_KIND_UNSPECIFIED
+    watched: bytes = b""
+    """Only watches that watch this actor's state."""
 
     def request(self, page_size: int, page_token: str) -> timers_pb2.ListTimersRequest:
         """One page of it."""
@@ -70,6 +73,8 @@ class TimerQuery(Struct, frozen=True):
             from_height=self.from_height,
             to_height=self.to_height,
             status=self.status,
+            kind=self.kind,
+            watched=self.watched,
             page_size=page_size,
             page_token=page_token,
         )

@@ -2,13 +2,13 @@
 
 A `Subject` says what is to be proven and knows which keys of which tree that is.
 `check_proof` recomputes the root from the proof (`node.primitives.proof`, under 150
-lines), the state root from its three parts, and the hash of the header that names it.
+lines), the state root from its parts, and the hash of the header that names it.
 Who trusts that hash, from wherever they have it, need not trust the node.
 
 Rules: no LevelDB, no engine, no gRPC call. Whatever does not follow is `BadProof`.
 """
 
-from typing import Protocol
+from typing import Protocol, cast
 
 from msgspec import Struct
 
@@ -29,6 +29,7 @@ __all__ = [
     "BadProof",
     "DueProof",
     "Proven",
+    "QueueProof",
     "ReceiptProof",
     "StorageProof",
     "Subject",
@@ -50,6 +51,9 @@ class Proven(Struct, frozen=True):
     records: tuple[tuple[bytes, bytes], ...]
     """(Key in its tree, record in canonical CBOR). It is empty if there is nothing
     there."""
+    is_globalbox_empty: bool | None = None
+    """Whether no fire was queued in the Globalbox; None for a receipt, whose root does
+    not say."""
 
     @property
     def record(self) -> bytes | None:
@@ -115,7 +119,11 @@ class StorageProof(Struct, frozen=True):
 
 
 class TimerProof(Struct, frozen=True):
-    """The record of a pending timer, which begins with its id."""
+    """The record of a pending timer, which begins with its id.
+
+    Of one that lies in the Globalbox it is the record of its fire: [bid, sequence,
+    matched keys, record of the timer].
+    """
 
     timer_id: bytes
 
@@ -126,9 +134,13 @@ class TimerProof(Struct, frozen=True):
     def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
         """The timer's leaf; its place is what the node says, its id is the record's."""
         key, fields = _only_record(answer)
+        is_queued = len(key) == keys.FIRE_ORDER_BYTES
+        if is_queued:
+            fields = _timer_in_fire(fields)
         if fields[:1] != [self.timer_id]:
             raise BadProof("the record is of another timer")
-        return _calendar_leaves(header, answer, key, key + b"\0")
+        leaves = _globalbox_leaves if is_queued else _calendar_leaves
+        return leaves(header, answer, key, key + b"\0")
 
 
 class DueProof(Struct, frozen=True):
@@ -151,6 +163,29 @@ class DueProof(Struct, frozen=True):
         stop = (self.last_height + 1).to_bytes(9, "big")
         high = stop[1:] if stop[0] == 0 else b"\xff" * (_TIMER_KEY_BYTES + 1)
         return _calendar_leaves(header, answer, keys.height8(self.first_height), high)
+
+
+class QueueProof(Struct, frozen=True):
+    """All fires queued in the Globalbox from one order to another, both included.
+
+    Without records it proves that none is. Without orders it is about the whole queue;
+    from the first order to that of a fire it proves how many stand before it.
+    """
+
+    first_order: bytes = b""
+    last_order: bytes = b""
+
+    def request(self) -> pb.GetProofRequest:
+        """What to ask the node."""
+        span = pb.QueueRange(first_order=self.first_order, last_order=self.last_order)
+        return pb.GetProofRequest(queue=span)
+
+    def verify(self, header: Header, answer: pb.GetProofResponse) -> list[Leaf]:
+        """The leaves of all of them, the first of the queue first."""
+        width = keys.FIRE_ORDER_BYTES
+        last = self.last_order or b"\xff" * width
+        first = self.first_order or bytes(width)
+        return _globalbox_leaves(header, answer, first, last + b"\0")
 
 
 class ReceiptProof(Struct, frozen=True):
@@ -209,7 +244,10 @@ def check_proof(
     records = tuple((record.key, record.value) for record in answer.records)
     if leaves != [(key, blake2b256(value)) for key, value in records]:
         raise BadProof("the records are not those that the proof speaks of")
-    return Proven(header, found, records)
+    is_empty = None
+    if answer.globals_hash:
+        is_empty = answer.globalbox_root in (b"", EMPTY_ROOT)
+    return Proven(header, found, records, is_empty)
 
 
 def _read_header(data: bytes) -> Header:
@@ -217,6 +255,17 @@ def _read_header(data: bytes) -> Header:
         return parse_header(data)
     except ValueError as error:
         raise BadProof("the header is malformed") from error
+
+
+def _timer_in_fire(fields: list[codec.Value]) -> list[codec.Value]:
+    """Fields of the timer that a queued fire holds."""
+    try:
+        held = codec.decode(cast("bytes", fields[-1]))
+    except (IndexError, TypeError, codec.MalformedCbor) as error:
+        raise BadProof("the record is malformed") from error
+    if not isinstance(held, list):
+        raise BadProof("the record is malformed")
+    return held
 
 
 def _only_record(answer: pb.GetProofResponse) -> tuple[bytes, list[codec.Value]]:
@@ -246,6 +295,14 @@ def _calendar_leaves(
     _require_parts(header, answer)
     root = answer.calendar_root
     return verify(root, answer.proof, low, high, _TIMER_KEY_BYTES)
+
+
+def _globalbox_leaves(
+    header: Header, answer: pb.GetProofResponse, low: bytes, high: bytes
+) -> list[Leaf]:
+    _require_parts(header, answer)
+    root = answer.globalbox_root or EMPTY_ROOT
+    return verify(root, answer.proof, low, high, keys.FIRE_ORDER_BYTES)
 
 
 def _require_parts(header: Header, answer: pb.GetProofResponse) -> None:

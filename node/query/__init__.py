@@ -74,11 +74,13 @@ if TYPE_CHECKING:
         timer_text,
     )
     from node.query.explain.timer import Step, TimerExplanation, explain, explain_timer
+    from node.query.globalbox import queue_page
     from node.query.pagination import Page
     from node.query.proofs import (
         Proof,
         prove_account,
         prove_due,
+        prove_queue,
         prove_receipt,
         prove_storage,
         prove_timer,
@@ -153,10 +155,12 @@ __all__ = [
     "next_height",
     "prove_account",
     "prove_due",
+    "prove_queue",
     "prove_receipt",
     "prove_storage",
     "prove_timer",
     "prove_transaction",
+    "queue_page",
     "quote_text",
     "quote_timer",
     "require_actor",
@@ -223,6 +227,7 @@ _HOMES = {
     "next_height": ".blocks",
     "prove_account": ".proofs",
     "prove_due": ".proofs",
+    "prove_queue": ".proofs",
     "prove_receipt": ".proofs",
     "prove_storage": ".proofs",
     "prove_timer": ".proofs",
@@ -234,6 +239,7 @@ _HOMES = {
     "block_text": ".explain.text",
     "decision_text": ".explain.text",
     "dry_run_text": ".explain.text",
+    "queue_page": ".globalbox",
     "quote_text": ".explain.text",
     "timer_text": ".explain.text",
     "timer": ".timers",

@@ -1,6 +1,7 @@
-"""Proofs: what a root of a header says of one key, or of a range of due heights.
+"""Proofs: what a root of a header says of one key, or of a range of them.
 
-A proof speaks of one tree: the state's, the calendar, or that of a block's receipts.
+A proof speaks of one tree: the state's, the calendar, the Globalbox, or that of a
+block's receipts.
 Beside it stand the records themselves and what the tree's root is committed to by, so
 that whoever trusts the header's hash needs nothing else (`node.client.proofs`).
 
@@ -9,11 +10,12 @@ more is refused when that is found out, not after it was read.
 """
 
 from collections.abc import Iterable
+from itertools import takewhile
 
 from msgspec import Struct
 
 from node.chain.block import Header
-from node.chain.timers.calendar import load_timer, stop_after
+from node.chain.timers.calendar import fire_of, load_timer, stop_after
 from node.chain.transition import State
 from node.history import (
     load_encoded_receipts,
@@ -25,15 +27,24 @@ from node.primitives.merkle import ProofTooLarge, Tree
 from node.primitives.types import Address, Hash32
 from node.query.blocks import require_contents
 from node.query.errors import HeightNotReached, MissingKind, NotFound
+from node.query.globalbox import fires_from
 from node.query.pagination import PAGE_BYTES_MAX
 from node.state import keys
-from node.state.commitment import CALENDAR, STATE, open_tree, root_parts, tree_key
+from node.state.commitment import (
+    CALENDAR,
+    GLOBALBOX,
+    family_of,
+    open_tree,
+    root_parts,
+    tree_key,
+)
 
 __all__ = [
     "PROOF_BYTES_MAX",
     "Proof",
     "prove_account",
     "prove_due",
+    "prove_queue",
     "prove_receipt",
     "prove_storage",
     "prove_timer",
@@ -70,18 +81,22 @@ def prove_storage(state: State, actor: Address, key: bytes) -> Proof:
 def prove_timer(state: State, timer_id: bytes) -> Proof:
     """The record of a pending timer, which says its id.
 
+    Of one that lies in the Globalbox the record of its fire, under its order.
+
     Raises:
         NotFound: TIMER. The state knows places, not ids: absence of an id has no proof.
     """
     live = load_timer(state.snapshot, timer_id)
     if live is None:
         raise NotFound(MissingKind.TIMER, timer_id)
+    fire = None if live.is_watch else fire_of(state.snapshot, live)
+    if fire is not None:
+        return _prove_record(state, keys.fire(fire.order))
     return _prove_record(state, keys.timer(live.height, live.sequence))
 
 
 def _prove_record(state: State, key: bytes) -> Proof:
-    family = CALENDAR if key.startswith(keys.TIMER_PREFIX) else STATE
-    tree, hung = open_tree(state.snapshot, family), tree_key(key)
+    tree, hung = open_tree(state.snapshot, family_of(key)), tree_key(key)
     proof = tree.prove(hung, hung + b"\0", PROOF_BYTES_MAX)
     record = state.snapshot.get(key)
     records = () if record is None else ((hung, record),)
@@ -104,6 +119,20 @@ def prove_due(state: State, first: int, last: int) -> Proof:
     proof = tree.prove(start[skip:], high, PROOF_BYTES_MAX)
     pairs = state.snapshot.range(start, stop)
     records = tuple(_bounded((key[skip:], record) for key, record in pairs))
+    return Proof(state.head, root_parts(state.snapshot), proof, records)
+
+
+def prove_queue(state: State, first: bytes, last: bytes) -> Proof:
+    """All fires queued in the Globalbox from an order to another; none: there are none.
+
+    Raises:
+        ProofTooLarge: The range has too many fires, or too large ones.
+    """
+    stop = last + b"\0"
+    tree = open_tree(state.snapshot, GLOBALBOX)
+    proof = tree.prove(first, stop, PROOF_BYTES_MAX)
+    pairs = takewhile(lambda pair: pair[0] < stop, fires_from(state.snapshot, first))
+    records = tuple(_bounded(pairs))
     return Proof(state.head, root_parts(state.snapshot), proof, records)
 
 

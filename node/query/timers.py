@@ -1,6 +1,6 @@
 """Timers: live ones from the calendar, ended ones from the history."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -9,12 +9,14 @@ from node.chain.accounts import load_account, load_code
 from node.chain.block import Receipt
 from node.chain.params import ADDRESS_BYTES
 from node.chain.timers.calendar import load_timer
+from node.chain.timers.globalbox.fires import decode_fire
 from node.chain.timers.lane import DEFAULT_HANDLERS
 from node.chain.timers.tiers import Tier, bucket_of, tier_of
 from node.chain.timers.timer import (
     Decision,
     Timer,
     TimerDecision,
+    TimerKind,
     decode_timer,
     route_payload,
 )
@@ -25,7 +27,9 @@ from node.query.blocks import receipt_at
 from node.query.errors import MissingKind, NotFound
 from node.query.forecasts.forecast import Lineups
 from node.query.forecasts.lane_position import LanePosition
+from node.query.globalbox import fires_from
 from node.query.pagination import Budget, Page
+from node.query.queue_place import QueuePlace, WatchStatus
 from node.state import keys
 from node.state.store import StoreSnapshot
 
@@ -37,6 +41,10 @@ class LiveTimer(Struct, frozen=True):
     tier: Tier
     bucket: int | None
     """Slot of the ring, number of the epoch, none in the overflow set."""
+    queued: QueuePlace | None = None
+    """Of a fire that is queued in the Globalbox."""
+    watch: WatchStatus | None = None
+    """Of a watch."""
     place: LanePosition | None = None
     """Under `auction`: its effective priority and rank, as things stand."""
 
@@ -82,10 +90,13 @@ def timer(state: State, timer_id: bytes) -> TimerView:
 def placed(state: State, live: Timer, lineups: Lineups) -> LiveTimer:
     """A live timer with its place at the head."""
     height, sizes = state.head.height, state.params.calendar
+    box = lineups.globalbox
     return LiveTimer(
         live,
         tier_of(live.height, height, sizes),
         bucket_of(live.height, height, sizes),
+        box.place_of(live),
+        box.status_of(live) if live.is_watch else None,
         lineups.place(live),
     )
 
@@ -106,31 +117,84 @@ class TimerCriteria(Struct, frozen=True):
     first_height: int = 0
     last_height: int = 2**64 - 1
     """Both inclusive: of live timers the due height, else where they ended."""
+    kind: TimerKind | None = None
+    """Of live timers."""
+    watched: Address | None = None
+    """Whose state a watch watches."""
 
     def admits(self, actor: Address, fee_payer: Address) -> bool:
         """Whether owner and payer are wanted."""
         return self.actor in (None, actor) and self.fee_payer in (None, fee_payer)
 
+    def admits_live(self, timer: Timer) -> bool:
+        """Whether a live timer is wanted."""
+        if not self.first_height <= timer.height <= self.last_height:
+            return False
+        if self.kind not in (None, timer.kind):
+            return False
+        if self.watched is not None:
+            watched = (address for address, _ in timer.watch_keys)
+            if self.watched not in watched:
+                return False
+        return self.admits(timer.actor, timer.fee_payer)
+
 
 def live_timers_page(
     state: State, wanted: TimerCriteria, start: bytes, count: int
 ) -> Page[LiveTimer]:
-    """Live timers in due order, from a place (height8 ‖ sequence8) on."""
+    """Live timers from a place on: those queued in the Globalbox, then in due order.
+
+    A place is height8 ‖ sequence8, or the order of a queued fire. Those of one actor
+    come in due order, queued or not.
+    """
     budget, lineups = Budget(count), Lineups(state)
     found: list[LiveTimer] = []
-    first = max(start, _place(wanted.first_height))
-    stop = _place_after(wanted.last_height)
-    for place in _places(state.snapshot, wanted.actor, first, stop):
+    for place, size, live in _live(state.snapshot, wanted, start):
         if budget.is_spent:
             return Page(tuple(found), place)
-        record = state.snapshot.get(keys.TIMER_PREFIX + place)
-        assert record is not None, "the index names a timer that is not there"
-        budget.examine(len(record))
-        live = decode_timer(keys.TIMER_PREFIX + place, record)
-        if wanted.admits(live.actor, live.fee_payer):
+        budget.examine(size)
+        if live is not None and wanted.admits_live(live):
             budget.take()
             found.append(placed(state, live, lineups))
     return Page(tuple(found), None)
+
+
+def live_timers(snapshot: StoreSnapshot, wanted: TimerCriteria) -> Iterator[Timer]:
+    """The timers of all pages, one after the other."""
+    for _, _, live in _live(snapshot, wanted, b""):
+        if live is not None and wanted.admits_live(live):
+            yield live
+
+
+def _live(
+    snapshot: StoreSnapshot, wanted: TimerCriteria, start: bytes
+) -> Iterator[tuple[bytes, int, Timer | None]]:
+    """Places, sizes of the records and timers that a list is made of."""
+    if wanted.actor is None and len(start) in (0, keys.FIRE_ORDER_BYTES):
+        if wanted.kind is not TimerKind.STATE_WATCH and wanted.watched is None:
+            yield from _queued(snapshot, start)
+        start = b""
+    first = max(start, _place(wanted.first_height))
+    stop = _place_after(wanted.last_height)
+    for place, timer_id in _places(snapshot, wanted.actor, first, stop):
+        record = snapshot.get(keys.TIMER_PREFIX + place)
+        if record is not None:
+            live = decode_timer(keys.TIMER_PREFIX + place, record)
+            yield place, len(record), live
+            continue
+        queued = load_timer(snapshot, timer_id)
+        assert queued is not None, "the index names a timer that is not there"
+        yield place, len(queued.payload), queued
+
+
+def _queued(
+    snapshot: StoreSnapshot, start: bytes
+) -> Iterator[tuple[bytes, int, Timer | None]]:
+    """Those in the Globalbox, in its order; None for a watch, in the calendar too."""
+    for order, record in fires_from(snapshot, start):
+        fire = decode_fire(order, record)
+        timer = None if fire.is_of_watch else fire.height_timer()
+        yield order, len(record), timer
 
 
 def _place(height: int) -> bytes:
@@ -144,13 +208,13 @@ def _place_after(height: int) -> bytes:
 
 def _places(
     snapshot: StoreSnapshot, owner: Address | None, first: bytes, stop: bytes
-) -> Iterable[bytes]:
-    """Places of live timers, of one actor or of all, in due order."""
+) -> Iterator[tuple[bytes, bytes]]:
+    """Places of live timers in due order: of all, or of one actor with their ids."""
     prefix = keys.TIMER_PREFIX if owner is None else keys.timer_by_actor(owner)
     if first >= stop:
         return
-    for key, _ in snapshot.range(prefix + first, prefix + stop):
-        yield key[len(prefix) :]
+    for key, value in snapshot.range(prefix + first, prefix + stop):
+        yield key[len(prefix) :], value
 
 
 def ended_timers_page(

@@ -4,14 +4,20 @@ Amounts are decimal strings of base units, hashes, addresses and payloads are by
 `requests` goes the other way; no protobuf message passes these two.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from node.chain.advance import AdvanceSummary
 from node.chain.block import Event, Header, Price, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.timers.tiers import Tier
-from node.chain.timers.timer import Decision, Timer, TimerDecision
+from node.chain.timers.timer import (
+    Decision,
+    Timer,
+    TimerDecision,
+    TimerKind,
+    WatchKey,
+)
 from node.chain.transaction import (
     Transaction,
 )
@@ -26,11 +32,12 @@ from node.query import (
     warnings_of,
 )
 from node.query.forecasts.lane_position import LanePosition
+from node.query.queue_place import QueuedTimer, QueuePlace, WatchState, WatchStatus
 from node.rpc.instructions import body_to_proto
 from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import DroppedTransaction, MiningMode
 from node.state.snapshots import NamedSnapshot
-from pvm import Failure
+from pvm import Failure, FireContext
 from pvm.output import NO_PRINTOUT, Printed, Printout
 
 MODES: dict[MiningMode, "queries_pb2.MiningMode.ValueType"] = {
@@ -339,7 +346,22 @@ def receipt_to_proto(
         scheduled_timer_ids=receipt.scheduled,
         hint=receipt.hint,
         warnings=map(warning_to_proto, warnings),
+        delivery=_delivery_to_proto(receipt.delivery),
         output=printout_to_proto(output),
+    )
+
+
+def _delivery_to_proto(delivery: FireContext | None) -> types_pb2.FireContext | None:
+    if delivery is None:
+        return None
+    return types_pb2.FireContext(
+        kind=delivery.kind,
+        due_height=delivery.due_height,
+        hit_height=delivery.hit_height,
+        matched_keys=_watch_keys_to_proto(delivery.matched_keys),
+        deliver_id=delivery.deliver_id,
+        deliver_seq=delivery.deliver_seq,
+        fire_seq=delivery.fire_seq,
     )
 
 
@@ -405,6 +427,15 @@ _TIERS: dict[Tier, "timers_pb2.TimerTier.ValueType"] = {
     Tier.EPOCH: timers_pb2.TIMER_TIER_EPOCH,
     Tier.OVERFLOW: timers_pb2.TIMER_TIER_OVERFLOW,
 }
+KINDS: dict[TimerKind, "timers_pb2.TimerKind.ValueType"] = {
+    TimerKind.HEIGHT: timers_pb2.TIMER_KIND_HEIGHT,
+    TimerKind.STATE_WATCH: timers_pb2.TIMER_KIND_STATE_WATCH,
+}
+WATCH_STATES: dict[WatchState, "timers_pb2.WatchState.ValueType"] = {
+    WatchState.IDLE: timers_pb2.WATCH_STATE_IDLE,
+    WatchState.NOTED: timers_pb2.WATCH_STATE_NOTED,
+    WatchState.QUEUED: timers_pb2.WATCH_STATE_QUEUED,
+}
 ENDS: dict[Decision, "timers_pb2.TimerStatus.ValueType"] = {
     Decision.FIRED: timers_pb2.TIMER_STATUS_FIRED,
     Decision.EXPIRED: timers_pb2.TIMER_STATUS_EXPIRED,
@@ -435,9 +466,43 @@ def _live_to_proto(view: LiveTimer) -> timers_pb2.Timer:
     shown.record.tier = _TIERS[view.tier]
     if view.bucket is not None:
         shown.record.bucket = view.bucket
+    if view.queued is not None:
+        shown.queued.CopyFrom(_queue_place_to_proto(view.queued))
+    if view.watch is not None:
+        shown.watch.CopyFrom(_watch_to_proto(view.watch))
     if view.place is not None:
         shown.standing.CopyFrom(_place_to_proto(view.place))
     return shown
+
+
+def queued_to_proto(view: QueuedTimer) -> timers_pb2.Timer:
+    """A timer whose fire is queued, and where it stands."""
+    shown = record_to_proto(view.timer)
+    shown.queued.CopyFrom(_queue_place_to_proto(view.place))
+    return shown
+
+
+def _queue_place_to_proto(place: QueuePlace) -> timers_pb2.QueuePlace:
+    return timers_pb2.QueuePlace(
+        order=place.order,
+        rank=place.rank,
+        score=str(place.score),
+        bid_fp=str(place.bid_fp),
+        origin=place.origin,
+        matched_keys=_watch_keys_to_proto(place.matched_keys),
+    )
+
+
+def _watch_to_proto(status: WatchStatus) -> timers_pb2.WatchStatus:
+    return timers_pb2.WatchStatus(
+        state=WATCH_STATES[status.state],
+        hit_height=status.hit_height,
+        matched_keys=_watch_keys_to_proto(status.matched_keys),
+    )
+
+
+def _watch_keys_to_proto(found: Iterable[WatchKey]) -> list[types_pb2.WatchKey]:
+    return [types_pb2.WatchKey(actor=actor, key=key) for actor, key in found]
 
 
 def _place_to_proto(place: LanePosition) -> timers_pb2.TimerStanding:
@@ -484,6 +549,12 @@ def record_to_proto(timer: Timer) -> timers_pb2.Timer:
                 timer.max_priority_fee_per_cycle
             ),
             gba=timer.gba or b"",
+            kind=KINDS[timer.kind],
+            target=timer.other_target or b"",
+            bid_fp=str(timer.bid_fp) if timer.bid_fp else "",
+            fee_tier=timer.bucket,
+            watch_keys=_watch_keys_to_proto(timer.watch_keys),
+            fire_seq=timer.fire_seq,
         ),
     )
 
@@ -520,6 +591,8 @@ def decision_to_proto(decision: TimerDecision, height: int) -> timers_pb2.TimerD
         receipt_index=decision.receipt_index,
         origin=decision.origin,
         rival=decision.rival or b"",
+        order=decision.order,
+        matched_keys=_watch_keys_to_proto(decision.matched_keys),
     )
 
 

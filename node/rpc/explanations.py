@@ -20,6 +20,7 @@ from node.query import (
     quote_text,
     timer_text,
 )
+from node.query.explain.block import QueueTurns
 from node.query.forecasts.forecast import Forecast
 from node.rpc import convert
 from node.rpc.v1 import timers_pb2 as pb
@@ -111,6 +112,18 @@ def block_explanation_to_proto(
         change_count=len(told.changes),
         text=block_text(told, first, count),
         contest=None if told.contest is None else _contest_to_proto(told.contest),
+        turns=None if told.turns is None else _turns_to_proto(told.turns),
+    )
+
+
+def _turns_to_proto(turns: QueueTurns) -> pb.QueueTurns:
+    return pb.QueueTurns(
+        hits=turns.hits,
+        enqueued=turns.enqueued,
+        passed_over=turns.passed_over,
+        materialized=turns.materialized,
+        put_back=turns.put_back,
+        returned=turns.returned,
     )
 
 

@@ -31,7 +31,7 @@ from node.chain.params import (
     GlobalboxConfig,
     TimerConfig,
 )
-from node.chain.timers.timer import Decision
+from node.chain.timers.timer import Decision, TimerKind
 from node.chain.transaction import (
     SALT_BYTES,
     CancelTimer,
@@ -55,9 +55,10 @@ from node.chain.transaction import (
 from node.chain.transition import State
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query import Proof
-from node.rpc.convert import ENDS, MODES
+from node.rpc.convert import ENDS, KINDS, MODES
 from node.rpc.v1 import dev_pb2, queries_pb2, timers_pb2, types_pb2
 from node.runtime.types import MiningMode, UnknownTransaction
+from node.state import keys
 from pvm.runtime.storage import STORAGE_PREFIX
 
 _HASH_BYTES = 32
@@ -173,15 +174,22 @@ def proof_from_proto(request: queries_pb2.GetProofRequest) -> Callable[[State], 
         case "timer_id":
             timer_id = parse_timer_id(request.timer_id, "timer_id")
             return partial(query.prove_timer, timer_id=timer_id)
-        case "due":
-            first, last = request.due.first_height, request.due.last_height
-            if first > last:
-                raise InvalidRequest(
-                    "due", f"ends at {last}, before its first height, {first}"
-                )
-            return partial(query.prove_due, first=first, last=last)
+        case "due" | "queue":
+            return _range_proof_from_proto(request)
         case _:
             return _receipt_proof_from_proto(request)
+
+
+def _range_proof_from_proto(
+    request: queries_pb2.GetProofRequest,
+) -> Callable[[State], Proof]:
+    if request.HasField("queue"):
+        first_order, last_order = _parse_orders(request.queue)
+        return partial(query.prove_queue, first=first_order, last=last_order)
+    first, last = request.due.first_height, request.due.last_height
+    if first > last:
+        raise InvalidRequest("due", f"ends at {last}, before its first height, {first}")
+    return partial(query.prove_due, first=first, last=last)
 
 
 def _receipt_proof_from_proto(
@@ -197,8 +205,21 @@ def _receipt_proof_from_proto(
         case _:
             raise InvalidRequest(
                 "subject",
-                "is one of account, storage, timer_id, due, receipt, transaction_id",
+                "is one of account, storage, timer_id, due, receipt, transaction_id, "
+                "queue",
             )
+
+
+def _parse_orders(message: queries_pb2.QueueRange) -> tuple[bytes, bytes]:
+    """Both ends of a range of the Globalbox; what is not said is its end."""
+    width = keys.FIRE_ORDER_BYTES
+    first = message.first_order or bytes(width)
+    last = message.last_order or b"\xff" * width
+    if not len(first) == len(last) == width:
+        raise InvalidRequest("queue", f"has orders of {width} bytes")
+    if first > last:
+        raise InvalidRequest("queue", "ends before its first order")
+    return first, last
 
 
 def _prove_transaction(transaction_id: Hash32, state: State) -> Proof:
@@ -516,6 +537,20 @@ def parse_end(
         if number == status:
             return decision
     raise InvalidRequest(field, "is no status of a timer")
+
+
+def parse_kind(kind: "timers_pb2.TimerKind.ValueType", field: str) -> TimerKind | None:
+    """What a filter says makes a timer fire; None for either.
+
+    Raises:
+        InvalidRequest: The kind is unknown.
+    """
+    if kind == timers_pb2.TIMER_KIND_UNSPECIFIED:
+        return None
+    for known, number in KINDS.items():
+        if number == kind:
+            return known
+    raise InvalidRequest(field, "is no kind of a timer")
 
 
 def parse_count(count: int, field: str, default: int, maximum: int) -> int:

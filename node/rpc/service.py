@@ -97,13 +97,13 @@ class Pager:
             raise InvalidPageToken("this page token continues another question")
         return data[_DIGEST_BYTES:]
 
-    def start_of(self, token: str, width: int) -> bytes:
-        """As `start`, for keys of a fixed width.
+    def start_of(self, token: str, *widths: int) -> bytes:
+        """As `start`, for keys of a fixed width, or of one of several.
 
         Raises:
             InvalidPageToken: As `start`, or the key has another width.
         """
         key = self.start(token)
-        if key and len(key) != width:
+        if key and len(key) not in widths:
             raise InvalidPageToken("this is no page token")
         return key

@@ -77,15 +77,20 @@ class Timers(TimerServiceServicer):
             wanted.first_height,
             wanted.last_height,
             None if end is None else end.value,
+            None if wanted.kind is None else wanted.kind.value,
+            wanted.watched,
         )
         if end is None:
-            width = keys.HEIGHT_BYTES + keys.SEQUENCE_BYTES
-            start = pager.start_of(request.page_token, width)
+            widths = keys.HEIGHT_BYTES + keys.SEQUENCE_BYTES, keys.FIRE_ORDER_BYTES
+            start = pager.start_of(request.page_token, *widths)
             live = await self._backend.run_read(
                 lambda state: query.live_timers_page(state, wanted, start, count),
                 at_height(request),
             )
             return await self._show_page(live, pager)
+        if wanted.kind is not None or wanted.watched is not None:
+            field = "watched" if wanted.kind is None else "kind"
+            raise InvalidRequest(field, "is a filter of pending timers alone")
         width = keys.HEIGHT_BYTES + _INDEX_BYTES
         start = pager.start_of(request.page_token, width)
         ended = await self._answers.run(
@@ -105,6 +110,32 @@ class Timers(TimerServiceServicer):
         if len(page.items) <= ENTRIES_DEFAULT:
             return show()
         return await self._answers.run(show)
+
+    @override
+    async def ListQueue(
+        self,
+        request: pb.ListQueueRequest,
+        context: Context[pb.ListQueueRequest, pb.ListQueueResponse],
+    ) -> pb.ListQueueResponse:
+        """Fires that are queued in the Globalbox, by pages."""
+        target = None
+        if request.target:
+            target = requests.parse_address(request.target, "target")
+        count = requests.parse_count(
+            request.page_size, "page_size", ENTRIES_DEFAULT, ENTRIES_MAX
+        )
+        pager = Pager("queue", target)
+        start = pager.start_of(request.page_token, keys.FIRE_ORDER_BYTES)
+        page = await self._backend.run_read(
+            lambda state: query.queue_page(state, target, start, count),
+            at_height(request),
+        )
+        return await self._answers.run(
+            lambda: pb.ListQueueResponse(
+                timers=map(convert.queued_to_proto, page.items),
+                next_page_token=pager.token(page.next_key),
+            )
+        )
 
     @override
     async def ExplainTimer(
@@ -177,6 +208,7 @@ def _wanted_from_proto(request: pb.QuoteTimerRequest) -> QuoteRequest:
         _fee_from_proto(
             request.max_priority_fee_per_cycle, "max_priority_fee_per_cycle"
         ),
+        _fee_from_proto(request.bid_fp, "bid_fp"),
         request.blocks if request.HasField("blocks") else None,
     )
 
@@ -186,7 +218,7 @@ def _fee_from_proto(text: str, field: str) -> Amount | None:
 
 
 def _filter_from_proto(request: pb.ListTimersRequest) -> TimerCriteria:
-    actor, payer = request.actor, request.fee_payer
+    actor, payer, watched = request.actor, request.fee_payer, request.watched
     first, last = 0, _HEIGHT_MAX
     if request.HasField("from_height"):
         first = request.from_height
@@ -197,4 +229,6 @@ def _filter_from_proto(request: pb.ListTimersRequest) -> TimerCriteria:
         requests.parse_address(payer, "fee_payer") if payer else None,
         Height(first),
         Height(last),
+        requests.parse_kind(request.kind, "kind"),
+        requests.parse_address(watched, "watched") if watched else None,
     )

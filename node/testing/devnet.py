@@ -27,10 +27,10 @@ from node.chain.advance_stop import is_done, stop_height
 from node.chain.block import CodeVersion, Event, Header, Receipt, ReceiptKind
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import Genesis, build_genesis
-from node.chain.params import ADDRESS_BYTES, U64_MAX, U128_MAX, ChainParams
+from node.chain.params import ADDRESS_BYTES, U128_MAX, ChainParams
 from node.chain.simulation import call_read_only, estimate_limits
 from node.chain.timers import calendar
-from node.chain.timers.timer import Timer, TimerDecision
+from node.chain.timers.timer import Timer, TimerDecision, TimerKind
 from node.chain.transaction import (
     DEV_INSTRUCTIONS,
     Body,
@@ -104,7 +104,10 @@ from node.query.chain import Supply, count_supply
 from node.query.explain.quote import QuoteRequest
 from node.query.forecasts.forecast import Lineups
 from node.query.forecasts.lane_position import LanePosition
+from node.query.globalbox import QueueView, queue_page
 from node.query.profiling import profile_next
+from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
+from node.query.timers import TimerCriteria, live_timers
 from node.query.trace.records import (
     Changes,
     ExecutionTrace,
@@ -149,6 +152,7 @@ _T = TypeVar("_T")
 
 FEE_HEADROOM = 16
 """The default max fee is the basefee times this, so that tests need not state fees."""
+_PAGE_FIRES = 1_000
 _BODY_NUMBERS = tuple(name for name in Body.__struct_fields__ if name != "instruction")
 
 
@@ -387,9 +391,56 @@ class Devnet:
         Raises:
             UnknownId: no actor was deployed at the address.
         """
-        if actor is not None:
-            return list(calendar.timers_of(self._snapshot, self._actor_at(actor)))
-        return list(calendar.timers_between(self._snapshot, 0, U64_MAX))
+        address = None if actor is None else self._actor_at(actor)
+        return list(live_timers(self._snapshot, TimerCriteria(actor=address)))
+
+    def queue(self, target: Sender | None = None) -> list[QueuedTimer]:
+        """The timers whose fires are queued in the Globalbox, in its order.
+
+        Args:
+            target: only those that call this actor; all if not given.
+
+        Raises:
+            UnknownId: no actor was deployed at the address.
+        """
+        address = None if target is None else self._actor_at(target, "target")
+        found: list[QueuedTimer] = []
+        order: bytes | None = b""
+        while order is not None:
+            page = queue_page(self.state, address, order, _PAGE_FIRES)
+            found += page.items
+            order = page.next_key
+        return found
+
+    def queue_place(self, timer_id: bytes) -> QueuePlace | None:
+        """Where the fire of a live timer stands in the Globalbox, or None.
+
+        Raises:
+            UnknownId: no timer ever had this id.
+        """
+        timer = self.timer(timer_id)
+        return None if timer is None else QueueView(self.state).place_of(timer)
+
+    def watches(
+        self, actor: Sender | None = None, *, watched: Sender | None = None
+    ) -> list[LiveWatch]:
+        """The live watches, in the order in which they are collected.
+
+        Args:
+            actor: only those that this actor owns.
+            watched: only those that watch state of this actor; it need not exist.
+
+        Raises:
+            UnknownId: no actor was deployed at the address of `actor`.
+        """
+        wanted = TimerCriteria(
+            actor=None if actor is None else self._actor_at(actor),
+            kind=TimerKind.STATE_WATCH,
+            watched=None if watched is None else address_of(watched, "watched"),
+        )
+        box = QueueView(self.state)
+        found = live_timers(self._snapshot, wanted)
+        return [LiveWatch(watch, box.status_of(watch)) for watch in found]
 
     def timer(self, timer_id: bytes) -> Timer | None:
         """A live timer, or None if it has ended.
@@ -522,8 +573,8 @@ class Devnet:
             actor: the actor that would schedule it.
             fee_payer: who would pay for its fires; the actor if not given.
             terms: `height`, `gas_limit`, `expires_at`, `payload_bytes`,
-                `max_fee_per_cycle`, `max_priority_fee_per_cycle`; and `blocks`, how
-                many of the last blocks to look back over.
+                `max_fee_per_cycle`, `max_priority_fee_per_cycle`, `bid_fp`; and
+                `blocks`, how many of the last blocks to look back over.
 
         Raises:
             InvalidArgument: there is no such term, or its value is out of range.

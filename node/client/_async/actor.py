@@ -32,6 +32,7 @@ from node.primitives import codec
 from node.primitives.returned import decode_returned
 from node.primitives.types import Address, Amount, Hash32
 from node.query.forecasts.lane_position import LanePosition
+from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
 from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
 
 if TYPE_CHECKING:
@@ -157,6 +158,20 @@ class AsyncChain(Protocol):
 
     async def timers(self, actor: Sender | None = None) -> list[Timer]:
         """The live timers of one actor, or of all, in the order of being due."""
+        ...
+
+    async def queue(self, target: Sender | None = None) -> list[QueuedTimer]:
+        """The timers whose fires are queued in the Globalbox, in its order."""
+        ...
+
+    async def queue_place(self, timer_id: bytes) -> QueuePlace | None:
+        """Where the fire of a live timer stands in the Globalbox, or None."""
+        ...
+
+    async def watches(
+        self, actor: Sender | None = None, *, watched: Sender | None = None
+    ) -> list[LiveWatch]:
+        """The live watches: of an actor, on an actor's state, or all."""
         ...
 
     async def timer(self, timer_id: bytes) -> Timer | None:

@@ -329,6 +329,19 @@ class AsyncApi:
                 yield timer
             token = page.next_page_token
 
+    async def queue(self, target: bytes = b"") -> AsyncIterator[timers_pb2.Timer]:
+        """Fires queued in the Globalbox, in its order: of one target, or all."""
+        check_api(target=target)
+        token = None
+        while token != "":
+            request = timers_pb2.ListQueueRequest(
+                target=target, page_size=_PAGE_ENTRIES, page_token=token or ""
+            )
+            page = await self._call(self._timers.ListQueue, request)
+            for timer in page.timers:
+                yield timer
+            token = page.next_page_token
+
     async def explain_timer(
         self, timer_id: bytes, *, put_offs_to: int | None = None
     ) -> timers_pb2.ExplainTimerResponse:

@@ -33,6 +33,7 @@ from node.primitives import codec
 from node.primitives.returned import decode_returned
 from node.primitives.types import Address, Amount, Hash32
 from node.query.forecasts.lane_position import LanePosition
+from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
 from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
 
 if TYPE_CHECKING:
@@ -158,6 +159,20 @@ class Chain(Protocol):
 
     def timers(self, actor: Sender | None = None) -> list[Timer]:
         """The live timers of one actor, or of all, in the order of being due."""
+        ...
+
+    def queue(self, target: Sender | None = None) -> list[QueuedTimer]:
+        """The timers whose fires are queued in the Globalbox, in its order."""
+        ...
+
+    def queue_place(self, timer_id: bytes) -> QueuePlace | None:
+        """Where the fire of a live timer stands in the Globalbox, or None."""
+        ...
+
+    def watches(
+        self, actor: Sender | None = None, *, watched: Sender | None = None
+    ) -> list[LiveWatch]:
+        """The live watches: of an actor, on an actor's state, or all."""
         ...
 
     def timer(self, timer_id: bytes) -> Timer | None:

@@ -57,9 +57,12 @@ from node.client.decoding import (
     header_from_proto,
     maps_unknown_id,
     place_from_proto,
+    queue_place_from_proto,
+    queued_from_proto,
     receipt_from_proto,
     refusal_of_node,
     timer_from_proto,
+    watch_from_proto,
 )
 from node.client.exceptions import (
     BlockOpen,
@@ -120,13 +123,14 @@ from node.primitives import codec
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query.forecasts.lane_position import LanePosition
+from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
 from node.query.trace.records import (
     Changes,
     ExecutionTrace,
     ReadTrace,
     with_names,
 )
-from node.rpc.v1 import queries_pb2, streams_pb2, traces_pb2, types_pb2
+from node.rpc.v1 import queries_pb2, streams_pb2, timers_pb2, traces_pb2, types_pb2
 from pvm import STORAGE_PREFIX, Failure
 
 if TYPE_CHECKING:
@@ -303,6 +307,59 @@ class Client:
                 self.api.actor(address)
         return found
 
+    def queue(self, target: Sender | None = None) -> list[QueuedTimer]:
+        """The timers whose fires are queued in the Globalbox, in its order.
+
+        Args:
+            target: only those that call this actor; all if not given.
+
+        Raises:
+            UnknownId: no actor was deployed at the address.
+        """
+        address = b"" if target is None else address_of(target, "target")
+        found = [queued_from_proto(one) for one in self.api.queue(address)]
+        if address and not found:
+            with maps_unknown_id("target", address):
+                self.api.actor(address)
+        return found
+
+    def queue_place(self, timer_id: bytes) -> QueuePlace | None:
+        """Where the fire of a live timer stands in the Globalbox, or None.
+
+        Raises:
+            UnknownId: no timer ever had this id, or its blocks were pruned.
+        """
+        with maps_unknown_id("timer_id", timer_id):
+            answer = self.api.timer(check_id("timer_id", timer_id))
+        timer = answer.timer
+        if not timer.HasField("queued"):
+            return None
+        return queue_place_from_proto(timer.queued)
+
+    def watches(
+        self, actor: Sender | None = None, *, watched: Sender | None = None
+    ) -> list[LiveWatch]:
+        """The live watches, in the order in which they are collected.
+
+        Args:
+            actor: only those that this actor owns.
+            watched: only those that watch state of this actor; it need not exist.
+
+        Raises:
+            UnknownId: no actor was deployed at the address of `actor`.
+        """
+        address = b"" if actor is None else address_of(actor, "actor")
+        wanted = TimerQuery(
+            actor=address,
+            kind=timers_pb2.TIMER_KIND_STATE_WATCH,
+            watched=b"" if watched is None else address_of(watched, "watched"),
+        )
+        found = [watch_from_proto(timer) for timer in self.api.timers(wanted)]
+        if address and not found:
+            with maps_unknown_id("actor", address):
+                self.api.actor(address)
+        return found
+
     def timer(self, timer_id: bytes) -> Timer | None:
         """A live timer, or None if it has ended.
 
@@ -449,8 +506,8 @@ class Client:
             actor: the actor that would schedule it.
             fee_payer: who would pay for its fires; the actor if not given.
             terms: `height`, `gas_limit`, `expires_at`, `payload_bytes`,
-                `max_fee_per_cycle`, `max_priority_fee_per_cycle`; and `blocks`, how
-                many of the last blocks to look back over.
+                `max_fee_per_cycle`, `max_priority_fee_per_cycle`, `bid_fp`; and
+                `blocks`, how many of the last blocks to look back over.
 
         Raises:
             InvalidArgument: there is no such term, or its value is out of range.

@@ -3,6 +3,7 @@
 All of it is read from the block's trace (D17); nothing is computed anew.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -21,9 +22,10 @@ class BlockExplanation(Struct, frozen=True):
     height: Height
     due: tuple[TimerDecision, ...]
     """About the timers it looked at, in the order of looking: (height, sequence), under
-    `auction` and `bidding` then those that came to their turns, by rank."""
+    `auction` and `bidding` then those that came to their turns, by rank; under
+    `globalbox` as it was decided."""
     changes: tuple[TimerDecision, ...]
-    """What executions scheduled, extended and cancelled, in their order."""
+    """What executions scheduled, extended, updated and cancelled, in their order."""
 
     @property
     def looked_at(self) -> int:
@@ -34,6 +36,11 @@ class BlockExplanation(Struct, frozen=True):
     def contest(self) -> "Contest | None":
         """How the lane was filled, if timers competed for it."""
         return _contest(self.due)
+
+    @property
+    def turns(self) -> "QueueTurns | None":
+        """What it did with the Globalbox, if anything."""
+        return _turns(self.due)
 
     @property
     def decisions(self) -> tuple[TimerDecision, ...]:
@@ -61,7 +68,8 @@ def explain_trace(height: Height, trace: Iterable[TimerDecision]) -> BlockExplan
     due, changes = list[TimerDecision](), list[TimerDecision]()
     for decision in trace:
         (due if is_of_lane(decision) else changes).append(decision)
-    due.sort(key=_considered)
+    if not any(decision.decision in _IN_GLOBALBOX for decision in due):
+        due.sort(key=_considered)
     return BlockExplanation(height, tuple(due), tuple(changes))
 
 
@@ -77,6 +85,47 @@ def _considered(decision: TimerDecision) -> tuple[int, int, int]:
     if "rank" not in numbers:
         return 0, *place
     return 1, numbers.get("round", 1), numbers["rank"]
+
+
+_IN_GLOBALBOX = frozenset(
+    {
+        Decision.HIT,
+        Decision.ENQUEUED,
+        Decision.PASSED_OVER,
+        Decision.MATERIALIZED,
+        Decision.PUT_BACK,
+        Decision.RETURNED,
+    }
+)
+
+
+class QueueTurns(Struct, frozen=True):
+    """What a block did with the Globalbox (D52 to D55)."""
+
+    hits: int
+    """Watches that saw a change."""
+    enqueued: int
+    passed_over: int
+    """Targets that had their share of fires and more that was queued."""
+    materialized: int
+    put_back: int
+    """Fires that keep their places, since nothing has room for them."""
+    returned: int
+    """Fires that were taken out, since other rules are in force."""
+
+
+def _turns(due: Iterable[TimerDecision]) -> QueueTurns | None:
+    found = Counter(decision.decision for decision in due)
+    if not _IN_GLOBALBOX.intersection(found):
+        return None
+    return QueueTurns(
+        found[Decision.HIT],
+        found[Decision.ENQUEUED],
+        found[Decision.PASSED_OVER],
+        found[Decision.MATERIALIZED],
+        found[Decision.PUT_BACK],
+        found[Decision.RETURNED],
+    )
 
 
 class Contest(Struct, frozen=True):
@@ -130,7 +179,7 @@ def _effective(numbers: Mapping[str, int]) -> int:
 def is_of_lane(decision: TimerDecision) -> bool:
     """Whether a block decided it on looking at a due timer, or in its queue (D21)."""
     match decision.decision:
-        case Decision.SCHEDULED | Decision.EXTENDED:
+        case Decision.SCHEDULED | Decision.EXTENDED | Decision.UPDATED:
             return False
         case Decision.CANCELLED:
             return "refunded" in decision.numbers

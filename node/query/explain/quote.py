@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from node.chain.accounts import load_account
+from node.chain.globals import load_globalbox_config
 from node.chain.params import PAYLOAD_BYTES_MAX, U64_MAX
 from node.chain.timers.calendar import count_of
 from node.chain.transition import State, head_globals
@@ -27,6 +28,7 @@ from node.query.explain.lane_history import (
     past_place,
 )
 from node.query.forecasts.forecast import FireTerms, fire_terms, pending_cost, weight_of
+from node.query.forecasts.turn import TimerOffer
 from pvm import costs
 
 FEW_FIRES_A_BLOCK = 3
@@ -55,6 +57,8 @@ class QuoteRequest(Struct, frozen=True):
     max_fee: Amount | None = None
     """Of what it would state a cycle under `auction`; None is the default agent's."""
     max_priority: Amount | None = None
+    bid_fp: int | None = None
+    """What it would bid under `globalbox`, Q32.96; None is the least bid."""
     blocks: int | None = None
     """How many of the last blocks are told of, `PAST_BLOCKS_DEFAULT` if not stated."""
 
@@ -103,7 +107,8 @@ def quote_timer(
         InvalidQuote: the schedule call would be refused.
     """
     require_actor(state, wanted.actor)
-    terms = fire_terms(state, wanted.gas_limit, wanted.max_fee, wanted.max_priority)
+    offer = TimerOffer(wanted.max_fee, wanted.max_priority, wanted.bid_fp)
+    terms = fire_terms(state, wanted.gas_limit, offer)
     expires_at = _validate(state, wanted, terms)
     pending, reserved = pending_cost(state, wanted.actor, wanted.fee_payer)
     price = terms.price
@@ -164,6 +169,7 @@ def _validate(state: State, wanted: QuoteRequest, terms: FireTerms) -> int:
         raise InvalidQuote("gas_limit", f"is from {config.fire_base_cycles} to {cap}")
     if expires_at > latest:
         raise InvalidQuote("expires_at", f"is at most {latest}")
+    _validate_bid(state, wanted.bid_fp)
     lane = terms.price.lane_burn
     if lane and wanted.max_fee is not None and wanted.max_fee < lane:
         raise InvalidQuote("max_fee_per_cycle", f"is at least the lane basefee {lane}")
@@ -172,3 +178,12 @@ def _validate(state: State, wanted: QuoteRequest, terms: FireTerms) -> int:
     if wanted.payload_bytes > PAYLOAD_BYTES_MAX:
         raise InvalidQuote("payload_bytes", f"is at most {PAYLOAD_BYTES_MAX}")
     return expires_at
+
+
+def _validate_bid(state: State, bid_fp: int | None) -> None:
+    if bid_fp is None:
+        return
+    bounds = load_globalbox_config(state.snapshot, state.params)
+    low, high = bounds.min_bid_fp, bounds.max_bid_fp
+    if not low <= bid_fp <= high:
+        raise InvalidQuote("bid_fp", f"is from {low} to {high}")

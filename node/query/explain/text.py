@@ -10,12 +10,23 @@ from types import MappingProxyType
 
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.dry_run import DryRun, DryRunPayer
-from node.chain.timers.globalbox.fires import BID_FRACTION_BITS
 from node.chain.timers.timer import Decision, TimerDecision
 from node.primitives.amounts import cby_text
 from node.primitives.hex_repr import foreign
 from node.query.blocks import Warnings
 from node.query.explain.block import BlockExplanation
+from node.query.explain.globalbox_text import (
+    bid_text,
+    enqueued_text,
+    hit_text,
+    materialized_text,
+    passed_over_text,
+    put_back_text,
+    queue_text,
+    returned_text,
+    turns_text,
+    watch_text,
+)
 from node.query.explain.lane_text import (
     contest_text,
     lost_text,
@@ -32,11 +43,9 @@ __all__ = ["block_text", "decision_text", "dry_run_text", "quote_text", "timer_t
 
 def timer_text(told: TimerExplanation) -> str:
     """A timer's life in lines: what it is, what was decided, what awaits it."""
-    is_ahead = told.forecast is not None and told.forecast.height == told.due_height
-    verb = "is" if is_ahead else "was"
     who = (
-        f"Timer 0x{told.timer_id.hex()} of actor 0x{told.actor.hex()}, paid by "
-        f"{_payer(told)}, {verb} due at height {told.due_height:,}"
+        f"{_kind_text(told)} 0x{told.timer_id.hex()} of actor 0x{told.actor.hex()}, "
+        f"paid by {_payer(told)}{_due_text(told)}"
     )
     lines = [who + _standing(told)]
     if told.is_cut:
@@ -50,9 +59,32 @@ def timer_text(told: TimerExplanation) -> str:
         steps = list(group)
         lines.append(f"{_when(steps)}: {_steps_text(steps)}.")
     lines.extend(_upgrade_text(told))
-    if told.forecast is not None:
-        lines.extend(_forecast_text(told.forecast))
+    lines.extend(_live_text(told))
     return "\n".join(lines)
+
+
+def _kind_text(told: TimerExplanation) -> str:
+    return "Watch" if told.is_watch else "Timer"
+
+
+def _due_text(told: TimerExplanation) -> str:
+    if told.is_watch:
+        return ""
+    is_ahead = told.forecast is not None and told.forecast.height == told.due_height
+    return f", {'is' if is_ahead else 'was'} due at height {told.due_height:,}"
+
+
+def _live_text(told: TimerExplanation) -> Iterator[str]:
+    """How a live timer is doing, and what awaits it."""
+    live = told.live
+    if live is None:
+        return
+    if live.watch is not None:
+        yield from watch_text(live.timer, live.watch)
+    if live.queued is not None:
+        yield queue_text(live.queued)
+    if told.forecast is not None:
+        yield from _forecast_text(told.forecast)
 
 
 def _upgrade_text(told: TimerExplanation) -> Iterator[str]:
@@ -95,6 +127,8 @@ def _standing(told: TimerExplanation) -> str:
         return f"; {_STANDING[end.decision.decision]} at height {end.height:,}."
     if told.live is None:
         return "."
+    if told.live.queued is not None:
+        return f"; it is queued (sequence {told.live.timer.sequence:,})."
     bucket = told.live.bucket
     place = told.live.tier.value if bucket is None else f"{told.live.tier} {bucket:,}"
     return f"; it waits ({place}, sequence {told.live.timer.sequence:,})."
@@ -135,6 +169,12 @@ def _scheduled_text(decision: TimerDecision, receipt: Receipt | None) -> str:
     by = _cause(decision, receipt)
     limit = decision.numbers.get("gas_limit")
     cycles = "" if limit is None else f" with up to {limit:,} cycles"
+    if "watch_keys" in decision.numbers:
+        prefixes = f"{decision.numbers['watch_keys']:,} beginnings of keys"
+        return (
+            f"registered{by} on {prefixes}{cycles}; it expires after height "
+            f"{_number(decision, 'expires_at')}"
+        )
     late = decision.numbers["expires_at"] < decision.due_height
     warning = " (before it is due: it will not fire unless extended)" if late else ""
     return (
@@ -278,60 +318,8 @@ def _woken_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
 def _updated_text(decision: TimerDecision, receipt: Receipt | None) -> str:
     return (
         f"updated{_cause(decision, receipt)}: up to {_number(decision, 'gas_limit')} "
-        f"cycles, and a bid of {_bid(decision)}"
+        f"cycles, and a bid of {bid_text(decision.numbers['bid_fp'])}"
     )
-
-
-def _bid(decision: TimerDecision) -> str:
-    """A bid in whole base units a cycle: what a fire pays of it."""
-    return f"{decision.numbers['bid_fp'] >> BID_FRACTION_BITS:,} base units a cycle"
-
-
-def _hit_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
-    keys = ", ".join(
-        f"0x{key.hex()} of actor 0x{actor.hex()}"
-        for actor, key in decision.matched_keys
-    )
-    return f"hit: what it watches changed, {keys}"
-
-
-def _enqueued_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
-    return (
-        f"queued in the Globalbox with a score of {_number(decision, 'score')}, at a "
-        f"bid of {_bid(decision)}"
-    )
-
-
-def _passed_over_text(_decision: TimerDecision, _receipt: Receipt | None) -> str:
-    return "passed over: its target had its share of fires in this block"
-
-
-def _materialized_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
-    required, available = decision.numbers["required"], decision.numbers["available"]
-    return (
-        f"materialized: {cby_text(required)} of its payer's {cby_text(available)} were "
-        "set aside"
-    )
-
-
-def _put_back_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
-    numbers = {name: f"{number:,}" for name, number in decision.numbers.items()}
-    reasons = {
-        "lane": (
-            "the timer lane had no room: {reserved} of its {lane} cycles were "
-            "reserved, and it may use {limit}"
-        ),
-        "cells": ("the block had no room for its cells: {used} of {limit} were used"),
-        "writes": "the block had written {used} keys, of {limit} that it may",
-        "gc": "it was to be removed, and the block had removed {removed} of {limit}",
-    }
-    why = reasons[decision.reason].format_map(numbers)
-    return f"keeps its place in the Globalbox: {why}"
-
-
-def _returned_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
-    where = "noted as a hit" if "hit_height" in decision.numbers else "due again"
-    return f"taken out of the Globalbox, whose rules no longer hold: it is {where}"
 
 
 _TELLERS: Mapping[Decision, Callable[[TimerDecision, Receipt | None], str]] = (
@@ -340,12 +328,12 @@ _TELLERS: Mapping[Decision, Callable[[TimerDecision, Receipt | None], str]] = (
             Decision.SCHEDULED: _scheduled_text,
             Decision.EXTENDED: _extended_text,
             Decision.UPDATED: _updated_text,
-            Decision.HIT: _hit_text,
-            Decision.ENQUEUED: _enqueued_text,
-            Decision.PASSED_OVER: _passed_over_text,
-            Decision.MATERIALIZED: _materialized_text,
-            Decision.PUT_BACK: _put_back_text,
-            Decision.RETURNED: _returned_text,
+            Decision.HIT: hit_text,
+            Decision.ENQUEUED: enqueued_text,
+            Decision.PASSED_OVER: passed_over_text,
+            Decision.MATERIALIZED: materialized_text,
+            Decision.PUT_BACK: put_back_text,
+            Decision.RETURNED: returned_text,
             Decision.PUT_OFF: _put_off_text,
             Decision.SLEPT: _sleep_text,
             Decision.WOKE: _woken_text,
@@ -436,6 +424,8 @@ def block_text(told: BlockExplanation, first: int = 0, count: int | None = None)
         lines.append(f"Block {told.height:,} looked at {looked_at}.")
         if told.contest is not None:
             lines.append(contest_text(told.contest))
+        if told.turns is not None:
+            lines.append(turns_text(told.turns))
     for number, decision in enumerate(told.due[first:last], first + 1):
         lines.append(f"{number}. {_decision_line(decision)}")
     if changes and first <= due < last:

@@ -69,6 +69,11 @@ class TimerExplanation(Struct, frozen=True):
     """Whether the code that its actor has now lacks the handler of a live timer."""
 
     @property
+    def is_watch(self) -> bool:
+        """Whether changes of state make it fire, and not a height (D51)."""
+        return bool(self.steps) and "watch_keys" in self.steps[0].decision.numbers
+
+    @property
     def end(self) -> Step | None:
         """How it ended, if it did."""
         last = self.steps[-1] if self.steps else None

@@ -13,9 +13,9 @@ from node.chain.timers.gba import fill_bid, last_bid
 from node.chain.timers.rules.auction import lane_ahead, lane_view
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
-from node.primitives.types import Address, Amount, Height
+from node.primitives.types import Address, Height
 from node.query.forecasts.lane_position import Standing
-from node.query.forecasts.turn import Turn
+from node.query.forecasts.turn import TimerOffer, Turn
 
 
 class AuctionForecast:
@@ -35,12 +35,10 @@ class AuctionForecast:
         self._weights = fairness.Weights(block.journal)
 
     @staticmethod
-    def offered_price(
-        block: BlockContext, max_fee: Amount | None, max_priority: Amount | None
-    ) -> Price:
+    def offered_price(block: BlockContext, offer: TimerOffer) -> Price:
         """With what is stated, the rest the default agent's (CIP-1 §7.1)."""
         lane, p50 = block.prices.basefee_lane, block.prices.p50_priority
-        bid = fill_bid(max_fee, max_priority, lane, p50)
+        bid = fill_bid(offer.max_fee, offer.max_priority, lane, p50)
         return fire_price(block.prices, bid.priority(lane))
 
     def weight(self, actor: Address) -> int:

@@ -14,9 +14,9 @@ from node.chain.timers.rules.bidding import lane_ahead, lane_view
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
 from node.chain.timers.weights import begin_weights
-from node.primitives.types import NOTHING, Address, Amount, Height
+from node.primitives.types import NOTHING, Address, Height
 from node.query.forecasts.lane_position import Standing
-from node.query.forecasts.turn import Turn
+from node.query.forecasts.turn import TimerOffer, Turn
 
 
 class BiddingForecast:
@@ -37,12 +37,10 @@ class BiddingForecast:
             self._weights.note_overdue(due)
 
     @staticmethod
-    def offered_price(
-        block: BlockContext, max_fee: Amount | None, tip: Amount | None
-    ) -> Price:
+    def offered_price(block: BlockContext, offer: TimerOffer) -> Price:
         """With a bid of an agent's, or the default one (D45)."""
         basefee = block.prices.basefee_cycle
-        bid = fill_bid(max_fee, tip, basefee, 0)
+        bid = fill_bid(offer.max_fee, offer.max_priority, basefee, 0)
         return fire_price(block.prices, bid.priority(basefee))
 
     def weight(self, actor: Address) -> int:

@@ -7,8 +7,8 @@ from node.chain.context import BlockContext
 from node.chain.timers import calendar
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
-from node.primitives.types import Address, Amount, Height
-from node.query.forecasts.turn import Turn
+from node.primitives.types import Address, Height
+from node.query.forecasts.turn import TimerOffer, Turn
 
 
 class FifoForecast:
@@ -23,11 +23,9 @@ class FifoForecast:
         self._head = prospect.head
 
     @staticmethod
-    def offered_price(
-        block: BlockContext, max_fee: Amount | None, max_priority: Amount | None
-    ) -> Price:
+    def offered_price(block: BlockContext, offer: TimerOffer) -> Price:
         """The basefees, whatever is offered (D27)."""
-        del max_fee, max_priority
+        del offer
         return block.rule_set.price(block.prices)
 
     def weight(self, actor: Address) -> int:

@@ -7,6 +7,7 @@ is said to be of now.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import takewhile
 from types import MappingProxyType
 
@@ -25,7 +26,8 @@ from node.query.forecasts.bidding import BiddingForecast
 from node.query.forecasts.fifo import FifoForecast
 from node.query.forecasts.globalbox import GlobalboxForecast
 from node.query.forecasts.lane_position import LanePosition
-from node.query.forecasts.turn import RuleForecast, Turn
+from node.query.forecasts.turn import RuleForecast, TimerOffer, Turn
+from node.query.globalbox import QueueView
 
 BEFORE_MAX = 1_000
 """Timers in front of one that are counted: some 20 ms."""
@@ -116,19 +118,16 @@ class Forecast(Struct, frozen=True):
 
 
 def fire_terms(
-    state: State,
-    gas_limit: int | None,
-    max_fee: Amount | None = None,
-    max_priority: Amount | None = None,
+    state: State, gas_limit: int | None, offer: TimerOffer | None = None
 ) -> FireTerms:
     """The terms of a fire in the next block; without a limit, of a defaulted one.
 
-    Both fees count under `auction` and `bidding`, by default those of a default bid.
+    What is not offered is as by default.
     """
     block = begin_block(state)
     rules, config = block.rule_set, block.timer_config
     cap = rules.cycles_cap(config)
-    price = FORECASTS[rules.name].offered_price(block, max_fee, max_priority)
+    price = FORECASTS[rules.name].offered_price(block, offer or TimerOffer())
     return FireTerms(
         cap if gas_limit is None else min(gas_limit, cap),
         config.max_cells_per_fire,
@@ -158,6 +157,11 @@ class Lineups:
         self._block, self._rules = _begin(state)
         self._left = COUNTED_MAX
         self._lines: dict[int, Line | None] = {}
+
+    @cached_property
+    def globalbox(self) -> QueueView:
+        """What is queued, whatever rules are in force."""
+        return QueueView(self.state)
 
     @property
     def config(self) -> TimerConfig:

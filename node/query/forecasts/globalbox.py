@@ -12,8 +12,8 @@ from node.chain.timers.globalbox.fires import GlobalFire
 from node.chain.timers.globalbox.lane import fire_price, queue_floor, timer_of
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
-from node.primitives.types import Address, Amount, Height
-from node.query.forecasts.turn import Turn
+from node.primitives.types import Address, Height
+from node.query.forecasts.turn import TimerOffer, Turn
 
 
 class GlobalboxForecast:
@@ -28,12 +28,10 @@ class GlobalboxForecast:
         self._head = prospect.head
 
     @staticmethod
-    def offered_price(
-        block: BlockContext, max_fee: Amount | None, max_priority: Amount | None
-    ) -> Price:
-        """The basefees and the least bid, whatever fees are offered (D50, D54)."""
-        del max_fee, max_priority
-        return fire_price(block, block.globalbox_config.min_bid_fp)
+    def offered_price(block: BlockContext, offer: TimerOffer) -> Price:
+        """The basefees and the bid, which is the least by default (D50, D54)."""
+        least = block.globalbox_config.min_bid_fp
+        return fire_price(block, least if offer.bid_fp is None else offer.bid_fp)
 
     def weight(self, actor: Address) -> int:
         """There is none."""

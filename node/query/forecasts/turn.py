@@ -28,6 +28,17 @@ class Turn(Struct, frozen=True):
     """Where there is more to it than the order of time."""
 
 
+class TimerOffer(Struct, frozen=True):
+    """What a timer states that is to be paid for its fires; None is the default's."""
+
+    max_fee: Amount | None = None
+    """Base units a cycle, under `auction` and `bidding`."""
+    max_priority: Amount | None = None
+    """Likewise."""
+    bid_fp: int | None = None
+    """Under `globalbox`: base units a cycle times 2⁹⁶ (D50)."""
+
+
 class RuleForecast(Protocol):
     """What one set of rules would do, at the prices of the next block."""
 
@@ -42,10 +53,8 @@ class RuleForecast(Protocol):
         ...
 
     @staticmethod
-    def offered_price(
-        block: BlockContext, max_fee: Amount | None, max_priority: Amount | None
-    ) -> Price:
-        """What a fire pays per unit that offers this; None is the default's."""
+    def offered_price(block: BlockContext, offer: TimerOffer) -> Price:
+        """What a fire pays per unit that offers this."""
         ...
 
     def weight(self, actor: Address) -> int:

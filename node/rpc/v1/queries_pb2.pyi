@@ -1016,6 +1016,32 @@ class ReceiptPlace(_message.Message):
 Global___ReceiptPlace: _TypeAlias = ReceiptPlace  # noqa: Y015
 
 @_typing.final
+class QueueRange(_message.Message):
+    """Orders of fires in the Globalbox, 97 bytes each, both ends included."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_ORDER_FIELD_NUMBER: _builtins.int
+    LAST_ORDER_FIELD_NUMBER: _builtins.int
+    first_order: _builtins.bytes
+    """If empty, the first."""
+    last_order: _builtins.bytes
+    """If empty, the last."""
+    def __init__(
+        self,
+        *,
+        first_order: _builtins.bytes = ...,
+        last_order: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_order", b"first_order", "last_order", b"last_order"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QueueRange: _TypeAlias = QueueRange  # noqa: Y015
+
+@_typing.final
 class GetProofRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1025,11 +1051,14 @@ class GetProofRequest(_message.Message):
     DUE_FIELD_NUMBER: _builtins.int
     RECEIPT_FIELD_NUMBER: _builtins.int
     TRANSACTION_ID_FIELD_NUMBER: _builtins.int
+    QUEUE_FIELD_NUMBER: _builtins.int
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
     account: _builtins.bytes
     """Address: the account's record, or that there is none."""
     timer_id: _builtins.bytes
-    """Id of a pending timer: its record. The state does not know the ids of others."""
+    """Id of a pending timer: its record, or that of its fire if it lies in the
+    Globalbox. The state does not know the ids of others.
+    """
     transaction_id: _builtins.bytes
     """The receipt of a committed transaction."""
     at_height: _builtins.int
@@ -1046,6 +1075,10 @@ class GetProofRequest(_message.Message):
     def receipt(self) -> Global___ReceiptPlace:
         """A receipt under the receipts root of its block, or that there is none."""
 
+    @_builtins.property
+    def queue(self) -> Global___QueueRange:
+        """All fires queued in the Globalbox in a range of orders, or that there are none."""
+
     def __init__(
         self,
         *,
@@ -1055,15 +1088,16 @@ class GetProofRequest(_message.Message):
         due: Global___DueRange | None = ...,
         receipt: Global___ReceiptPlace | None = ...,
         transaction_id: _builtins.bytes = ...,
+        queue: Global___QueueRange | None = ...,
         at_height: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "account", b"account", "at_height", b"at_height", "due", b"due", "receipt", b"receipt", "storage", b"storage", "subject", b"subject", "timer_id", b"timer_id", "transaction_id", b"transaction_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "account", b"account", "at_height", b"at_height", "due", b"due", "queue", b"queue", "receipt", b"receipt", "storage", b"storage", "subject", b"subject", "timer_id", b"timer_id", "transaction_id", b"transaction_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "account", b"account", "at_height", b"at_height", "due", b"due", "receipt", b"receipt", "storage", b"storage", "subject", b"subject", "timer_id", b"timer_id", "transaction_id", b"transaction_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "account", b"account", "at_height", b"at_height", "due", b"due", "queue", b"queue", "receipt", b"receipt", "storage", b"storage", "subject", b"subject", "timer_id", b"timer_id", "transaction_id", b"transaction_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_height: _TypeAlias = _typing.Literal["at_height"]  # noqa: Y015
     _WhichOneofArgType__at_height: _TypeAlias = _typing.Literal["_at_height", b"_at_height"]  # noqa: Y015
-    _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["account", "storage", "timer_id", "due", "receipt", "transaction_id"]  # noqa: Y015
+    _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["account", "storage", "timer_id", "due", "receipt", "transaction_id", "queue"]  # noqa: Y015
     _WhichOneofArgType_subject: _TypeAlias = _typing.Literal["subject", b"subject"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__at_height) -> _WhichOneofReturnType__at_height | None: ...
@@ -1080,7 +1114,7 @@ class ProvenRecord(_message.Message):
     VALUE_FIELD_NUMBER: _builtins.int
     key: _builtins.bytes
     """Key in its tree: 32 bytes in the state tree, 16 (height, sequence) in the calendar,
-    8 (index) among receipts.
+    97 (order) in the Globalbox, 8 (index) among receipts.
     """
     value: _builtins.bytes
     """The record; its blake2b-256 is the leaf under the key."""

@@ -63,6 +63,127 @@ TIMER_TIER_EPOCH: TimerTier.ValueType  # 2
 TIMER_TIER_OVERFLOW: TimerTier.ValueType  # 3
 Global___TimerTier: _TypeAlias = TimerTier  # noqa: Y015
 
+class _TimerKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TimerKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TimerKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TIMER_KIND_UNSPECIFIED: _TimerKind.ValueType  # 0
+    TIMER_KIND_HEIGHT: _TimerKind.ValueType  # 1
+    TIMER_KIND_STATE_WATCH: _TimerKind.ValueType  # 2
+
+class TimerKind(_TimerKind, metaclass=_TimerKindEnumTypeWrapper):
+    """What makes a timer fire."""
+
+TIMER_KIND_UNSPECIFIED: TimerKind.ValueType  # 0
+TIMER_KIND_HEIGHT: TimerKind.ValueType  # 1
+TIMER_KIND_STATE_WATCH: TimerKind.ValueType  # 2
+Global___TimerKind: _TypeAlias = TimerKind  # noqa: Y015
+
+class _WatchState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _WatchStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_WatchState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    WATCH_STATE_UNSPECIFIED: _WatchState.ValueType  # 0
+    WATCH_STATE_IDLE: _WatchState.ValueType  # 1
+    """It waits for a change."""
+    WATCH_STATE_NOTED: _WatchState.ValueType  # 2
+    """A change was seen; its fire is queued in a block to come."""
+    WATCH_STATE_QUEUED: _WatchState.ValueType  # 3
+    """Its fire is queued in the Globalbox."""
+
+class WatchState(_WatchState, metaclass=_WatchStateEnumTypeWrapper):
+    """What a watch is doing."""
+
+WATCH_STATE_UNSPECIFIED: WatchState.ValueType  # 0
+WATCH_STATE_IDLE: WatchState.ValueType  # 1
+"""It waits for a change."""
+WATCH_STATE_NOTED: WatchState.ValueType  # 2
+"""A change was seen; its fire is queued in a block to come."""
+WATCH_STATE_QUEUED: WatchState.ValueType  # 3
+"""Its fire is queued in the Globalbox."""
+Global___WatchState: _TypeAlias = WatchState  # noqa: Y015
+
+@_typing.final
+class WatchStatus(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    HIT_HEIGHT_FIELD_NUMBER: _builtins.int
+    MATCHED_KEYS_FIELD_NUMBER: _builtins.int
+    state: Global___WatchState.ValueType
+    hit_height: _builtins.int
+    """Height of the block that changed what it watches; absent while it is idle."""
+    @_builtins.property
+    def matched_keys(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.WatchKey]:
+        """The first keys that changed; none while it is idle."""
+
+    def __init__(
+        self,
+        *,
+        state: Global___WatchState.ValueType = ...,
+        hit_height: _builtins.int | None = ...,
+        matched_keys: _abc.Iterable[_types_pb2.WatchKey] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_hit_height", b"_hit_height", "hit_height", b"hit_height"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_hit_height", b"_hit_height", "hit_height", b"hit_height", "matched_keys", b"matched_keys", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__hit_height: _TypeAlias = _typing.Literal["hit_height"]  # noqa: Y015
+    _WhichOneofArgType__hit_height: _TypeAlias = _typing.Literal["_hit_height", b"_hit_height"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__hit_height) -> _WhichOneofReturnType__hit_height | None: ...
+
+Global___WatchStatus: _TypeAlias = WatchStatus  # noqa: Y015
+
+@_typing.final
+class QueuePlace(_message.Message):
+    """Where a fire stands in the Globalbox."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ORDER_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    BID_FP_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
+    MATCHED_KEYS_FIELD_NUMBER: _builtins.int
+    order: _builtins.bytes
+    """By which all are ordered, 97 bytes; the lesser comes first."""
+    rank: _builtins.int
+    """From 1, among all that are queued. Absent beyond 20,000."""
+    score: _builtins.str
+    """What it would compare by with those that the next block queues; decimal digits."""
+    bid_fp: _builtins.str
+    """The bid that bought its place: base units for a cycle, times 2^96."""
+    origin: _builtins.int
+    """The due height; of a watch the height of the hit."""
+    @_builtins.property
+    def matched_keys(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.WatchKey]:
+        """Of a watch: the first keys that changed."""
+
+    def __init__(
+        self,
+        *,
+        order: _builtins.bytes = ...,
+        rank: _builtins.int | None = ...,
+        score: _builtins.str = ...,
+        bid_fp: _builtins.str = ...,
+        origin: _builtins.int = ...,
+        matched_keys: _abc.Iterable[_types_pb2.WatchKey] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "rank", b"rank"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "bid_fp", b"bid_fp", "matched_keys", b"matched_keys", "order", b"order", "origin", b"origin", "rank", b"rank", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
+    _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
+
+Global___QueuePlace: _TypeAlias = QueuePlace  # noqa: Y015
+
 @_typing.final
 class TimerRecord(_message.Message):
     """The record of a live timer."""
@@ -81,6 +202,12 @@ class TimerRecord(_message.Message):
     GBA_FIELD_NUMBER: _builtins.int
     TIER_FIELD_NUMBER: _builtins.int
     BUCKET_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    BID_FP_FIELD_NUMBER: _builtins.int
+    FEE_TIER_FIELD_NUMBER: _builtins.int
+    WATCH_KEYS_FIELD_NUMBER: _builtins.int
+    FIRE_SEQ_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """Number in the order of acceptance. Timers that are due at one height fire in it."""
     payload: _builtins.bytes
@@ -99,6 +226,19 @@ class TimerRecord(_message.Message):
     tier: Global___TimerTier.ValueType
     bucket: _builtins.int
     """Slot of the ring, or number of the epoch; absent in the overflow set."""
+    kind: Global___TimerKind.ValueType
+    target: _builtins.bytes
+    """The actor whose handler it calls; empty for its owner itself."""
+    bid_fp: _builtins.str
+    """Under `globalbox`: base units for a cycle, times 2^96; empty for 0."""
+    fee_tier: _builtins.int
+    """Under `globalbox`: 1 to 4, economy to urgent; 0 for none."""
+    fire_seq: _builtins.int
+    """How often a watch has fired."""
+    @_builtins.property
+    def watch_keys(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.WatchKey]:
+        """What a watch watches: actors, and what the keys of their state begin with."""
+
     def __init__(
         self,
         *,
@@ -114,10 +254,16 @@ class TimerRecord(_message.Message):
         gba: _builtins.bytes = ...,
         tier: Global___TimerTier.ValueType = ...,
         bucket: _builtins.int | None = ...,
+        kind: Global___TimerKind.ValueType = ...,
+        target: _builtins.bytes = ...,
+        bid_fp: _builtins.str = ...,
+        fee_tier: _builtins.int = ...,
+        watch_keys: _abc.Iterable[_types_pb2.WatchKey] | None = ...,
+        fire_seq: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_bucket", b"_bucket", "bucket", b"bucket"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bucket", b"_bucket", "bucket", b"bucket", "expires_at", b"expires_at", "gas_limit", b"gas_limit", "gba", b"gba", "handler", b"handler", "is_gas_limit_defaulted", b"is_gas_limit_defaulted", "max_fee_per_cycle", b"max_fee_per_cycle", "max_priority_fee_per_cycle", b"max_priority_fee_per_cycle", "payload", b"payload", "scheduled_at", b"scheduled_at", "sequence", b"sequence", "tier", b"tier"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bucket", b"_bucket", "bid_fp", b"bid_fp", "bucket", b"bucket", "expires_at", b"expires_at", "fee_tier", b"fee_tier", "fire_seq", b"fire_seq", "gas_limit", b"gas_limit", "gba", b"gba", "handler", b"handler", "is_gas_limit_defaulted", b"is_gas_limit_defaulted", "kind", b"kind", "max_fee_per_cycle", b"max_fee_per_cycle", "max_priority_fee_per_cycle", b"max_priority_fee_per_cycle", "payload", b"payload", "scheduled_at", b"scheduled_at", "sequence", b"sequence", "target", b"target", "tier", b"tier", "watch_keys", b"watch_keys"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__bucket: _TypeAlias = _typing.Literal["bucket"]  # noqa: Y015
     _WhichOneofArgType__bucket: _TypeAlias = _typing.Literal["_bucket", b"_bucket"]  # noqa: Y015
@@ -158,10 +304,13 @@ class TimerDecision(_message.Message):
     RECEIPT_INDEX_FIELD_NUMBER: _builtins.int
     ORIGIN_FIELD_NUMBER: _builtins.int
     RIVAL_FIELD_NUMBER: _builtins.int
+    ORDER_FIELD_NUMBER: _builtins.int
+    MATCHED_KEYS_FIELD_NUMBER: _builtins.int
     height: _builtins.int
     decision: _builtins.str
-    """scheduled, extended, put_off, slept, woke, fired, expired, cancelled,
-    removed_insufficient_funds.
+    """scheduled, extended, updated, put_off, slept, woke, fired, expired, cancelled,
+    removed_insufficient_funds; in the Globalbox hit, enqueued, passed_over,
+    materialized, put_back, returned.
     """
     reason: _builtins.str
     """For put_off: lane, cells, writes or gc, under `auction` also cap or lane_basefee,
@@ -177,8 +326,14 @@ class TimerDecision(_message.Message):
     the last place that was large enough. Its effective priority is marginal_priority,
     its effective tip marginal_tip.
     """
+    order: _builtins.bytes
+    """Of what happens in the Globalbox: 97 bytes by which the fire is ordered."""
     @_builtins.property
     def numbers(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    @_builtins.property
+    def matched_keys(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.WatchKey]:
+        """Of a hit: the first keys that changed."""
+
     def __init__(
         self,
         *,
@@ -189,10 +344,12 @@ class TimerDecision(_message.Message):
         receipt_index: _builtins.int | None = ...,
         origin: _builtins.bytes = ...,
         rival: _builtins.bytes = ...,
+        order: _builtins.bytes = ...,
+        matched_keys: _abc.Iterable[_types_pb2.WatchKey] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_receipt_index", b"_receipt_index", "receipt_index", b"receipt_index"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_receipt_index", b"_receipt_index", "decision", b"decision", "height", b"height", "numbers", b"numbers", "origin", b"origin", "reason", b"reason", "receipt_index", b"receipt_index", "rival", b"rival"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_receipt_index", b"_receipt_index", "decision", b"decision", "height", b"height", "matched_keys", b"matched_keys", "numbers", b"numbers", "order", b"order", "origin", b"origin", "reason", b"reason", "receipt_index", b"receipt_index", "rival", b"rival"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__receipt_index: _TypeAlias = _typing.Literal["receipt_index"]  # noqa: Y015
     _WhichOneofArgType__receipt_index: _TypeAlias = _typing.Literal["_receipt_index", b"_receipt_index"]  # noqa: Y015
@@ -212,6 +369,8 @@ class Timer(_message.Message):
     RECORD_FIELD_NUMBER: _builtins.int
     END_FIELD_NUMBER: _builtins.int
     STANDING_FIELD_NUMBER: _builtins.int
+    QUEUED_FIELD_NUMBER: _builtins.int
+    WATCH_FIELD_NUMBER: _builtins.int
     id: _builtins.bytes
     actor: _builtins.bytes
     fee_payer: _builtins.bytes
@@ -230,6 +389,14 @@ class Timer(_message.Message):
     def standing(self) -> Global___TimerStanding:
         """Only for a pending timer under `auction` or `bidding`."""
 
+    @_builtins.property
+    def queued(self) -> Global___QueuePlace:
+        """Only for a timer whose fire is queued in the Globalbox."""
+
+    @_builtins.property
+    def watch(self) -> Global___WatchStatus:
+        """Only for a pending watch."""
+
     def __init__(
         self,
         *,
@@ -241,10 +408,12 @@ class Timer(_message.Message):
         record: Global___TimerRecord | None = ...,
         end: Global___TimerDecision | None = ...,
         standing: Global___TimerStanding | None = ...,
+        queued: Global___QueuePlace | None = ...,
+        watch: Global___WatchStatus | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "record", b"record", "standing", b"standing"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "queued", b"queued", "record", b"record", "standing", b"standing", "watch", b"watch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "end", b"end", "fee_payer", b"fee_payer", "height", b"height", "id", b"id", "record", b"record", "standing", b"standing", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "end", b"end", "fee_payer", b"fee_payer", "height", b"height", "id", b"id", "queued", b"queued", "record", b"record", "standing", b"standing", "status", b"status", "watch", b"watch"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -404,6 +573,8 @@ class ListTimersRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     AT_HEIGHT_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    WATCHED_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
     """Filters. An empty one admits all."""
     fee_payer: _builtins.bytes
@@ -418,6 +589,10 @@ class ListTimersRequest(_message.Message):
     """
     page_token: _builtins.str
     at_height: _builtins.int
+    kind: Global___TimerKind.ValueType
+    """Only for pending timers. If unspecified, both kinds."""
+    watched: _builtins.bytes
+    """Only watches that watch this actor's state."""
     def __init__(
         self,
         *,
@@ -429,10 +604,12 @@ class ListTimersRequest(_message.Message):
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         at_height: _builtins.int | None = ...,
+        kind: Global___TimerKind.ValueType = ...,
+        watched: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "_from_height", b"_from_height", "_to_height", b"_to_height", "at_height", b"at_height", "from_height", b"from_height", "to_height", b"to_height"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "_from_height", b"_from_height", "_to_height", b"_to_height", "actor", b"actor", "at_height", b"at_height", "fee_payer", b"fee_payer", "from_height", b"from_height", "page_size", b"page_size", "page_token", b"page_token", "status", b"status", "to_height", b"to_height"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "_from_height", b"_from_height", "_to_height", b"_to_height", "actor", b"actor", "at_height", b"at_height", "fee_payer", b"fee_payer", "from_height", b"from_height", "kind", b"kind", "page_size", b"page_size", "page_token", b"page_token", "status", b"status", "to_height", b"to_height", "watched", b"watched"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_height: _TypeAlias = _typing.Literal["at_height"]  # noqa: Y015
     _WhichOneofArgType__at_height: _TypeAlias = _typing.Literal["_at_height", b"_at_height"]  # noqa: Y015
@@ -459,7 +636,10 @@ class ListTimersResponse(_message.Message):
     """Empty on the last page."""
     @_builtins.property
     def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Timer]:
-        """Pending ones in the order in which they are due, others in the order of ending."""
+        """Pending ones: those that lie in the Globalbox in its order, then the others in the
+        order in which they are due; of one actor all in the order in which they are due.
+        Others are in the order of ending.
+        """
 
     def __init__(
         self,
@@ -474,6 +654,64 @@ class ListTimersResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListTimersResponse: _TypeAlias = ListTimersResponse  # noqa: Y015
+
+@_typing.final
+class ListQueueRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TARGET_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    AT_HEIGHT_FIELD_NUMBER: _builtins.int
+    target: _builtins.bytes
+    """The actor whose handler is called; if empty, all."""
+    page_size: _builtins.int
+    """As of ListTimers."""
+    page_token: _builtins.str
+    at_height: _builtins.int
+    def __init__(
+        self,
+        *,
+        target: _builtins.bytes = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+        at_height: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_height", b"_at_height", "at_height", b"at_height", "page_size", b"page_size", "page_token", b"page_token", "target", b"target"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__at_height: _TypeAlias = _typing.Literal["at_height"]  # noqa: Y015
+    _WhichOneofArgType__at_height: _TypeAlias = _typing.Literal["_at_height", b"_at_height"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__at_height) -> _WhichOneofReturnType__at_height | None: ...
+
+Global___ListQueueRequest: _TypeAlias = ListQueueRequest  # noqa: Y015
+
+@_typing.final
+class ListQueueResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIMERS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Timer]:
+        """Each says where it stands in `queued`."""
+
+    def __init__(
+        self,
+        *,
+        timers: _abc.Iterable[Global___Timer] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "timers", b"timers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListQueueResponse: _TypeAlias = ListQueueResponse  # noqa: Y015
 
 @_typing.final
 class ExplainTimerRequest(_message.Message):
@@ -705,6 +943,7 @@ class ExplainBlockResponse(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     CONTEST_FIELD_NUMBER: _builtins.int
+    TURNS_FIELD_NUMBER: _builtins.int
     due_count: _builtins.int
     """Counts of the whole block."""
     change_count: _builtins.int
@@ -722,6 +961,10 @@ class ExplainBlockResponse(_message.Message):
     def contest(self) -> Global___LaneContest:
         """How the lane was filled; only under `auction` and `bidding`."""
 
+    @_builtins.property
+    def turns(self) -> Global___QueueTurns:
+        """What the block did with the Globalbox, if anything."""
+
     def __init__(
         self,
         *,
@@ -731,14 +974,53 @@ class ExplainBlockResponse(_message.Message):
         text: _builtins.str = ...,
         next_page_token: _builtins.str = ...,
         contest: Global___LaneContest | None = ...,
+        turns: Global___QueueTurns | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["contest", b"contest"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["contest", b"contest", "turns", b"turns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["change_count", b"change_count", "contest", b"contest", "due_count", b"due_count", "next_page_token", b"next_page_token", "text", b"text", "timers", b"timers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["change_count", b"change_count", "contest", b"contest", "due_count", b"due_count", "next_page_token", b"next_page_token", "text", b"text", "timers", b"timers", "turns", b"turns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExplainBlockResponse: _TypeAlias = ExplainBlockResponse  # noqa: Y015
+
+@_typing.final
+class QueueTurns(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HITS_FIELD_NUMBER: _builtins.int
+    ENQUEUED_FIELD_NUMBER: _builtins.int
+    PASSED_OVER_FIELD_NUMBER: _builtins.int
+    MATERIALIZED_FIELD_NUMBER: _builtins.int
+    PUT_BACK_FIELD_NUMBER: _builtins.int
+    RETURNED_FIELD_NUMBER: _builtins.int
+    hits: _builtins.int
+    """Watches that saw a change."""
+    enqueued: _builtins.int
+    passed_over: _builtins.int
+    """Targets that had their share of fires and more that was queued."""
+    materialized: _builtins.int
+    put_back: _builtins.int
+    """Fires that keep their places, since nothing has room for them."""
+    returned: _builtins.int
+    """Fires that were taken out, since other rules are in force."""
+    def __init__(
+        self,
+        *,
+        hits: _builtins.int = ...,
+        enqueued: _builtins.int = ...,
+        passed_over: _builtins.int = ...,
+        materialized: _builtins.int = ...,
+        put_back: _builtins.int = ...,
+        returned: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enqueued", b"enqueued", "hits", b"hits", "materialized", b"materialized", "passed_over", b"passed_over", "put_back", b"put_back", "returned", b"returned"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QueueTurns: _TypeAlias = QueueTurns  # noqa: Y015
 
 @_typing.final
 class LaneContest(_message.Message):
@@ -837,6 +1119,7 @@ class QuoteTimerRequest(_message.Message):
     MAX_FEE_PER_CYCLE_FIELD_NUMBER: _builtins.int
     MAX_PRIORITY_FEE_PER_CYCLE_FIELD_NUMBER: _builtins.int
     BLOCKS_FIELD_NUMBER: _builtins.int
+    BID_FP_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
     """The actor that would schedule it; it must be deployed."""
     fee_payer: _builtins.bytes
@@ -854,6 +1137,10 @@ class QuoteTimerRequest(_message.Message):
     max_priority_fee_per_cycle: _builtins.str
     blocks: _builtins.int
     """How many of the last blocks to look back over, at most 100; if absent, 10."""
+    bid_fp: _builtins.str
+    """What it would bid under `globalbox`: base units for a cycle, times 2^96; if empty,
+    the least bid.
+    """
     def __init__(
         self,
         *,
@@ -866,10 +1153,11 @@ class QuoteTimerRequest(_message.Message):
         max_fee_per_cycle: _builtins.str = ...,
         max_priority_fee_per_cycle: _builtins.str = ...,
         blocks: _builtins.int | None = ...,
+        bid_fp: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_blocks", b"_blocks", "_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "blocks", b"blocks", "expires_at", b"expires_at", "gas_limit", b"gas_limit", "height", b"height"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocks", b"_blocks", "_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "actor", b"actor", "blocks", b"blocks", "expires_at", b"expires_at", "fee_payer", b"fee_payer", "gas_limit", b"gas_limit", "height", b"height", "max_fee_per_cycle", b"max_fee_per_cycle", "max_priority_fee_per_cycle", b"max_priority_fee_per_cycle", "payload_bytes", b"payload_bytes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocks", b"_blocks", "_expires_at", b"_expires_at", "_gas_limit", b"_gas_limit", "_height", b"_height", "actor", b"actor", "bid_fp", b"bid_fp", "blocks", b"blocks", "expires_at", b"expires_at", "fee_payer", b"fee_payer", "gas_limit", b"gas_limit", "height", b"height", "max_fee_per_cycle", b"max_fee_per_cycle", "max_priority_fee_per_cycle", b"max_priority_fee_per_cycle", "payload_bytes", b"payload_bytes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blocks: _TypeAlias = _typing.Literal["blocks"]  # noqa: Y015
     _WhichOneofArgType__blocks: _TypeAlias = _typing.Literal["_blocks", b"_blocks"]  # noqa: Y015

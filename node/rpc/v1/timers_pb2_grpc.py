@@ -45,6 +45,11 @@ class TimerServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersResponse.FromString,
                 _registered_method=True)
+        self.ListQueue = channel.unary_unary(
+                '/cowboy.devnet.v1.TimerService/ListQueue',
+                request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListQueueRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListQueueResponse.FromString,
+                _registered_method=True)
         self.ExplainTimer = channel.unary_unary(
                 '/cowboy.devnet.v1.TimerService/ExplainTimer',
                 request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainTimerRequest.SerializeToString,
@@ -75,6 +80,14 @@ class TimerServiceServicer:
 
     def ListTimers(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListQueue(self, request, context):
+        """The Globalbox: queued fires in the order in which they will be materialized, of all
+        targets or of one. Under rules other than `globalbox` it is emptied.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -112,6 +125,11 @@ def add_TimerServiceServicer_to_server(servicer, server):
                     servicer.ListTimers,
                     request_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersResponse.SerializeToString,
+            ),
+            'ListQueue': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListQueue,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListQueueRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ListQueueResponse.SerializeToString,
             ),
             'ExplainTimer': grpc.unary_unary_rpc_method_handler(
                     servicer.ExplainTimer,
@@ -184,6 +202,33 @@ class TimerService:
             '/cowboy.devnet.v1.TimerService/ListTimers',
             node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_timers__pb2.ListTimersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListQueue(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.TimerService/ListQueue',
+            node_dot_rpc_dot_v1_dot_timers__pb2.ListQueueRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_timers__pb2.ListQueueResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -36,6 +36,10 @@ class TimerServiceStub:
     GetTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.GetTimerRequest, _timers_pb2.GetTimerResponse]
     """A timer: pending, or how and where it ended."""
     ListTimers: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ListTimersRequest, _timers_pb2.ListTimersResponse]
+    ListQueue: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ListQueueRequest, _timers_pb2.ListQueueResponse]
+    """The Globalbox: queued fires in the order in which they will be materialized, of all
+    targets or of one. Under rules other than `globalbox` it is emptied.
+    """
     ExplainTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ExplainTimerRequest, _timers_pb2.ExplainTimerResponse]
     """Why a timer did what it did, as recorded when it was decided, and what awaits it."""
     ExplainBlock: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ExplainBlockRequest, _timers_pb2.ExplainBlockResponse]
@@ -51,6 +55,10 @@ class TimerServiceAsyncStub(TimerServiceStub):
     GetTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.GetTimerRequest, _timers_pb2.GetTimerResponse]  # type: ignore[assignment]
     """A timer: pending, or how and where it ended."""
     ListTimers: _aio.UnaryUnaryMultiCallable[_timers_pb2.ListTimersRequest, _timers_pb2.ListTimersResponse]  # type: ignore[assignment]
+    ListQueue: _aio.UnaryUnaryMultiCallable[_timers_pb2.ListQueueRequest, _timers_pb2.ListQueueResponse]  # type: ignore[assignment]
+    """The Globalbox: queued fires in the order in which they will be materialized, of all
+    targets or of one. Under rules other than `globalbox` it is emptied.
+    """
     ExplainTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.ExplainTimerRequest, _timers_pb2.ExplainTimerResponse]  # type: ignore[assignment]
     """Why a timer did what it did, as recorded when it was decided, and what awaits it."""
     ExplainBlock: _aio.UnaryUnaryMultiCallable[_timers_pb2.ExplainBlockRequest, _timers_pb2.ExplainBlockResponse]  # type: ignore[assignment]
@@ -75,6 +83,16 @@ class TimerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _timers_pb2.ListTimersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_timers_pb2.ListTimersResponse, _abc.Awaitable[_timers_pb2.ListTimersResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def ListQueue(
+        self,
+        request: _timers_pb2.ListQueueRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_timers_pb2.ListQueueResponse, _abc.Awaitable[_timers_pb2.ListQueueResponse]]:
+        """The Globalbox: queued fires in the order in which they will be materialized, of all
+        targets or of one. Under rules other than `globalbox` it is emptied.
+        """
 
     @_abc_1.abstractmethod
     def ExplainTimer(

@@ -1133,6 +1133,7 @@ class Receipt(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     HINT_FIELD_NUMBER: _builtins.int
     OUTPUT_FIELD_NUMBER: _builtins.int
+    DELIVERY_FIELD_NUMBER: _builtins.int
     kind: Global___ReceiptKind.ValueType
     height: _builtins.int
     index: _builtins.int
@@ -1182,6 +1183,10 @@ class Receipt(_message.Message):
         it; a trace has it again.
         """
 
+    @_builtins.property
+    def delivery(self) -> Global___FireContext:
+        """Only of a fire under `globalbox`."""
+
     def __init__(
         self,
         *,
@@ -1214,10 +1219,11 @@ class Receipt(_message.Message):
         warnings: _abc.Iterable[Global___Warning.ValueType] | None = ...,
         hint: _builtins.str = ...,
         output: Global___Printout | None = ...,
+        delivery: Global___FireContext | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "price", b"price"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["delivery", b"delivery", "error", b"error", "output", b"output", "price", b"price"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "burned_cell", b"burned_cell", "burned_cycle", b"burned_cycle", "burned_lane", b"burned_lane", "cells_held", b"cells_held", "cells_limit", b"cells_limit", "cells_used", b"cells_used", "cycles_held", b"cycles_held", "cycles_limit", b"cycles_limit", "cycles_used", b"cycles_used", "error", b"error", "fee", b"fee", "handler", b"handler", "height", b"height", "hint", b"hint", "id", b"id", "index", b"index", "kind", b"kind", "origin", b"origin", "output", b"output", "payer", b"payer", "price", b"price", "refund", b"refund", "scheduled_timer_ids", b"scheduled_timer_ids", "sender", b"sender", "status", b"status", "tip", b"tip", "value", b"value", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "burned_cell", b"burned_cell", "burned_cycle", b"burned_cycle", "burned_lane", b"burned_lane", "cells_held", b"cells_held", "cells_limit", b"cells_limit", "cells_used", b"cells_used", "cycles_held", b"cycles_held", "cycles_limit", b"cycles_limit", "cycles_used", b"cycles_used", "delivery", b"delivery", "error", b"error", "fee", b"fee", "handler", b"handler", "height", b"height", "hint", b"hint", "id", b"id", "index", b"index", "kind", b"kind", "origin", b"origin", "output", b"output", "payer", b"payer", "price", b"price", "refund", b"refund", "scheduled_timer_ids", b"scheduled_timer_ids", "sender", b"sender", "status", b"status", "tip", b"tip", "value", b"value", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1277,6 +1283,85 @@ class Printout(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Printout: _TypeAlias = Printout  # noqa: Y015
+
+@_typing.final
+class FireContext(_message.Message):
+    """What made a timer fire, and the name of the fire."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    DUE_HEIGHT_FIELD_NUMBER: _builtins.int
+    HIT_HEIGHT_FIELD_NUMBER: _builtins.int
+    MATCHED_KEYS_FIELD_NUMBER: _builtins.int
+    DELIVER_ID_FIELD_NUMBER: _builtins.int
+    DELIVER_SEQ_FIELD_NUMBER: _builtins.int
+    FIRE_SEQ_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """`HEIGHT` or `STATE_WATCH`."""
+    due_height: _builtins.int
+    """Absent for a watch."""
+    hit_height: _builtins.int
+    """Height of the block that changed what a watch watches."""
+    deliver_id: _builtins.bytes
+    """Name of this fire, no other's."""
+    deliver_seq: _builtins.int
+    """Number in the order of all fires under `globalbox`, from 0."""
+    fire_seq: _builtins.int
+    """How often the timer had fired before."""
+    @_builtins.property
+    def matched_keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchKey]:
+        """Keys that changed, the first four at most."""
+
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        due_height: _builtins.int | None = ...,
+        hit_height: _builtins.int | None = ...,
+        matched_keys: _abc.Iterable[Global___WatchKey] | None = ...,
+        deliver_id: _builtins.bytes = ...,
+        deliver_seq: _builtins.int = ...,
+        fire_seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_due_height", b"_due_height", "_hit_height", b"_hit_height", "due_height", b"due_height", "hit_height", b"hit_height"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_due_height", b"_due_height", "_hit_height", b"_hit_height", "deliver_id", b"deliver_id", "deliver_seq", b"deliver_seq", "due_height", b"due_height", "fire_seq", b"fire_seq", "hit_height", b"hit_height", "kind", b"kind", "matched_keys", b"matched_keys"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__due_height: _TypeAlias = _typing.Literal["due_height"]  # noqa: Y015
+    _WhichOneofArgType__due_height: _TypeAlias = _typing.Literal["_due_height", b"_due_height"]  # noqa: Y015
+    _WhichOneofReturnType__hit_height: _TypeAlias = _typing.Literal["hit_height"]  # noqa: Y015
+    _WhichOneofArgType__hit_height: _TypeAlias = _typing.Literal["_hit_height", b"_hit_height"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__due_height) -> _WhichOneofReturnType__due_height | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__hit_height) -> _WhichOneofReturnType__hit_height | None: ...
+
+Global___FireContext: _TypeAlias = FireContext  # noqa: Y015
+
+@_typing.final
+class WatchKey(_message.Message):
+    """An actor, and a key of its state or what keys begin with."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    key: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        key: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "key", b"key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchKey: _TypeAlias = WatchKey  # noqa: Y015
 
 @_typing.final
 class ExecutionProfile(_message.Message):

@@ -59,12 +59,23 @@ def forget(journal: Journal, timer: Timer) -> None:
 
 def is_any(reader: Reader) -> bool:
     """Whether a hit is noted."""
-    return next(_rows(reader), None) is not None
+    return next(noted_rows(reader), None) is not None
+
+
+def noted_of(reader: Reader, timer: Timer) -> Hit | None:
+    """The noted hit of a live watch, or None."""
+    place = reader.get(keys.watch_wait(timer.timer_id))
+    if place is None or len(place) == keys.FIRE_ORDER_BYTES:
+        return None
+    key = keys.NOTED_PREFIX + place
+    record = reader.get(key)
+    assert record is not None, "the index names a hit that is not noted"
+    return _read(reader, key, record)
 
 
 def take(journal: Journal, count_max: int) -> list[Hit]:
     """The first so many noted hits by height and sequence, which are noted no more."""
-    rows = _rows(journal)
+    rows = noted_rows(journal)
     hits = [_read(journal, key, record) for key, record in islice(rows, count_max)]
     following = next(rows, None)
     for hit in hits:
@@ -77,8 +88,8 @@ def take(journal: Journal, count_max: int) -> list[Hit]:
     return hits
 
 
-def _rows(reader: Reader) -> Iterator[tuple[bytes, bytes]]:
-    """All noted hits, from a height on below which there is none."""
+def noted_rows(reader: Reader) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and records of noted hits, from a height on below which there is none."""
     if reader.get(keys.NOTED_FLOOR) is None:
         return iter(())
     floor = keys.noted_hit(load_count(reader, keys.NOTED_FLOOR), 0)
