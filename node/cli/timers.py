@@ -6,14 +6,15 @@ import click
 from typing_extensions import override
 
 from node.chain.params import U64_MAX
-from node.chain.timers.timer import decode_timer
+from node.chain.timers.globalbox.fires import BID_FRACTION_BITS, decode_fire
+from node.chain.timers.timer import Timer, decode_timer
 from node.cli import Group, arguments
 from node.cli.connection import Connection, client_command
 from node.cli.formatting import receipt_fields
 from node.cli.output import amount, bytes_text, hexadecimal
 from node.cli.proofs import Prover, prove_option
 from node.cli.traces import tell_timer, trace_option
-from node.client.proofs import DueProof, TimerProof
+from node.client.proofs import DueProof, QueueProof, TimerProof
 from node.query.explain.numbers import ppm_text
 from node.rpc.convert import record_to_proto
 from node.rpc.v1 import streams_pb2, transactions_pb2
@@ -36,6 +37,8 @@ _STATUSES = {
     if number != messages.TIMER_STATUS_UNSPECIFIED
 }
 _COLUMNS = ("due", "status", "actor", "paid by", "handler", "gas limit", "id")
+_QUEUE_COLUMNS = ("rank", "score", "bid", "since", "calls", "actor", "id")
+_WATCH_COLUMNS = ("state", "fires", "watches", "calls", "actor", "expires after", "id")
 _AUCTION_COLUMNS = ("rank", "effective priority")
 _NAMES = {number: name for name, number in _STATUSES.items()}
 
@@ -136,12 +139,17 @@ def _list_proven(connection: Connection, request: messages.ListTimersRequest) ->
     at_height = request.at_height if request.HasField("at_height") else None
     prover = Prover(connection, at_height)
     proven = prover.prove(DueProof(first, last))
+    lying = [
+        decode_timer(keys.TIMER_PREFIX + key, record) for key, record in proven.records
+    ]
+    if not proven.is_globalbox_empty:
+        fires = prover.prove(QueueProof()).records
+        queued = (decode_fire(order, record) for order, record in fires)
+        heights = [one.height_timer() for one in queued if not one.is_of_watch]
+        lying += [timer for timer in heights if first <= timer.height <= last]
     if connection.output.is_json:
         return
-    found = [
-        record_to_proto(decode_timer(keys.TIMER_PREFIX + key, record))
-        for key, record in proven.records
-    ]
+    found = [record_to_proto(timer) for timer in lying]
     wanted = [
         timer
         for timer in found
@@ -173,6 +181,138 @@ def _row(timer: messages.Timer) -> tuple[str, ...]:
         timer.record.handler,
         f"{timer.record.gas_limit:,}" if timer.HasField("record") else "",
         hexadecimal(timer.id),
+    )
+
+
+@timers.command("queue")
+@click.option("--target", type=arguments.address, help="Only those that call this.")
+@arguments.at_option
+@prove_option
+@client_command
+def show_queue(
+    connection: Connection,
+    target: bytes | None,
+    is_proven: bool,  # noqa: FBT001 - a flag
+    at_height: int | None,
+) -> None:
+    """List the fires queued in the Globalbox, in the order in which they will run.
+
+    With --prove it is proven, too, that no other is queued.
+    """
+    if is_proven:
+        _show_queue_proven(connection, target or b"", at_height)
+        return
+    request = messages.ListQueueRequest(
+        target=target or b"", at_height=at_height, page_size=_PAGE_TIMERS
+    )
+    found = _queue_pages(connection, request)
+    if connection.output.is_json:
+        for timer in found:
+            connection.output.message(timer)
+        return
+    rows = [_queue_row(timer) for timer in found]
+    connection.output.table("", _QUEUE_COLUMNS, rows)
+
+
+def _queue_pages(
+    connection: Connection, request: messages.ListQueueRequest
+) -> Iterator[messages.Timer]:
+    service = TimerServiceStub(connection.channel)
+    while True:
+        page = service.ListQueue(request, timeout=connection.timeout)
+        yield from page.timers
+        request.page_token = page.next_page_token
+        if not request.page_token:
+            return
+
+
+def _queue_row(timer: messages.Timer) -> tuple[str, ...]:
+    place = timer.queued
+    is_watch = timer.record.kind == messages.TIMER_KIND_STATE_WATCH
+    return (
+        f"{place.rank:,}" if place.HasField("rank") else "",
+        f"{int(place.score):,}",
+        f"{int(place.bid_fp) >> BID_FRACTION_BITS:,}",
+        f"{'hit' if is_watch else 'due'} {place.origin}",
+        hexadecimal(timer.record.target or timer.actor),
+        hexadecimal(timer.actor),
+        hexadecimal(timer.id),
+    )
+
+
+def _show_queue_proven(
+    connection: Connection, target: bytes, at_height: int | None
+) -> None:
+    prover = Prover(connection, at_height)
+    proven = prover.prove(QueueProof())
+    if connection.output.is_json:
+        return
+    fires = [decode_fire(order, record) for order, record in proven.records]
+    rows = [
+        (
+            f"{rank:,}",
+            f"{fire.bid_fp >> BID_FRACTION_BITS:,}",
+            f"{'hit' if fire.is_of_watch else 'due'} {fire.origin}",
+            hexadecimal(fire.target),
+            hexadecimal(fire.timer_id),
+        )
+        for rank, fire in enumerate(fires, 1)
+        if target in (b"", fire.target)
+    ]
+    columns = ("rank", "bid", "since", "calls", "id")
+    connection.output.table("", columns, rows)
+    prover.tell(f"{len(fires)} fires are queued in the Globalbox, and no others")
+
+
+@timers.command("watches")
+@click.option("--actor", type=arguments.address, help="Only those of this actor.")
+@click.option(
+    "--on", "watched", type=arguments.address, help="Only those on this one's state."
+)
+@arguments.at_option
+@client_command
+def show_watches(
+    connection: Connection,
+    actor: bytes | None,
+    watched: bytes | None,
+    at_height: int | None,
+) -> None:
+    """List watches: what they watch, what they are doing, how often they fired."""
+    request = messages.ListTimersRequest(
+        actor=actor or b"",
+        kind=messages.TIMER_KIND_STATE_WATCH,
+        watched=watched or b"",
+        at_height=at_height,
+        page_size=_PAGE_TIMERS,
+    )
+    found = _pages(connection, request)
+    if connection.output.is_json:
+        for timer in found:
+            connection.output.message(timer)
+        return
+    rows = [_watch_row(timer) for timer in found]
+    connection.output.table("", _WATCH_COLUMNS, rows)
+
+
+def _watch_row(timer: messages.Timer) -> tuple[str, ...]:
+    watch = timer.watch
+    state = messages.WatchState.Name(watch.state).removeprefix("WATCH_STATE_").lower()
+    since = f", hit at {watch.hit_height}" if watch.HasField("hit_height") else ""
+    return (
+        f"{state}{since}",
+        f"{timer.record.fire_seq:,}",
+        _watched_text(timer.record),
+        hexadecimal(timer.record.target or timer.actor),
+        hexadecimal(timer.actor),
+        str(timer.record.expires_at),
+        hexadecimal(timer.id),
+    )
+
+
+def _watched_text(record: messages.TimerRecord) -> str:
+    return ", ".join(
+        f"{bytes_text(watched.key)} of {hexadecimal(watched.actor)}"
+        for watched in record.watch_keys
     )
 
 
@@ -210,9 +350,15 @@ def _show_proven(
     prover = Prover(connection, at_height)
     ((key, record),) = prover.prove(TimerProof(timer_id)).records
     if not connection.output.is_json:
-        timer = decode_timer(keys.TIMER_PREFIX + key, record)
-        _tell_timer(connection, record_to_proto(timer))
+        _tell_timer(connection, record_to_proto(_proven_timer(key, record)))
         prover.tell("this timer is pending")
+
+
+def _proven_timer(key: bytes, record: bytes) -> Timer:
+    """Of a record in the calendar, or of a fire in the Globalbox."""
+    if len(key) == keys.FIRE_ORDER_BYTES:
+        return decode_fire(key, record).height_timer()
+    return decode_timer(keys.TIMER_PREFIX + key, record)
 
 
 def _tell_timer(connection: Connection, timer: messages.Timer) -> None:
@@ -249,7 +395,28 @@ def _record_fields(timer: messages.Timer) -> dict[str, str]:
         fields["max priority fee per cycle"] = amount(record.max_priority_fee_per_cycle)
     if record.gba:
         fields["gas bidding agent"] = hexadecimal(record.gba)
-    return fields | _standing_fields(timer)
+    return fields | _globalbox_fields(timer) | _standing_fields(timer)
+
+
+def _globalbox_fields(timer: messages.Timer) -> dict[str, str]:
+    """What it states under `globalbox`, and its place in the queue."""
+    record, fields = timer.record, dict[str, str]()
+    if record.target:
+        fields["calls"] = hexadecimal(record.target)
+    if record.bid_fp:
+        bid = int(record.bid_fp) >> BID_FRACTION_BITS
+        fields["bid per cycle"] = amount(str(bid))
+    if record.watch_keys:
+        fields["watches"] = _watched_text(record)
+        fields["fires"] = f"{record.fire_seq:,}"
+    if timer.HasField("watch"):
+        fields["state"] = _watch_row(timer)[0]
+    if timer.HasField("queued"):
+        rank, score, *_ = _queue_row(timer)
+        fields["rank in the queue"] = rank
+        fields["score"] = score
+        fields["queue key"] = hexadecimal(timer.queued.order)
+    return fields
 
 
 def _standing_fields(timer: messages.Timer) -> dict[str, str]:
@@ -332,6 +499,7 @@ def look_ahead(connection: Connection, blocks: int) -> None:
 @click.option("--blocks", type=click.IntRange(0, 100), help="So many of the last ones.")
 @click.option("--max-fee", type=arguments.amount, help="A cycle, where timers bid.")
 @click.option("--priority", type=arguments.amount, help="A cycle, where timers bid.")
+@click.option("--bid", type=arguments.amount, help="A cycle, under globalbox.")
 @client_command
 def quote_timer(
     connection: Connection,
@@ -346,12 +514,14 @@ def quote_timer(
 
     Under `auction` also what a turn would have cost in each of the last blocks.
     """
+    bid = wanted["bid"]
     answer = TimerServiceStub(connection.channel).QuoteTimer(
         messages.QuoteTimerRequest(
             actor=actor,
             fee_payer=payer or b"",
             max_fee_per_cycle="" if max_fee is None else str(max_fee),
             max_priority_fee_per_cycle="" if priority is None else str(priority),
+            bid_fp="" if bid is None else str(bid << BID_FRACTION_BITS),
             height=wanted["height"],
             gas_limit=wanted["gas_limit"],
             expires_at=wanted["expires_at"],

@@ -12,7 +12,7 @@ further than `TIMERS_COUNTED_MAX`.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,12 @@ from msgspec import Struct
 
 from node import __version__
 from node.chain.globals import load_timer_config
+from node.chain.timers.globalbox.fires import decode_fire
+from node.chain.timers.globalbox.hits import noted_rows
 from node.chain.timers.tiers import FIRST_KEY, Tier, tier_of
 from node.chain.transition import State
+from node.query.globalbox import fires_from
+from node.query.queue_place import WatchState
 from node.runtime.clock import Clock
 from node.runtime.stats import Histogram, NodeStats
 from node.runtime.types import Backend
@@ -39,6 +43,7 @@ _COUNT_INTERVAL_SECONDS = 10
 _SLICE_TIMERS = 500
 """Timers counted at a stretch: a millisecond."""
 
+_FIRES = "fires"
 _PREFIX = "cowboy_devnet_"
 
 _Labels = tuple[str, ...]
@@ -71,6 +76,7 @@ class Metrics:
         self._clock = clock
         self._store_bytes = store_bytes
         self._timers: Counter[Tier] = Counter()
+        self._globalbox: Counter[str] = Counter()
         self._counted_at: float | None = None
 
     async def render(self, accept: str) -> tuple[bytes, str]:
@@ -128,6 +134,7 @@ class Metrics:
             return
         self._counted_at = now
         self._timers = await _timers_by_tier(self._backend.state)
+        self._globalbox = await _count_globalbox(self._backend.state)
 
     # --- families ------------------------------------------------------------------
 
@@ -167,14 +174,7 @@ class Metrics:
                 "deferred": params.lane_deferred_cycles,
             },
         )
-        yield _labelled(
-            "live",
-            "timers",
-            f"Timers that wait, by tier; counted up to {TIMERS_COUNTED_MAX}, every "
-            f"{_COUNT_INTERVAL_SECONDS} s at most",
-            "tier",
-            {tier.value: self._timers[tier] for tier in Tier},
-        )
+        yield from self._timer_gauges()
         yield _plain(
             "pool",
             "transactions",
@@ -196,6 +196,30 @@ class Metrics:
         yield _plain("open", "streams", "Streams that are being served", status.streams)
         yield _labelled(
             "build_info", "", "Always 1; the version", "version", {__version__: 1}
+        )
+
+    def _timer_gauges(self) -> Iterable[_Family]:
+        yield _labelled(
+            "live",
+            "timers",
+            f"Timers that wait, by tier; counted up to {TIMERS_COUNTED_MAX}, every "
+            f"{_COUNT_INTERVAL_SECONDS} s at most",
+            "tier",
+            {tier.value: self._timers[tier] for tier in Tier},
+        )
+        yield _plain(
+            "queued",
+            "fires",
+            "Fires in the Globalbox, counted like live_timers",
+            self._globalbox[_FIRES],
+        )
+        yield _labelled(
+            "live",
+            "watches",
+            "Watches by what they are doing, counted like live_timers; a queued one is "
+            "among the queued fires, too",
+            "state",
+            {state.value: self._globalbox[state.value] for state in WatchState},
         )
 
     def _counters(self) -> Iterable[_Family]:
@@ -296,6 +320,34 @@ async def _timers_by_tier(state: State) -> Counter[Tier]:
         counted.update(tier_of(due, height, sizes) for due in heights)
         await asyncio.sleep(0)
     return counted
+
+
+async def _count_globalbox(state: State) -> Counter[str]:
+    """Queued fires, and watches by what they are doing."""
+    snapshot = state.snapshot
+    counted: Counter[str] = Counter()
+    async for order, record in _counted(fires_from(snapshot)):
+        counted[_FIRES] += 1
+        if decode_fire(order, record).is_of_watch:
+            counted[WatchState.QUEUED.value] += 1
+    async for _ in _counted(noted_rows(snapshot)):
+        counted[WatchState.NOTED.value] += 1
+    start = keys.IDLE_WATCHES_PREFIX
+    rows = snapshot.range(start, keys.prefix_stop(start))
+    idle = {key[-keys.SEQUENCE_BYTES :] async for key, _ in _counted(rows)}
+    counted[WatchState.IDLE.value] = len(idle)
+    return counted
+
+
+async def _counted(
+    rows: Iterator[tuple[bytes, bytes]],
+) -> AsyncIterator[tuple[bytes, bytes]]:
+    """As many rows as are counted, others served in between."""
+    bounded = islice(rows, TIMERS_COUNTED_MAX)
+    while chunk := list(islice(bounded, _SLICE_TIMERS)):
+        for row in chunk:
+            yield row
+        await asyncio.sleep(0)
 
 
 def _plain(name: str, unit: str, text: str, value: float) -> _Family:
