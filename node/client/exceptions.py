@@ -12,6 +12,7 @@ from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.errors import ADVICE, InvalidTransaction
 from node.client.sources import Sources
 from node.primitives.hex_repr import foreign
+from node.primitives.types import Address
 from pvm import Failure, Frame
 
 __all__ = [
@@ -118,11 +119,19 @@ class TransactionRefused(Exception):  # noqa: N818 - reads as what happened
         super().__init__(f"{error.fault.value}: {text}")
 
 
+Question = tuple[Address, str, bytes, Address]
+"""Actor, handler, payload and caller of a read-only call."""
+
+
 class ReadFailed(Exception):  # noqa: N818 - reads as what happened
     """A handler failed in a read-only call; `failure` says how."""
 
-    def __init__(self, failure: Failure, sources: Sources) -> None:
+    def __init__(
+        self, failure: Failure, sources: Sources, asked: Question | None = None
+    ) -> None:
         self.failure = failure
+        self.asked = asked
+        """Actor, handler, payload and caller, to ask again: `trace_read(*asked)`."""
         super().__init__("\n".join(_trace(failure, sources)))
 
 

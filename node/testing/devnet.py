@@ -683,7 +683,8 @@ class Devnet:
         )
         self._printed.note(result.output)
         if result.failure is not None:
-            raise ReadFailed(result.failure, self._sources_of(address))
+            asked = address, handler, payload, caller
+            raise ReadFailed(result.failure, self._sources_of(address), asked)
         return result.value
 
     def take_output(self) -> str:

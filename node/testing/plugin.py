@@ -246,7 +246,7 @@ def pytest_runtest_makereport(
     ):
         _leave_out_our_frames(call.excinfo.value)
     if call.when == "call" and isinstance(item, pytest.Function):
-        _add_output(item)
+        _add_output(item, is_failed=call.excinfo is not None)
     report = yield
     if report.when == "call" and report.failed and isinstance(item, pytest.Function):
         for name, chain in _chains_of(item).items():
@@ -262,13 +262,19 @@ def pytest_runtest_makereport(
     return report
 
 
-def _add_output(item: pytest.Function) -> None:
-    """What actors printed, as pytest shows what it captures: with a failure, or -rP."""
+def _add_output(item: pytest.Function, *, is_failed: bool) -> None:
+    """What actors printed, as pytest shows what it captures: with a failure, or -rP.
+
+    A node is asked for it after a failure only.
+    """
     for chain in item.stash.get(_USED, dict[str, "Chain"]()).values():
-        take = getattr(type(chain), "take_output", None)
-        if take is None or getattr(chain, "is_closed", False):
-            continue
-        printed = take(chain)
+        printed, take = "", getattr(type(chain), "take_output", None)
+        if take is not None:
+            printed = "" if getattr(chain, "is_closed", False) else take(chain)
+        elif is_failed:
+            from node.testing.captured import printed_on_node  # noqa: PLC0415
+
+            printed = printed_on_node(cast("Client", chain))
         if printed:
             item.add_report_section("call", "actor output", printed)
 

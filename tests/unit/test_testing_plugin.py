@@ -193,6 +193,20 @@ def test_that_fails(devnet):
     )
 
 
+def test_a_read_that_fails_shows_its_tree(run):
+    result = run(
+        TALKING
+        + """
+def test_that_fails(devnet):
+    devnet.deploy(TALKING).read("work", b"x")
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*- devnet trace: devnet -*", "failed in fail, line *", "*.work('x') by *"]
+    )
+
+
 def test_what_a_test_that_passes_printed_is_shown_when_asked(run):
     result = run(
         TALKING
@@ -459,11 +473,17 @@ def test_two(devnet_client):
 def test_with_a_genesis_of_its_own(devnet_client):
     assert devnet_client.api.params().chain_id == 7
     devnet_client.fund(bytes(20), 1)
+    devnet_client.deploy("def say(payload):\\n    print('on a node')").call("say")
     assert devnet_client.height == 5
 """)
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
-        ["*- devnet: devnet_client -*", "<client of *>, the last blocks:"]
+        [
+            "*- Captured actor output call -*",
+            "on a node",
+            "*- devnet: devnet_client -*",
+            "<client of *>, the last blocks:",
+        ]
     )
 
 

@@ -26,7 +26,7 @@ from typing_extensions import override
 
 from node.chain.advance import AdvanceSummary
 from node.chain.block import CodeVersion, Event, Header, Receipt, ReceiptKind
-from node.chain.params import U64_MAX
+from node.chain.params import U64_MAX, ZERO_ADDRESS
 from node.chain.timers.timer import Timer
 from node.chain.transaction import (
     DeployActor,
@@ -411,22 +411,24 @@ class AsyncClient:
         if height is not None:
             with maps_unknown_id("height", height):
                 answer = await self.api.trace_block(height)
-            return _of_id(answer.executions, execution_id)
+            return self._named(_of_id(answer.executions, execution_id))
         try:
             found = await self.api.trace_transaction(execution_id)
         except NodeError as error:
             if error.reason != "EXECUTION_NOT_FOUND":
                 raise
         else:
-            return trace_from_proto(found.trace)
+            return self._named(trace_from_proto(found.trace))
         try:
-            return _of_id(
-                (await self.api.trace_timer(execution_id)).executions, execution_id
-            )
+            fired = await self.api.trace_timer(execution_id)
         except NodeError as error:
             if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
                 raise unknown_execution("execution_id", execution_id) from None
             raise
+        return self._named(_of_id(fired.executions, execution_id))
+
+    def _named(self, trace: ExecutionTrace) -> ExecutionTrace:
+        return with_names(trace, self._own_labels)
 
     async def trace_read(
         self,
@@ -610,17 +612,16 @@ class AsyncClient:
             ReadFailed: the handler failed; shows the actor's traceback.
             UnknownId: no actor was deployed at the address.
         """
+        check_chain(handler=handler, payload=payload)
+        caller = ZERO_ADDRESS if sender is None else address_of(sender, "sender")
         address = address_of(actor, "actor")
         with maps_unknown_id("actor", address):
-            answer = await self.api.read(
-                address,
-                check_text("handler", handler),
-                check_bytes("payload", payload),
-                sender=b"" if sender is None else address_of(sender, "sender"),
-            )
+            answer = await self.api.read(address, handler, payload, sender=caller)
         if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
             failure = failure_from_proto(answer.error)
-            raise ReadFailed(failure, await self._sources_of(address, failure))
+            asked = address, handler, payload, caller
+            sources = await self._sources_of(address, failure)
+            raise ReadFailed(failure, sources, asked)
         return answer.value
 
     async def _sources_of(self, actor: Address, failure: Failure) -> Sources:

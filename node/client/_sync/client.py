@@ -27,7 +27,7 @@ from typing_extensions import override
 
 from node.chain.advance import AdvanceSummary
 from node.chain.block import CodeVersion, Event, Header, Receipt, ReceiptKind
-from node.chain.params import U64_MAX
+from node.chain.params import U64_MAX, ZERO_ADDRESS
 from node.chain.timers.timer import Timer
 from node.chain.transaction import (
     DeployActor,
@@ -408,20 +408,24 @@ class Client:
         if height is not None:
             with maps_unknown_id("height", height):
                 answer = self.api.trace_block(height)
-            return _of_id(answer.executions, execution_id)
+            return self._named(_of_id(answer.executions, execution_id))
         try:
             found = self.api.trace_transaction(execution_id)
         except NodeError as error:
             if error.reason != "EXECUTION_NOT_FOUND":
                 raise
         else:
-            return trace_from_proto(found.trace)
+            return self._named(trace_from_proto(found.trace))
         try:
-            return _of_id((self.api.trace_timer(execution_id)).executions, execution_id)
+            fired = self.api.trace_timer(execution_id)
         except NodeError as error:
             if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
                 raise unknown_execution("execution_id", execution_id) from None
             raise
+        return self._named(_of_id(fired.executions, execution_id))
+
+    def _named(self, trace: ExecutionTrace) -> ExecutionTrace:
+        return trace.named(self._own_labels)
 
     def trace_read(
         self,
@@ -601,17 +605,16 @@ class Client:
             ReadFailed: the handler failed; shows the actor's traceback.
             UnknownId: no actor was deployed at the address.
         """
+        check_chain(handler=handler, payload=payload)
+        caller = ZERO_ADDRESS if sender is None else address_of(sender, "sender")
         address = address_of(actor, "actor")
         with maps_unknown_id("actor", address):
-            answer = self.api.read(
-                address,
-                check_text("handler", handler),
-                check_bytes("payload", payload),
-                sender=b"" if sender is None else address_of(sender, "sender"),
-            )
+            answer = self.api.read(address, handler, payload, sender=caller)
         if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:
             failure = failure_from_proto(answer.error)
-            raise ReadFailed(failure, self._sources_of(address, failure))
+            asked = address, handler, payload, caller
+            sources = self._sources_of(address, failure)
+            raise ReadFailed(failure, sources, asked)
         return answer.value
 
     def _sources_of(self, actor: Address, failure: Failure) -> Sources:
