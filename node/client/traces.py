@@ -24,6 +24,7 @@ from node.query.trace.records import (
     TracedCall,
     TracedFrame,
     TransferMade,
+    UpgradeMade,
 )
 from node.rpc.v1 import queries_pb2, types_pb2
 from node.rpc.v1 import traces_pb2 as pb
@@ -95,7 +96,7 @@ def _frame_from_proto(message: pb.TracedFrame) -> TracedFrame:
     )
 
 
-def _step_from_proto(  # noqa: PLR0911 - a line for each kind
+def _step_from_proto(  # noqa: C901, PLR0911 - a line for each kind
     message: pb.TraceStep,
 ) -> Step:
     match message.WhichOneof("step"):
@@ -117,6 +118,8 @@ def _step_from_proto(  # noqa: PLR0911 - a line for each kind
             )
         case "message":
             return _queued_from_proto(message.message)
+        case "upgrade":
+            return UpgradeMade(message.upgrade.code_hash)
         case "refused":
             return CallRefused(message.refused.name, message.refused.reason)
         case "printed":

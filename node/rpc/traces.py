@@ -15,6 +15,7 @@ from node.query.trace.records import (
     TracedCall,
     TracedFrame,
     TransferMade,
+    UpgradeMade,
 )
 from node.rpc import convert
 from node.rpc.v1 import timers_pb2
@@ -70,7 +71,9 @@ def _frame_to_proto(frame: TracedFrame) -> pb.TracedFrame:
     )
 
 
-def _step_to_proto(step: Step) -> _Step:  # noqa: PLR0911 - a line for each kind
+def _step_to_proto(  # noqa: C901, PLR0911 - a line for each kind
+    step: Step,
+) -> _Step:
     match step:
         case StorageWrite(key, before, after):
             return _Step(storage=pb.StorageWrite(key=key, before=before, after=after))
@@ -82,6 +85,8 @@ def _step_to_proto(step: Step) -> _Step:  # noqa: PLR0911 - a line for each kind
             return _Step(timer=_touched_to_proto(step))
         case MessageQueued():
             return _Step(message=_queued_to_proto(step))
+        case UpgradeMade(code_hash):
+            return _Step(upgrade=pb.UpgradeMade(code_hash=code_hash))
         case CallRefused(name, reason):
             return _Step(refused=pb.CallRefused(name=name, reason=reason))
         case TracedCall():

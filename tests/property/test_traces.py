@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from node.chain.block import ReceiptKind
+from node.chain.transaction import DeployActor, UpgradeActor
 from node.chain.transition import Caches, apply_block
 from node.query.trace.changes import changes_of
 from node.query.trace.tracing import trace_block, trace_executions
@@ -59,16 +60,26 @@ def entry_of(built, trace):
     return 1_000, 0
 
 
+def is_compiled(built, trace):
+    """Whether it pays for compiling a source, too, before any call."""
+    if trace.receipt.kind is not ReceiptKind.TRANSACTION:
+        return False
+    instruction = built.block.transactions[trace.receipt.index].instruction
+    return isinstance(instruction, DeployActor | UpgradeActor)
+
+
 def require_agreement(built, traced):
     """A traced block says what its receipts, its writes and its output say."""
     assert [one.receipt for one in traced.executions] == list(built.receipts)
     for trace in traced.executions:
         if trace.call is not None:
             require_sums(trace.call)
-            is_deployment = trace.call.handler in {"deploy", "init"}
-            if not is_deployment:  # which pays for compiling, too
-                entry = trace.entry_cycles, trace.entry_cells
-                assert entry == entry_of(built, trace)
+            cycles, cells = entry_of(built, trace)
+            assert trace.entry_cells == cells
+            if is_compiled(built, trace):
+                assert trace.entry_cycles > cycles
+            else:
+                assert trace.entry_cycles == cycles
             assert trace.call.failure == trace.receipt.failure
             assert trace.call.cut == 0
         output = built.outputs.get(trace.receipt.index)

@@ -14,6 +14,7 @@ from node.query.trace.records import (
     TimerTouched,
     TracedCall,
     TransferMade,
+    UpgradeMade,
 )
 from node.query.trace.text import changes_text, key_text, trace_text, value_text
 from node.testing import Devnet
@@ -396,3 +397,19 @@ def test_queued_fires_and_watches_are_traced_as_others_are():
         assert gone.before.payload == b"later"
         (paid,) = fired.changes.balances
         assert paid.before - paid.after == fired.receipt.fee
+
+
+GROWING = """
+def grow(payload):
+    pvm_host.upgrade_self(payload)
+"""
+
+
+def test_an_upgrade_is_a_step_and_a_change():
+    with Devnet() as chain:
+        actor = chain.deploy(GROWING)
+        receipt = actor.call("grow", b"def grown():\n    return 5\n")
+        (made,) = steps_of(receipt.trace.call, UpgradeMade)
+        (code,) = receipt.changes.codes
+        assert (code.actor, code.after) == (actor.address, made.code_hash)
+        assert "new code for itself: 0x" in str(receipt.trace)

@@ -39,6 +39,7 @@ __all__ = [
     "TracedCall",
     "TracedFrame",
     "TransferMade",
+    "UpgradeMade",
     "names_of",
     "with_names",
 ]
@@ -103,6 +104,14 @@ class MessageQueued(Struct, frozen=True, gc=False):
     """Its budget in cells."""
     is_deferred: bool
     """Whether `create_deferred_tx` sent it: a call of the actor itself."""
+
+
+class UpgradeMade(Struct, frozen=True, gc=False):
+    """The actor gave itself new code, which it has once the execution stands (D58)."""
+
+    __repr__ = show_struct
+
+    code_hash: bytes
 
 
 class CallRefused(Struct, frozen=True, gc=False):
@@ -187,6 +196,7 @@ Step = (
     | EventMade
     | TimerTouched
     | MessageQueued
+    | UpgradeMade
     | CallRefused
     | Printed
     | TracedCall

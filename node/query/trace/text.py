@@ -22,6 +22,7 @@ from node.query.trace.records import (
     TracedCall,
     TracedFrame,
     TransferMade,
+    UpgradeMade,
 )
 from pvm import STORAGE_PREFIX, Failure
 from pvm.output import Printed
@@ -211,6 +212,8 @@ def _step(  # noqa: PLR0911 - a line for each kind
                 f"({value_text(step.payload)}) with {step.cycles:,} cycles, "
                 f"{step.cells:,} cells"
             )
+        case UpgradeMade(code_hash):
+            return f"new code for itself: 0x{code_hash.hex()}"
         case CallRefused(name, reason):
             return f"{name} refused: {foreign(reason)}"
         case _:

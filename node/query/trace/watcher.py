@@ -12,6 +12,7 @@ import pvm
 from node.chain.accounts import load_account, load_code
 from node.chain.block import ReceiptKind
 from node.chain.effects import (
+    CodeReplaced,
     Effect,
     EventEmitted,
     FireCancelled,
@@ -34,6 +35,7 @@ from node.query.trace.records import (
     TracedCall,
     TracedFrame,
     TransferMade,
+    UpgradeMade,
 )
 from node.state import keys
 from pvm import ActorCode, Host, HostError, Message, Meter, Outcome
@@ -282,10 +284,14 @@ class _WatchedHost:
         if type(kept) is str and kept:
             self._note(Printed(self._host.actor, level, kept), len(kept))
 
-    def _note_effect(self, effect: Effect) -> None:
+    def _note_effect(  # noqa: C901 - a line for each kind
+        self, effect: Effect
+    ) -> None:
         match effect:
             case Transferred(_, to, amount):
                 self._note(TransferMade(to, amount), 0)
+            case CodeReplaced(_, code_hash):
+                self._note(UpgradeMade(code_hash), len(code_hash))
             case EventEmitted(event):
                 self._note(EventMade(event.topic, event.data), len(event.data))
             case MessageSent(message):

@@ -153,6 +153,7 @@ class TraceStep(_message.Message):
     REFUSED_FIELD_NUMBER: _builtins.int
     PRINTED_FIELD_NUMBER: _builtins.int
     CALL_FIELD_NUMBER: _builtins.int
+    UPGRADE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def storage(self) -> Global___StorageWrite: ...
     @_builtins.property
@@ -169,6 +170,8 @@ class TraceStep(_message.Message):
     def printed(self) -> _types_pb2.Printed: ...
     @_builtins.property
     def call(self) -> Global___TracedCall: ...
+    @_builtins.property
+    def upgrade(self) -> Global___UpgradeMade: ...
     def __init__(
         self,
         *,
@@ -180,12 +183,13 @@ class TraceStep(_message.Message):
         refused: Global___CallRefused | None = ...,
         printed: _types_pb2.Printed | None = ...,
         call: Global___TracedCall | None = ...,
+        upgrade: Global___UpgradeMade | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "event", b"event", "message", b"message", "printed", b"printed", "refused", b"refused", "step", b"step", "storage", b"storage", "timer", b"timer", "transfer", b"transfer"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "event", b"event", "message", b"message", "printed", b"printed", "refused", b"refused", "step", b"step", "storage", b"storage", "timer", b"timer", "transfer", b"transfer", "upgrade", b"upgrade"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "event", b"event", "message", b"message", "printed", b"printed", "refused", b"refused", "step", b"step", "storage", b"storage", "timer", b"timer", "transfer", b"transfer"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "event", b"event", "message", b"message", "printed", b"printed", "refused", b"refused", "step", b"step", "storage", b"storage", "timer", b"timer", "transfer", b"transfer", "upgrade", b"upgrade"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["storage", "transfer", "event", "timer", "message", "refused", "printed", "call"]  # noqa: Y015
+    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["storage", "transfer", "event", "timer", "message", "refused", "printed", "call", "upgrade"]  # noqa: Y015
     _WhichOneofArgType_step: _TypeAlias = _typing.Literal["step", b"step"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_step) -> _WhichOneofReturnType_step | None: ...
 
@@ -336,6 +340,27 @@ class MessageQueued(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___MessageQueued: _TypeAlias = MessageQueued  # noqa: Y015
+
+@_typing.final
+class UpgradeMade(_message.Message):
+    """The actor gave itself new code, which it has once the execution stands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_HASH_FIELD_NUMBER: _builtins.int
+    code_hash: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        code_hash: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code_hash", b"code_hash"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpgradeMade: _TypeAlias = UpgradeMade  # noqa: Y015
 
 @_typing.final
 class CallRefused(_message.Message):
