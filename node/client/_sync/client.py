@@ -408,24 +408,20 @@ class Client:
         if height is not None:
             with maps_unknown_id("height", height):
                 answer = self.api.trace_block(height)
-            return self._named(_of_id(answer.executions, execution_id))
+            return _of_id(answer.executions, execution_id)
         try:
             found = self.api.trace_transaction(execution_id)
         except NodeError as error:
             if error.reason != "EXECUTION_NOT_FOUND":
                 raise
         else:
-            return self._named(trace_from_proto(found.trace))
+            return trace_from_proto(found.trace)
         try:
-            fired = self.api.trace_timer(execution_id)
+            return _of_id((self.api.trace_timer(execution_id)).executions, execution_id)
         except NodeError as error:
             if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
                 raise unknown_execution("execution_id", execution_id) from None
             raise
-        return self._named(_of_id(fired.executions, execution_id))
-
-    def _named(self, trace: ExecutionTrace) -> ExecutionTrace:
-        return trace.named(self._own_labels)
 
     def trace_read(
         self,
