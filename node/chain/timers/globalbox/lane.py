@@ -12,6 +12,7 @@ so nothing that runs reaches a fire of its block.
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +29,7 @@ from node.chain.timers.globalbox.fires import (
     RANK_ORIGIN,
     GlobalFire,
     order_of,
+    target_of,
 )
 from node.chain.timers.globalbox.hits import Hit
 from node.chain.timers.globalbox.matching import match, written_storage
@@ -40,9 +42,15 @@ from node.chain.timers.lane import (
     has_writes_left,
     remove_unfunded,
 )
-from node.chain.timers.timer import Decision, Timer, TimerDecision
+from node.chain.timers.timer import (
+    Decision,
+    Timer,
+    TimerDecision,
+    TimerKind,
+    WatchKey,
+)
 from node.primitives.crypto import keccak256
-from node.primitives.types import NOTHING, Address, Amount
+from node.primitives.types import NOTHING, Address, Amount, Height
 from node.state import keys
 from node.state.commitment import GLOBALBOX, open_tree
 from pvm import FireContext
@@ -58,6 +66,28 @@ def queue_floor(block: BlockContext) -> bytes | None:
 # --- Deliver -------------------------------------------------------------------------
 
 
+class PlacedFire(Struct, frozen=True, gc=False):
+    """A fire at its place in the order: queued, or about to be (GBX §5.3)."""
+
+    order: bytes
+    timer: Timer
+    bid_fp: int
+    """The bid that bought the place."""
+    hit_height: Height | None
+    """Of a watch."""
+    matched_keys: tuple[WatchKey, ...]
+    queued: GlobalFire | None
+    """As it lies in the queue; None of one that this block delivers."""
+
+    def as_queued(self) -> GlobalFire:
+        """What lies in the queue while it waits there."""
+        timer = self.timer
+        record = timer.encode() if self.hit_height is None else b""
+        return self.queued or GlobalFire(
+            self.order, self.bid_fp, timer.sequence, self.matched_keys, record
+        )
+
+
 class FireCandidate(Struct, frozen=True, gc=False):
     """A timer that is due, or was hit, and is to be queued (GBX §7)."""
 
@@ -68,8 +98,11 @@ class FireCandidate(Struct, frozen=True, gc=False):
     score: int
 
 
-def deliver(block: BlockContext) -> None:
-    """Queue what became due and what was hit; the expired leave (GBX §7, D52)."""
+def deliver(block: BlockContext) -> list[PlacedFire]:
+    """What became due and what was hit, in order; the expired leave (GBX §7, D52).
+
+    Those that this block does not materialize are then to be queued.
+    """
     due: list[Timer] = []
     for timer in due_timers(block):
         if block.height > timer.expires_at:
@@ -85,8 +118,13 @@ def deliver(block: BlockContext) -> None:
         note_hit(block, hit)
     candidates = [_candidate(block, timer, None) for timer in due]
     candidates += [_candidate(block, hit.timer, hit) for hit in (*found, *fresh)]
-    for candidate, cursor in _with_cursors(candidates):
-        _enqueue(block, candidate, cursor)
+    age = block.governed.globalbox_clock.at(block.height, block.globalbox_config.w_age)
+    placed = [
+        _place(block, candidate, cursor, age)
+        for candidate, cursor in _with_cursors(candidates)
+    ]
+    placed.sort(key=attrgetter("order"))
+    return placed
 
 
 def note_hit(block: BlockContext, hit: Hit) -> None:
@@ -134,9 +172,10 @@ def _rank(candidate: FireCandidate) -> tuple[int, int, int, bytes]:
     return -candidate.score, -timer.bucket, candidate.origin, timer.timer_id
 
 
-def _enqueue(block: BlockContext, candidate: FireCandidate, cursor: int) -> None:
+def _place(
+    block: BlockContext, candidate: FireCandidate, cursor: int, age: int
+) -> PlacedFire:
     timer, hit = candidate.timer, candidate.hit
-    age = block.governed.globalbox_clock.at(block.height, block.globalbox_config.w_age)
     order = order_of(
         RANK_ORIGIN - (candidate.score - age),
         timer.bucket,
@@ -145,12 +184,14 @@ def _enqueue(block: BlockContext, candidate: FireCandidate, cursor: int) -> None
         timer.target,
         timer.timer_id,
     )
-    if hit is None:
-        entry = GlobalFire(order, timer.bid_fp, timer.sequence, record=timer.encode())
-        calendar.enqueue(block.journal, timer, entry)
-    else:
-        entry = GlobalFire(order, timer.bid_fp, timer.sequence, hit.matched_keys)
-        queue.insert(block.journal, entry)
+    placed = PlacedFire(
+        order,
+        timer,
+        timer.bid_fp,
+        None if hit is None else hit.height,
+        () if hit is None else hit.matched_keys,
+        None,
+    )
     numbers = {
         "current_height": block.height,
         "sequence": timer.sequence,
@@ -160,20 +201,21 @@ def _enqueue(block: BlockContext, candidate: FireCandidate, cursor: int) -> None
         "bucket": timer.bucket,
         "bid_fp": timer.bid_fp,
     }
-    _tell(block, timer, entry, (Decision.ENQUEUED, ""), numbers)
+    _tell(block, placed, Decision.ENQUEUED, "", numbers)
+    return placed
 
 
 def _tell(
     block: BlockContext,
-    timer: Timer,
-    entry: GlobalFire,
-    decided: tuple[Decision, str],
+    placed: PlacedFire,
+    decision: Decision,
+    reason: str,
     numbers: dict[str, int],
 ) -> None:
     """One entry of the timer trace about a fire: what was decided, and why (D55)."""
-    decision, reason = decided
-    if entry.is_of_watch:
-        numbers["hit_height"] = entry.origin
+    timer = placed.timer
+    if placed.hit_height is not None:
+        numbers["hit_height"] = placed.hit_height
     block.trace.append(
         TimerDecision(
             timer.timer_id,
@@ -183,7 +225,7 @@ def _tell(
             decision,
             reason,
             numbers,
-            order=entry.order,
+            order=placed.order,
         )
     )
 
@@ -192,10 +234,59 @@ def _tell(
 
 
 class Materialized(Struct, frozen=True, gc=False):
-    """A fire that left the queue with its money set aside: it will run (GBX §9)."""
+    """A fire that left its place with its money set aside: it will run (GBX §9)."""
 
-    entry: GlobalFire
+    placed: PlacedFire
     queued: QueuedFire
+
+
+class _Head:
+    """The first of what is queued and of what this block delivers, as one order."""
+
+    __slots__ = ("_arrivals", "_block", "_closed", "_kept", "_walk")
+
+    def __init__(self, block: BlockContext, arrivals: list[PlacedFire]) -> None:
+        self._block = block
+        self._walk = queue.HeadWalk(
+            block.journal,
+            queue_floor(block),
+            block.globalbox_config.max_fires_per_target,
+        )
+        self._arrivals = deque(arrivals)
+        self._closed: set[Address] = set()
+        self._kept: list[PlacedFire] = []
+
+    def peek(self) -> PlacedFire | None:
+        """The first fire that is left and whose target is not passed over, or None."""
+        arrivals, walk = self._arrivals, self._walk
+        if self._closed:
+            while arrivals and arrivals[0].timer.target in self._closed:
+                self._kept.append(arrivals.popleft())
+        first = walk.peek()
+        while first is not None and target_of(first) in self._closed:
+            walk.pass_over()
+            first = walk.peek()
+        if arrivals and (first is None or arrivals[0].order < first):
+            return arrivals[0]
+        if first is None:
+            return None
+        return placed_fire(self._block, queue.load(self._block.journal, first))
+
+    def advance(self, placed: PlacedFire) -> None:
+        """Go on behind the first fire, which left."""
+        if placed.queued is None:
+            self._arrivals.popleft()
+        else:
+            self._walk.advance()
+
+    def pass_over(self, target: Address) -> None:
+        """Go on without a target: its fires keep their places (D53)."""
+        self._closed.add(target)
+
+    def rest(self) -> Iterator[PlacedFire]:
+        """What this block delivers and does not materialize."""
+        yield from self._kept
+        yield from self._arrivals
 
 
 class _Materializing(Struct):
@@ -206,91 +297,105 @@ class _Materializing(Struct):
     reserved: int = 0
     """Cycles of the lane."""
 
-    def run(self) -> None:
+    def run(self, head: _Head) -> None:
         """Take fires until a quota, the lane or the head ends it (GBX §8.3, D53)."""
         block, config = self.block, self.block.globalbox_config
-        walk = queue.HeadWalk(
-            block.journal, queue_floor(block), config.max_fires_per_target
-        )
         shares: dict[Address, int] = defaultdict(int)
         while len(self.fires) < config.max_fires_per_block:
-            order = walk.peek()
-            if order is None:
+            placed = head.peek()
+            if placed is None:
                 return
-            entry = queue.load(block.journal, order)
-            timer = timer_of(block, entry)
-            if shares[entry.target] >= config.max_fires_per_target:
-                _tell(block, timer, entry, (Decision.PASSED_OVER, ""), self._now(timer))
-                walk.pass_over()
+            target = placed.timer.target
+            if shares[target] >= config.max_fires_per_target:
+                _tell(block, placed, Decision.PASSED_OVER, "", self._now(placed))
+                head.pass_over(target)
                 continue
             before = len(self.fires)
-            if not self._take(entry, timer):
+            if not self._take(placed):
                 return
-            shares[entry.target] += len(self.fires) - before
-            walk.advance()
+            shares[target] += len(self.fires) - before
+            head.advance(placed)
 
-    def _now(self, timer: Timer) -> dict[str, int]:
-        return {"current_height": self.block.height, "sequence": timer.sequence}
+    def _now(self, placed: PlacedFire) -> dict[str, int]:
+        sequence = placed.timer.sequence
+        return {"current_height": self.block.height, "sequence": sequence}
 
-    def _take(self, entry: GlobalFire, timer: Timer) -> bool:
+    def _take(self, placed: PlacedFire) -> bool:
         """Materialize the first fire, or remove its timer; False where that ends it."""
-        block = self.block
+        block, timer = self.block, placed.timer
         if block.height > timer.expires_at:
-            return self._may_remove(entry, timer) and expire(block, timer)
+            return self._may_remove(placed) and expire(block, timer)
         lane = block.timer_config.lane_timer_cycles
         limit = timer.limit_under(block.rule_set.cycles_cap(block.timer_config))
-        numbers = {**self._now(timer), "limit": limit, "reserved": self.reserved}
+        numbers = {**self._now(placed), "limit": limit, "reserved": self.reserved}
         if self.reserved + limit > lane:
             numbers["lane"] = lane
-            _tell(block, timer, entry, (Decision.PUT_BACK, "lane"), numbers)
+            _tell(block, placed, Decision.PUT_BACK, "lane", numbers)
             return False
-        price = fire_price(block, entry.bid_fp)
+        price = fire_price(block, placed.bid_fp)
         required = price.cost(limit, block.timer_config.max_cells_per_fire)
         payer = load_account(block.journal, timer.fee_payer)
         available = payer.balance
         if available < required:
-            return self._may_remove(entry, timer) and remove_unfunded(
+            return self._may_remove(placed) and remove_unfunded(
                 block, timer, required, available
             )
         left = replace(payer, balance=Amount(available - required))
         save_account(block.journal, timer.fee_payer, left)
-        take_out(block, timer, entry)
+        _take_out(block, placed)
         self.fires.append(
             Materialized(
-                entry,
+                placed,
                 QueuedFire(timer, limit, price, required, available, self.reserved),
             )
         )
         self.reserved += limit
         numbers["required"] = required
         numbers["available"] = available
-        _tell(block, timer, entry, (Decision.MATERIALIZED, ""), numbers)
+        _tell(block, placed, Decision.MATERIALIZED, "", numbers)
         return True
 
-    def _may_remove(self, entry: GlobalFire, timer: Timer) -> bool:
+    def _may_remove(self, placed: PlacedFire) -> bool:
         """Removals, those of Deliver with them, have a bound: the next one ends it."""
-        block = self.block
+        block, timer = self.block, placed.timer
         removed_max = block.timer_config.max_due_examined
         removed = block.gc_cycles // GC_CYCLES_PER_REMOVAL
         if removed < removed_max and has_gc_budget(block):
+            if placed.queued is None and timer.is_watch:
+                watches.add(block.journal, timer)  # as a watch without a hit it leaves
             return True
-        numbers = {**self._now(timer), "removed": removed, "limit": removed_max}
-        _tell(block, timer, entry, (Decision.PUT_BACK, "gc"), numbers)
+        numbers = {**self._now(placed), "removed": removed, "limit": removed_max}
+        _tell(block, placed, Decision.PUT_BACK, "gc", numbers)
         return False
 
 
-def materialize(block: BlockContext) -> deque[Materialized]:
-    """The fires of this block, in order, out of the queue and paid for (D53)."""
-    fires = deque[Materialized]()
-    _Materializing(block, fires).run()
+def materialize(block: BlockContext, arrivals: list[PlacedFire]) -> deque[Materialized]:
+    """The fires of this block, in order, out of the queue and paid for (D53).
+
+    What this block delivers competes for the head at its place, and is queued if it
+    gets no further.
+    """
+    fires, head = deque[Materialized](), _Head(block, arrivals)
+    _Materializing(block, fires).run(head)
+    for placed in head.rest():
+        _enqueue(block, placed)
     return fires
 
 
-def timer_of(block: BlockContext, entry: GlobalFire) -> Timer:
+def placed_fire(block: BlockContext, queued: GlobalFire) -> PlacedFire:
+    """A queued fire with its timer as it is now."""
+    hit_height = queued.origin if queued.is_of_watch else None
+    timer = timer_of(block, queued)
+    return PlacedFire(
+        queued.order, timer, queued.bid_fp, hit_height, queued.matched_keys, queued
+    )
+
+
+def timer_of(block: BlockContext, queued: GlobalFire) -> Timer:
     """The timer of a queued fire as it is now."""
-    if not entry.is_of_watch:
-        return entry.height_timer()
-    watch = calendar.load_timer(block.journal, entry.timer_id)
+    if not queued.is_of_watch:
+        return queued.height_timer()
+    watch = calendar.load_timer(block.journal, queued.timer_id)
     assert watch is not None, "with a watch its queued fire goes"
     return watch
 
@@ -301,14 +406,26 @@ def fire_price(block: BlockContext, bid_fp: int) -> Price:
     return Price(prices.basefee_cycle, tip, prices.basefee_cell, NOTHING)
 
 
-def take_out(block: BlockContext, timer: Timer, entry: GlobalFire) -> None:
-    """A fire leaves the queue: a HEIGHT timer completes, a watch is idle again."""
-    if entry.is_of_watch:
-        queue.remove(block.journal, entry)
-        watches.add(block.journal, timer)
+def _enqueue(block: BlockContext, placed: PlacedFire) -> None:
+    if placed.hit_height is None:
+        calendar.enqueue(block.journal, placed.timer, placed.as_queued())
     else:
-        calendar.remove_queued(block.journal, timer, entry)
-        block.materialized[timer.timer_id] = timer
+        queue.insert(block.journal, placed.as_queued())
+
+
+def _take_out(block: BlockContext, placed: PlacedFire) -> None:
+    """A fire leaves its place: a HEIGHT timer completes, a watch is idle again."""
+    journal, timer, queued = block.journal, placed.timer, placed.queued
+    if placed.hit_height is not None:
+        if queued is not None:
+            queue.remove(journal, queued)
+        watches.add(journal, timer)
+        return
+    if queued is None:
+        calendar.remove(journal, timer)
+    else:
+        calendar.remove_queued(journal, timer, queued)
+    block.materialized[timer.timer_id] = timer
 
 
 # --- Execute -------------------------------------------------------------------------
@@ -332,28 +449,35 @@ def run_fires(block: BlockContext, fires: deque[Materialized]) -> None:
 
 
 def _run(block: BlockContext, materialized: Materialized, sequence: int) -> None:
-    entry, queued = materialized.entry, materialized.queued
-    timer = queued.timer
+    placed, queued = materialized.placed, materialized.queued
+    timer, hit_height = queued.timer, placed.hit_height
     fire_seq = timer.fire_seq
     block.materialized.pop(timer.timer_id, None)
-    if entry.is_of_watch:
-        watch = calendar.load_timer(block.journal, timer.timer_id)
-        if watch is not None and watch.sequence == timer.sequence:
-            counted = replace(watch, fire_seq=fire_seq + 1)
-            calendar.replace(block.journal, counted)
-    delivery = FireContext(
-        timer.kind.value,
-        None if entry.is_of_watch else timer.height,
-        entry.origin if entry.is_of_watch else None,
-        entry.matched_keys,
+    story = {"deliver_seq": sequence, "fire_seq": fire_seq, "bid_fp": placed.bid_fp}
+    if hit_height is not None:
+        _count_fire(block, timer)
+        story["hit_height"] = hit_height
+    context = FireContext(
+        _HEIGHT if hit_height is None else _STATE_WATCH,
+        timer.height if hit_height is None else None,
+        hit_height,
+        placed.matched_keys,
         deliver_id(block, timer.timer_id, fire_seq),
         sequence,
         fire_seq,
     )
-    story = {"deliver_seq": sequence, "fire_seq": fire_seq, "bid_fp": entry.bid_fp}
-    if entry.is_of_watch:
-        story["hit_height"] = entry.origin
-    fire(block, queued, story, delivery)
+    fire(block, queued, story, context)
+
+
+_HEIGHT, _STATE_WATCH = TimerKind.HEIGHT.value, TimerKind.STATE_WATCH.value
+
+
+def _count_fire(block: BlockContext, timer: Timer) -> None:
+    """A watch that fires has fired once more, if it still is the same one."""
+    watch = calendar.load_timer(block.journal, timer.timer_id)
+    if watch is not None and watch.sequence == timer.sequence:
+        counted = replace(watch, fire_seq=timer.fire_seq + 1)
+        calendar.replace(block.journal, counted)
 
 
 def deliver_id(block: BlockContext, timer_id: bytes, fire_seq: int) -> bytes:
@@ -376,20 +500,20 @@ def _put_back(
     journal = block.journal
     while fires:
         materialized = fires.popleft()
-        entry, queued = materialized.entry, materialized.queued
+        placed, queued = materialized.placed, materialized.queued
         timer = queued.timer
         credit(journal, timer.fee_payer, queued.max_cost)
         block.materialized.pop(timer.timer_id, None)
-        if not entry.is_of_watch:
-            calendar.insert_queued(journal, timer, entry)
+        if placed.hit_height is None:
+            calendar.insert_queued(journal, timer, placed.as_queued())
         else:
             watch = calendar.load_timer(journal, timer.timer_id)
             if watch is None or watch.sequence != timer.sequence:
                 continue  # cancelled meanwhile: its money is all there is to give back
             watches.forget(journal, watch)
-            queue.insert(journal, entry)
+            queue.insert(journal, placed.as_queued())
         now = {"current_height": block.height, "sequence": timer.sequence}
-        _tell(block, timer, entry, (Decision.PUT_BACK, reason), {**now, **numbers})
+        _tell(block, placed, Decision.PUT_BACK, reason, {**now, **numbers})
 
 
 def note_changes(block: BlockContext) -> None:

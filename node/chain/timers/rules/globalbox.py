@@ -116,8 +116,7 @@ class Globalbox:
 
     def run_lane(self, block: BlockContext) -> None:
         """Deliver, Materialize, Execute (GBX §4)."""
-        deliver(block)
-        run_fires(block, materialize(block))
+        run_fires(block, materialize(block, deliver(block)))
 
     def take_back(self, block: BlockContext, timer: Timer) -> None:
         """Nothing leaves the queue in this way while these rules are in force."""
