@@ -48,6 +48,15 @@ TINY = {
     },
     "auction": {"ROUNDS": 1, "FIRES_ROUNDS": 1, "FIRING_ACTORS": 2_000},
     "bidding": {"FIRES_ROUNDS": 1, "ACTORS": 20, "EPOCHS": 2},
+    "globalbox": {
+        "QUEUED": 400,
+        "FEW": 20,
+        "CANDIDATES": 10,
+        "CROWD": 40,
+        "WATCHES": 300,
+        "BLOCKS": 2,
+        "FIRES_ROUNDS": 1,
+    },
     "simulation": {"BLOCKS": 10, "ROUNDS": 1},
     "load": {
         "MEASURED_SECONDS": 0.3,

@@ -82,7 +82,12 @@ def watches_of(
     reader: Reader, address: Address, prefix: bytes
 ) -> Iterator[tuple[int, int]]:
     """Sequence and place in the calendar of each that watches this, ascending."""
-    floor, _ = _load_node(reader, address, prefix)
+    floor, count = _load_node(reader, address, prefix)
+    if count == 1:  # who is mostly the one that the floor names: no range is opened
+        place = reader.get(keys.idle_watches(address, prefix, floor))
+        if place is not None:
+            yield floor, int.from_bytes(place, "big")
+            return
     start = keys.idle_watches(address, prefix)
     rows = reader.range(start + keys.height8(floor), keys.prefix_stop(start))
     for key, place in rows:
