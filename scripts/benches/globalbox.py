@@ -140,7 +140,7 @@ def measure_watches() -> Section:
     more = (median(many) - median(few)) * 1_000
     rows = (
         Row(
-            f"block that writes {WRITTEN} keys nobody watches, {WATCHES:,} watches else",
+            f"block that writes {WRITTEN} keys nobody watches, of {WATCHES:,} watches",
             f"{median(beside) * 1_000:.1f} ms",
             f"no watches: {median(none) * 1_000:.1f} ms; ratio {ratio:.2f}",
             f"≤ {UNWATCHED_RATIO_MAX}x",
