@@ -158,7 +158,7 @@ simulate-auction: $(STAMP) ## CIP-1 §16 by experiment, and its page; 20 minutes
 	@"$(BIN)/python" scripts/simulate_auction.py $(ARGS)
 
 .PHONY: compare-rules
-compare-rules: $(STAMP) ## the same worlds under all timer rules, and their page; minutes of a core
+compare-rules: $(STAMP) ## the same worlds under all timer rules, and their page; 3 minutes of a core
 	@"$(BIN)/python" scripts/compare_rules.py $(ARGS)
 
 .PHONY: bench

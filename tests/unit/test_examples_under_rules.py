@@ -14,7 +14,7 @@ from node.chain.block import ReceiptKind
 from node.chain.timers.rules import RULE_SETS
 from node.primitives import codec
 from node.state import keys
-from node.testing import Devnet
+from node.testing import Devnet, TransactionFailed
 from tests.unit.test_examples import (
     assert_costs,
     hexed,
@@ -81,6 +81,19 @@ def assert_question_costs(name, receipt):
 def assert_asked_only_where_agents_are(chain, rules):
     assert bool(questions(chain)) == (rules in ASKING)
     assert not chain.events("GbaFailed")
+
+
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [("heartbeat", "GbaRequired"), ("heartbeat_deployer_funded", "fee_payer")],
+)
+def test_bidding_refuses_the_timers_of_other_examples(name, refusal):
+    """D44, as docs/language.md says: without an agent, or at another's cost."""
+    with (
+        open_chain("bidding") as chain,
+        pytest.raises(TransactionFailed, match=refusal),
+    ):
+        chain.deploy(source(name), value="5 CBY")
 
 
 # --- the oracle that bids -------------------------------------------------------------
