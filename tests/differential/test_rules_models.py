@@ -72,12 +72,13 @@ def boxed():
 def test_a_nonce_of_what_is_materialized_and_has_not_started(boxed):
     """D50: its timer lives until it starts."""
     terms = {"client_nonce": b"1", "limit": 60_000}
+    early = boxed.packed("timeout", "a", 9, [], terms)
     again = boxed.packed("timeout", "a", 3, [], terms)
     boxed.play(
         (
             "a",
             [
-                boxed.packed("timeout", "a", 1, [again], {"bid": 9, "limit": 60_000}),
+                boxed.packed("timeout", "a", 1, [early], {"bid": 9, "limit": 60_000}),
                 boxed.packed("timeout", "a", 1, [again, again], terms),
             ],
         )

@@ -533,7 +533,7 @@ class _Acting:
 
     def toggle(self, key: bytes) -> None:
         """What changes with every fire."""
-        last = self.model.storage.get((self.address, key), b"0")
+        last = self.model.storage.get((self.address, key)) or b"0"
         self.set(key, b"1" if last == b"0" else b"0")
 
     def fill(self, count: int, size: int) -> None:

@@ -193,7 +193,9 @@ class TimerWorld(TimerCrowd):
             model.balances[name] = note
         elif kind == "store":
             key, value = note
-            model.storage[self.addresses[name], key] = value
+            model.storage.pop((self.addresses[name], key), None)
+            if value is not None:
+                model.storage[self.addresses[name], key] = value
         else:
             self._governed(kind, name, note)
 
@@ -299,6 +301,7 @@ class TimerWorld(TimerCrowd):
         self._compare_records()
         self._compare_weights()
         self._compare_queue()
+        self._compare_storage()
         assert model.work_height() == work_height(chain.state)
 
     def _compare_records(self):
@@ -315,6 +318,21 @@ class TimerWorld(TimerCrowd):
             )
             for t in self.chain.timers()
         ]  # fmt: skip
+
+    def _compare_storage(self):
+        """What fires wrote, and no more; an agent's answer is compared by its bids."""
+        start = keys.storage(b"")
+        kept = {
+            (key[len(start) :][:20], key[len(start) + 20 :]): value
+            for key, value in self.chain.state.snapshot.range(
+                start, keys.prefix_stop(start)
+            )
+        }
+        told = dict(self.model.storage)
+        for one in (kept, told):
+            for address in self.addresses.values():
+                one.pop((address, b"storage:answer"), None)
+        assert kept == told
 
     def _compare_queue(self):
         """D51, D52: places in the Globalbox, and hits that wait."""
