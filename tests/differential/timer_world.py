@@ -305,19 +305,20 @@ class TimerWorld(TimerCrowd):
         assert model.work_height() == work_height(chain.state)
 
     def _compare_records(self):
-        model = self.model
-        live = [timer for timer in model.timers if model.is_in_calendar(timer)]
-        live.sort(key=lambda t: (t.due, t.sequence))
-        assert [
-            (t.id, t.expires_at, t.is_noted, t.last_bid, t.fee, t.priority, t.poor)
-            for t in live
-        ] == [
-            (
-                t.timer_id, t.expires_at, t.is_over_cap_noted, t.last_bid,
-                t.max_fee_per_cycle, t.max_priority_fee_per_cycle, t.poor_note,
-            )
+        assert sorted(
+            [
+                t.sequence, t.id, t.due, t.expires_at, t.is_noted, t.last_bid,
+                t.fee, t.priority, t.poor, t.bid_fp, t.bucket, t.fire_seq,
+            ]
+            for t in self.model.timers
+        ) == sorted(
+            [
+                t.sequence, t.timer_id, t.height, t.expires_at, t.is_over_cap_noted,
+                t.last_bid, t.max_fee_per_cycle, t.max_priority_fee_per_cycle,
+                t.poor_note, t.bid_fp, t.bucket, t.fire_seq,
+            ]
             for t in self.chain.timers()
-        ]  # fmt: skip
+        )  # fmt: skip
 
     def _compare_storage(self):
         """What fires wrote, and no more; an agent's answer is compared by its bids."""
