@@ -31,8 +31,9 @@ GREEN = [
     ("tutorial-bidding.md", 8),
     ("tutorial-watching.md", 9),
     ("ci.md", 7),
+    ("debugging.md", 2),
 ]
-PROFILED = ("tutorial.md", "ci.md")
+PROFILED = ("tutorial.md", "ci.md", "debugging.md")
 """Pages whose tests use the fixtures of the plugin."""
 
 
