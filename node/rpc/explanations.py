@@ -21,7 +21,7 @@ from node.query import (
     timer_text,
 )
 from node.query.explain.block import QueueTurns
-from node.query.forecasts.forecast import Forecast
+from node.query.forecasts.forecast import Forecast, QueueRoom
 from node.rpc import convert
 from node.rpc.v1 import timers_pb2 as pb
 from node.rpc.v1 import transactions_pb2, types_pb2
@@ -96,6 +96,16 @@ def _forecast_to_proto(seen: Forecast) -> pb.TimerForecast:
         is_more_before=not before.is_all,
         lane_cycles=terms.config.lane_timer_cycles,
         is_room=seen.is_room,
+        room=None if seen.room is None else _room_to_proto(seen.room),
+    )
+
+
+def _room_to_proto(room: QueueRoom) -> pb.QueueRoom:
+    return pb.QueueRoom(
+        fires=room.fires,
+        fires_max=room.quotas.fires,
+        target_fires=room.target_fires,
+        target_fires_max=room.quotas.target_fires,
     )
 
 

@@ -12,7 +12,9 @@ from node.client import BadProof, QueueProof, TimerProof, check_proof
 from node.http.metrics import _count_globalbox
 from node.primitives import codec
 from node.query import InvalidQuote, TimerCriteria
+from node.query.forecasts.forecast import Lineups
 from node.query.globalbox import RANKED_MAX, QueueView
+from node.query.queue_place import WatchState
 from node.rpc import convert, requests
 from node.rpc.requests import InvalidRequest
 from node.rpc.v1 import queries_pb2 as pb
@@ -21,6 +23,7 @@ from tests.spec.driven_actors import route
 from tests.spec.globalbox_actors import (
     GLOBALBOX,
     SETTER,
+    decided,
     put,
     set_timeouts,
     set_watch,
@@ -108,6 +111,67 @@ def test_d24_queued_timers_keep_their_place_among_an_actors(chain, actor, crowd)
             found += [one.timer.timer_id for one in page.items]
             start = page.next_key
         assert sorted(found) == sorted(crowd)
+
+
+def lined_up(chain):
+    """Who comes to the lane of the next block, as it is foretold."""
+    lineups = Lineups(chain.state)
+    turns = lineups._rules.line_up(chain.height + 1)
+    return [turn.timer.timer_id for turn in turns]
+
+
+def came(chain):
+    """In which order the last block found what is and what was queued."""
+    ran = decided(chain, Decision.MATERIALIZED)
+    left = chain.queue()
+    return [one.timer_id for one in ran] + [one.timer.timer_id for one in left]
+
+
+@pytest.mark.usefixtures("crowd")
+def test_d52_newcomers_are_foretold_among_what_is_queued(chain, actor):
+    """Due timers by bid and age, of one target in turn; and hits that were noted."""
+    told, terms = route("tell"), {"gas_limit": 50_000}
+    write = route("put", codec.encode([[b"n", b"1"]]))
+    soon = chain.height + 4
+    bids = [0, 3 * UNIT, 3 * UNIT, 8 * UNIT + 1]
+    entries = [(None, soon, told, terms | {"bid_fp": bid}) for bid in bids]
+    first = (None, soon - 1, write, terms | {"bid_fp": 99 * UNIT})
+    set_watch(actor, [b"n"], told, **terms, bid_fp=2 * UNIT)
+    set_timeouts(actor, first, *entries)
+    for _ in range(4):
+        foretold = lined_up(chain)
+        chain.mine()
+        assert came(chain) == foretold
+    assert chain.height > soon
+
+
+@pytest.mark.usefixtures("crowd")
+def test_d53_what_quotas_leave_is_foretold(chain):
+    """3 fires a block, then 2 of one target."""
+    third, fourth = (one.timer.timer_id for one in chain.queue()[2:4])
+    seen = [chain.explain(timer_id).forecast for timer_id in (third, fourth)]
+    assert [(one.room.fires, one.is_room) for one in seen] == [(2, True), (3, False)]
+    assert "so its turn comes later." in f"{chain.explain(fourth)}"
+    config = GlobalboxConfig(max_fires_per_target=2)
+    with chain.snapshot():
+        chain.execute(UpdateGlobalboxConfig(config))
+        third = chain.queue()[2].timer.timer_id
+        assert "so it will be passed over." in f"{chain.explain(third)}"
+        chain.mine()
+        (passed,) = decided(chain, Decision.PASSED_OVER)
+        assert passed.timer_id == third
+
+
+def test_d51_a_noted_watch_is_looked_at_in_the_next_block(chain, actor):
+    watch = set_watch(actor, [b"n"], route("tell"), gas_limit=50_000)
+    actor.call("put_later", codec.encode([[b"n", b"1"]]))
+    assert chain.explain(watch).forecast.is_expiring
+    chain.mine()
+    (live,) = chain.watches()
+    assert live.status.state is WatchState.NOTED
+    assert chain.explain(watch).forecast.height == chain.height + 1
+    chain.mine()
+    assert [one.timer_id for one in decided(chain, Decision.FIRED)] == [watch]
 
 
 def test_a_place_and_who_stands_before_it_is_proven(chain, crowd):

@@ -13,6 +13,7 @@ from node.chain.timers.timer import Timer, TimerDecision, WatchKey
 from node.primitives.amounts import cby_text
 from node.query.explain.block import QueueTurns
 from node.query.explain.numbers import ordinal
+from node.query.forecasts.forecast import QueueRoom
 from node.query.queue_place import QueuePlace, WatchState, WatchStatus
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "put_back_text",
     "queue_text",
     "returned_text",
+    "room_text",
     "turns_text",
     "watch_text",
 ]
@@ -108,6 +110,19 @@ def queue_text(place: QueuePlace) -> str:
         f"block and a bid of {bid_text(place.bid_fp)}; its key is "
         f"0x{place.order.hex()}."
     )
+
+
+def room_text(room: QueueRoom) -> str:
+    """Whether the quotas of its block leave it a fire (D53)."""
+    quotas = room.quotas
+    text = (
+        f"A block takes at most {quotas.fires:,} fires, and {quotas.target_fires:,} of "
+        f"one target; before it {room.fires:,} come in that block, "
+        f"{room.target_fires:,} of them of its target"
+    )
+    if room.is_passed_over:
+        return f"{text}, so it will be passed over."
+    return f"{text}." if room.is_left else f"{text}, so its turn comes later."
 
 
 def watch_text(watch: Timer, status: WatchStatus) -> Iterator[str]:

@@ -24,6 +24,7 @@ from node.query.explain.globalbox_text import (
     put_back_text,
     queue_text,
     returned_text,
+    room_text,
     turns_text,
     watch_text,
 )
@@ -373,6 +374,8 @@ def _forecast_text(seen: Forecast) -> Iterable[str]:
     if seen.place is not None:
         yield place_text(seen.place)
     yield f"Its payer has {cby_text(seen.available)}{_funds_text(seen)}."
+    if seen.room is not None:
+        yield room_text(seen.room)
     more = "" if before.is_all else "at least "
     lane = terms.config.lane_timer_cycles
     if not before.timers:

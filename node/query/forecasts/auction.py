@@ -23,6 +23,7 @@ class AuctionForecast:
 
     is_reserving = False
     is_patient = False
+    quotas = None
 
     def __init__(self, block: BlockContext, prospect: Prospect) -> None:
         """`block` is the next one, begun and thrown away."""

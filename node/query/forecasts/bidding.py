@@ -24,6 +24,7 @@ class BiddingForecast:
 
     is_reserving = False
     is_patient = True
+    quotas = None
 
     def __init__(self, block: BlockContext, prospect: Prospect) -> None:
         """`block` is the next one, begun and thrown away."""

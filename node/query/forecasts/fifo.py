@@ -16,6 +16,7 @@ class FifoForecast:
 
     is_reserving = True
     is_patient = False
+    quotas = None
 
     def __init__(self, block: BlockContext, prospect: Prospect) -> None:
         """`block` is the next one, begun and thrown away."""

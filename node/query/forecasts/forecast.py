@@ -6,12 +6,13 @@ is said to be of now.
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import takewhile
 from types import MappingProxyType
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from node.chain.accounts import load_account
 from node.chain.block import Price
@@ -26,7 +27,7 @@ from node.query.forecasts.bidding import BiddingForecast
 from node.query.forecasts.fifo import FifoForecast
 from node.query.forecasts.globalbox import GlobalboxForecast
 from node.query.forecasts.lane_position import LanePosition
-from node.query.forecasts.turn import RuleForecast, TimerOffer, Turn
+from node.query.forecasts.turn import FireQuotas, RuleForecast, TimerOffer, Turn
 from node.query.globalbox import QueueView
 
 BEFORE_MAX = 1_000
@@ -88,6 +89,26 @@ class Before(Struct, frozen=True):
     """Whether these are all: `BEFORE_MAX` are counted at the most."""
 
 
+class QueueRoom(Struct, frozen=True):
+    """What the quotas of a block leave to a fire behind others (D53)."""
+
+    quotas: FireQuotas
+    fires: int
+    """That the block takes before it, if their payers can pay and the lane has room."""
+    target_fires: int
+    """Of these, those of its target."""
+
+    @property
+    def is_passed_over(self) -> bool:
+        """Whether its target will have had its share."""
+        return self.target_fires >= self.quotas.target_fires
+
+    @property
+    def is_left(self) -> bool:
+        """Whether a fire is left to it."""
+        return not self.is_passed_over and self.fires < self.quotas.fires
+
+
 class Forecast(Struct, frozen=True):
     """When a pending timer is looked at, and how it stands (D26, D28)."""
 
@@ -99,6 +120,8 @@ class Forecast(Struct, frozen=True):
     expires_at: Height
     place: LanePosition | None = None
     """Under `auction` and `bidding`."""
+    room: QueueRoom | None = None
+    """Under `globalbox`."""
 
     @property
     def is_expiring(self) -> bool:
@@ -113,6 +136,8 @@ class Forecast(Struct, frozen=True):
     @property
     def is_room(self) -> bool:
         """Whether its limit fits the lane behind those before it, whatever they use."""
+        if self.room is not None and not self.room.is_left:
+            return False
         lane = self.terms.config.lane_timer_cycles
         return self.before.reserved + self.terms.cycles_limit <= lane
 
@@ -178,6 +203,11 @@ class Lineups:
         """Whether who cannot pay waits."""
         return self._rules.is_patient
 
+    @property
+    def quotas(self) -> FireQuotas | None:
+        """Of fires in a block."""
+        return self._rules.quotas
+
     def examined_at(self, timer: Timer) -> Height:
         """The least height above the head whose block looks at a live timer."""
         return self._rules.examined_at(timer)
@@ -241,37 +271,69 @@ def forecast(state: State, timer: Timer) -> Forecast:
     turn, config = lineups.turn(timer), lineups.config
     cells, is_patient = config.max_cells_per_fire, lineups.is_patient
     terms = FireTerms(turn.limit, cells, turn.price, config, is_patient)
+    before, room = _before(lineups, turn, height)
     return Forecast(
         height,
         terms,
         load_account(state.snapshot, timer.fee_payer).balance,
-        _before(lineups, turn, height),
+        before,
         timer.expires_at,
         lineups.place(timer),
+        room,
     )
 
 
-def _before(lineups: Lineups, turn: Turn, height: int) -> Before:
-    """Those that come to the lane before a timer, when it does.
+class _Reserving(Struct):
+    """What those before a timer take of a block, one after the other."""
+
+    config: TimerConfig
+    is_reserving: bool
+    quotas: FireQuotas | None
+    reserved: int = 0
+    cost: int = 0
+    fires: int = 0
+    by_target: Counter[Address] = field(default_factory=Counter)
+
+    def take(self, other: Turn, height: int, payer: Address) -> None:
+        """One that comes next, unless it has no room."""
+        timer, lane = other.timer, self.config.lane_timer_cycles
+        if timer.expires_at < height:
+            return
+        if self.quotas is None:
+            if self.is_reserving and self.reserved + other.limit > lane:
+                return
+        elif self.by_target[timer.target] >= self.quotas.target_fires:
+            return
+        self.fires += 1
+        self.by_target[timer.target] += 1
+        self.reserved += other.limit
+        if timer.fee_payer == payer:
+            self.cost += other.price.cost(other.limit, self.config.max_cells_per_fire)
+
+
+def _before(
+    lineups: Lineups, turn: Turn, height: int
+) -> tuple[Before, QueueRoom | None]:
+    """Those that come to the lane before a timer, when it does, and its quotas.
 
     If that is later than the next block only those that become due there: the others
     will have been looked at before.
     """
-    config, timer = lineups.config, turn.timer
-    lane, cells = config.lane_timer_cycles, config.max_cells_per_fire
-    count = reserved = cost = same = 0
+    timer, quotas = turn.timer, lineups.quotas
+    taken = _Reserving(lineups.config, lineups.is_reserving, quotas)
+    count = same = 0
+    is_all = True
     for other in lineups.before(turn, height):
         if count == BEFORE_MAX:
-            return Before(count, reserved, Amount(cost), same, is_all=False)
+            is_all = False
+            break
         count += 1
         same += other.timer.height == timer.height
-        is_full = lineups.is_reserving and reserved + other.limit > lane
-        if other.timer.expires_at < height or is_full:
-            continue
-        reserved += other.limit
-        if other.timer.fee_payer == timer.fee_payer:
-            cost += other.price.cost(other.limit, cells)
-    return Before(count, reserved, Amount(cost), same, is_all=True)
+        taken.take(other, height, timer.fee_payer)
+    before = Before(count, taken.reserved, Amount(taken.cost), same, is_all)
+    if quotas is None:
+        return before, None
+    return before, QueueRoom(quotas, taken.fires, taken.by_target[timer.target])
 
 
 def pending_cost(state: State, actor: Address, payer: Address) -> tuple[int, Amount]:

@@ -1,23 +1,36 @@
-"""Forecast of the rules `globalbox`: the order of the queue, then what becomes due."""
+"""Forecast of the rules `globalbox`: one line of what is queued and what will be."""
 
+from collections import defaultdict
 from collections.abc import Iterator
+from heapq import merge
 from itertools import islice
+from operator import attrgetter
+
+from msgspec import Struct
 
 from node.chain.block import Price
 from node.chain.context import BlockContext
 from node.chain.params import FIRE_QUOTA_MAX
 from node.chain.timers import calendar
-from node.chain.timers.globalbox import queue
-from node.chain.timers.globalbox.fires import GlobalFire
+from node.chain.timers.globalbox import hits, queue
+from node.chain.timers.globalbox.fires import RANK_ORIGIN, GlobalFire, order_of
 from node.chain.timers.globalbox.lane import fire_price, queue_floor, timer_of
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
-from node.primitives.types import Address, Height
-from node.query.forecasts.turn import TimerOffer, Turn
+from node.primitives.types import Address, Height, TimerId
+from node.query.forecasts.turn import FireQuotas, TimerOffer, Turn
+
+
+class Newcomer(Struct, frozen=True):
+    """A timer that a block would queue, and since when it would have waited."""
+
+    timer: Timer
+    origin: int
+    score: int
 
 
 class GlobalboxForecast:
-    """What is queued goes first, in its order; who becomes due is scored then (D52)."""
+    """By the order of D52, in which newcomers stand among what is queued."""
 
     is_reserving = True
     is_patient = False
@@ -26,6 +39,7 @@ class GlobalboxForecast:
         """`block` is the next one, begun and thrown away."""
         self._block = block
         self._head = prospect.head
+        self._newcomers: dict[int, dict[TimerId, Turn]] = {}
 
     @staticmethod
     def offered_price(block: BlockContext, offer: TimerOffer) -> Price:
@@ -33,51 +47,112 @@ class GlobalboxForecast:
         least = block.globalbox_config.min_bid_fp
         return fire_price(block, least if offer.bid_fp is None else offer.bid_fp)
 
+    @property
+    def quotas(self) -> FireQuotas:
+        """Of fires that a block takes (D53)."""
+        config = self._block.globalbox_config
+        return FireQuotas(config.max_fires_per_block, config.max_fires_per_target)
+
     def weight(self, actor: Address) -> int:
         """There is none."""
         del actor
         return 0
 
     def turn(self, timer: Timer) -> Turn:
-        """At its place in the queue; not queued, behind all that are."""
-        journal = self._block.journal
-        fire = (
-            queue.fire_of_watch(journal, timer.timer_id)
-            if timer.is_watch
-            else calendar.fire_of(journal, timer)
-        )
+        """At its place in the queue, or at the one that it would get."""
+        fire = self._fire_of(timer)
         if fire is not None:
             return self._queued(timer, fire)
+        height = self.examined_at(timer)
+        turn = self._newcomers_at(height).get(timer.timer_id)
+        return turn or self._turn_of(
+            self._newcomer(timer, timer.height, height), 0, height
+        )
+
+    def _fire_of(self, timer: Timer) -> GlobalFire | None:
+        journal = self._block.journal
+        if timer.is_watch:
+            return queue.fire_of_watch(journal, timer.timer_id)
+        return calendar.fire_of(journal, timer)
+
+    def _newcomer(self, timer: Timer, origin: int, height: int) -> Newcomer:
         config = self._block.globalbox_config
-        age = max(0, self._block.height - timer.height)
-        score = config.w_age * age + config.w_bid * timer.bid_fp
-        place = 1, -score, -timer.bucket, timer.height, timer.sequence
-        return self._turn(timer, timer.bid_fp, place)
+        age = max(0, height - origin)
+        return Newcomer(timer, origin, config.w_age * age + config.w_bid * timer.bid_fp)
 
-    def _queued(self, timer: Timer, fire: GlobalFire) -> Turn:
-        return self._turn(timer, fire.bid_fp, (0, fire.order))
+    def _newcomers_at(self, height: int) -> dict[TimerId, Turn]:
+        """Turns of those that the block at a height would queue."""
+        if height not in self._newcomers:
+            by_target: dict[Address, list[Newcomer]] = defaultdict(list)
+            for newcomer in self._found_at(height):
+                by_target[newcomer.timer.target].append(newcomer)
+            self._newcomers[height] = {
+                newcomer.timer.timer_id: self._turn_of(newcomer, cursor, height)
+                for rivals in by_target.values()
+                for cursor, newcomer in enumerate(sorted(rivals, key=_rank))
+            }
+        return self._newcomers[height]
 
-    def _turn(self, timer: Timer, bid_fp: int, place: tuple[int | bytes, ...]) -> Turn:
-        block = self._block
-        limit = timer.limit_under(block.rule_set.cycles_cap(block.timer_config))
-        return Turn(timer, limit, fire_price(block, bid_fp), place, None)
-
-    def line_up(self, height: int) -> Iterator[Turn]:
-        """In the next block what is queued, and at any height who becomes due."""
+    def _found_at(self, height: int) -> Iterator[Newcomer]:
+        """Who becomes due at a height; in the next block who is due, or was hit."""
         block, first = self._block, height
         if height == block.height:
             first = 0
-            fires = queue.in_order(block.journal, queue_floor(block))
-            for fire in islice(fires, FIRE_QUOTA_MAX):
-                yield self._queued(timer_of(block, fire), fire)
-        for timer in calendar.timers_between(block.journal, first, height):
-            yield self.turn(timer)
+            for hit in hits.noted(
+                block.journal, block.globalbox_config.max_hits_per_block
+            ):
+                yield self._newcomer(hit.timer, hit.height, height)
+        due = calendar.timers_between(block.journal, first, height)
+        for timer in islice(due, block.timer_config.max_due_examined):
+            if timer.expires_at >= height:
+                yield self._newcomer(timer, timer.height, height)
+
+    def _turn_of(self, newcomer: Newcomer, cursor: int, height: int) -> Turn:
+        timer, block = newcomer.timer, self._block
+        clock, config = block.governed.globalbox_clock, block.globalbox_config
+        order = order_of(
+            RANK_ORIGIN - (newcomer.score - clock.at(height, config.w_age)),
+            timer.bucket,
+            cursor,
+            newcomer.origin,
+            timer.target,
+            timer.timer_id,
+        )
+        return self._turn(timer, timer.bid_fp, order)
+
+    def _queued(self, timer: Timer, fire: GlobalFire) -> Turn:
+        return self._turn(timer, fire.bid_fp, fire.order)
+
+    def _turn(self, timer: Timer, bid_fp: int, order: bytes) -> Turn:
+        block = self._block
+        limit = timer.limit_under(block.rule_set.cycles_cap(block.timer_config))
+        return Turn(timer, limit, fire_price(block, bid_fp), (order,), None)
+
+    def line_up(self, height: int) -> Iterator[Turn]:
+        """Who becomes due at a height; in the next block among what is queued."""
+        place = attrgetter("place")
+        newcomers = sorted(self._newcomers_at(height).values(), key=place)
+        if height != self._block.height:
+            return iter(newcomers)
+        return merge(self._queue(), newcomers, key=place)
+
+    def _queue(self) -> Iterator[Turn]:
+        block = self._block
+        fires = queue.in_order(block.journal, queue_floor(block))
+        for fire in islice(fires, FIRE_QUOTA_MAX):
+            yield self._queued(timer_of(block, fire), fire)
 
     def examined_at(self, timer: Timer) -> Height:
-        """Its due height; overdue or queued, in every block."""
-        is_queued = timer.is_watch and queue.fire_of_watch(
-            self._block.journal, timer.timer_id
-        )
-        return Height(
-            self._head + 1 if is_queued else max(timer.height, self._head + 1)
-        )
+        """Its due height; overdue, queued or noted, the next block's."""
+        following = self._head + 1
+        if timer.is_watch:
+            journal = self._block.journal
+            is_waiting = self._fire_of(timer) or hits.noted_of(journal, timer)
+            return Height(following if is_waiting else max(timer.height, following))
+        return Height(max(timer.height, following))
+
+
+def _rank(newcomer: Newcomer) -> tuple[int, int, int, bytes]:
+    """Among those of one target: by this their cursors are given (D52)."""
+    timer = newcomer.timer
+    return -newcomer.score, -timer.bucket, newcomer.origin, timer.timer_id

@@ -39,6 +39,14 @@ class TimerOffer(Struct, frozen=True):
     """Under `globalbox`: base units a cycle times 2⁹⁶ (D50)."""
 
 
+class FireQuotas(Struct, frozen=True):
+    """Of fires that a block takes, whatever room its lane has (D53)."""
+
+    fires: int
+    target_fires: int
+    """Of one target; what it has more is passed over."""
+
+
 class RuleForecast(Protocol):
     """What one set of rules would do, at the prices of the next block."""
 
@@ -50,6 +58,14 @@ class RuleForecast(Protocol):
     @property
     def is_patient(self) -> bool:
         """Whether a timer waits whose payer cannot pay, instead of being removed."""
+        ...
+
+    @property
+    def quotas(self) -> FireQuotas | None:
+        """Of fires in a block; None where only the lane bounds them.
+
+        Where there are any, the first fire without room in the lane ends a block's.
+        """
         ...
 
     @staticmethod

@@ -853,6 +853,7 @@ class TimerForecast(_message.Message):
     IS_MORE_BEFORE_FIELD_NUMBER: _builtins.int
     LANE_CYCLES_FIELD_NUMBER: _builtins.int
     IS_ROOM_FIELD_NUMBER: _builtins.int
+    ROOM_FIELD_NUMBER: _builtins.int
     height: _builtins.int
     """The height at which it will be looked at."""
     cycles_limit: _builtins.int
@@ -878,9 +879,15 @@ class TimerForecast(_message.Message):
     lane_cycles: _builtins.int
     """Cycles of the timer lane of a block."""
     is_room: _builtins.bool
-    """Whether its limit fits the lane after those before it, whatever they use."""
+    """Whether its limit fits the lane after those before it, whatever they use; under
+    `globalbox` also whether the quotas leave it a fire.
+    """
     @_builtins.property
     def price(self) -> _types_pb2.Price: ...
+    @_builtins.property
+    def room(self) -> Global___QueueRoom:
+        """Only under `globalbox`."""
+
     def __init__(
         self,
         *,
@@ -898,14 +905,47 @@ class TimerForecast(_message.Message):
         is_more_before: _builtins.bool = ...,
         lane_cycles: _builtins.int = ...,
         is_room: _builtins.bool = ...,
+        room: Global___QueueRoom | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["price", b"price"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["price", b"price", "room", b"room"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available", b"available", "cells_limit", b"cells_limit", "cycles_before", b"cycles_before", "cycles_limit", b"cycles_limit", "height", b"height", "is_expiring", b"is_expiring", "is_more_before", b"is_more_before", "is_payable", b"is_payable", "is_room", b"is_room", "lane_cycles", b"lane_cycles", "max_cost", b"max_cost", "payer_cost_before", b"payer_cost_before", "price", b"price", "timers_before", b"timers_before"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available", b"available", "cells_limit", b"cells_limit", "cycles_before", b"cycles_before", "cycles_limit", b"cycles_limit", "height", b"height", "is_expiring", b"is_expiring", "is_more_before", b"is_more_before", "is_payable", b"is_payable", "is_room", b"is_room", "lane_cycles", b"lane_cycles", "max_cost", b"max_cost", "payer_cost_before", b"payer_cost_before", "price", b"price", "room", b"room", "timers_before", b"timers_before"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TimerForecast: _TypeAlias = TimerForecast  # noqa: Y015
+
+@_typing.final
+class QueueRoom(_message.Message):
+    """What the quotas of a block leave to a fire behind others."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRES_FIELD_NUMBER: _builtins.int
+    FIRES_MAX_FIELD_NUMBER: _builtins.int
+    TARGET_FIRES_FIELD_NUMBER: _builtins.int
+    TARGET_FIRES_MAX_FIELD_NUMBER: _builtins.int
+    fires: _builtins.int
+    """That the block takes before it, if their payers can pay and the lane has room."""
+    fires_max: _builtins.int
+    target_fires: _builtins.int
+    """Of these, those of its target."""
+    target_fires_max: _builtins.int
+    def __init__(
+        self,
+        *,
+        fires: _builtins.int = ...,
+        fires_max: _builtins.int = ...,
+        target_fires: _builtins.int = ...,
+        target_fires_max: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fires", b"fires", "fires_max", b"fires_max", "target_fires", b"target_fires", "target_fires_max", b"target_fires_max"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QueueRoom: _TypeAlias = QueueRoom  # noqa: Y015
 
 @_typing.final
 class ExplainBlockRequest(_message.Message):

@@ -73,6 +73,12 @@ def noted_of(reader: Reader, timer: Timer) -> Hit | None:
     return _read(reader, key, record)
 
 
+def noted(reader: Reader, count_max: int) -> list[Hit]:
+    """The first so many noted hits by height and sequence."""
+    rows = islice(noted_rows(reader), count_max)
+    return [_read(reader, key, record) for key, record in rows]
+
+
 def take(journal: Journal, count_max: int) -> list[Hit]:
     """The first so many noted hits by height and sequence, which are noted no more."""
     rows = noted_rows(journal)
