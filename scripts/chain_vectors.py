@@ -12,7 +12,12 @@ from node.chain.accounts import load_account
 from node.chain.block import Receipt
 from node.chain.genesis import Genesis, build_genesis, dev_account, parse_genesis
 from node.chain.globals import load_globals
-from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
+from node.chain.params import (
+    BasefeeConfig,
+    BiddingConfig,
+    GlobalboxConfig,
+    TimerConfig,
+)
 from node.chain.transaction import (
     Body,
     CancelTimer,
@@ -29,6 +34,7 @@ from node.chain.transaction import (
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
+    UpdateGlobalboxConfig,
     UpdateTimerConfig,
     UpgradeActor,
     decode_transaction,
@@ -139,6 +145,16 @@ ALONE: tuple[tuple[str, str, Instruction], ...] = (
         UpdateBiddingConfig(BiddingConfig(weight_min=0)),
     ),
     ("D49", "a reset of weights", ResetWeights()),
+    (
+        "D3 D52 D56",
+        "a configuration of the Globalbox, which stops its clock",
+        UpdateGlobalboxConfig(GlobalboxConfig(w_age=1)),
+    ),
+    (
+        "D56",
+        "a configuration of the Globalbox that breaks a rule fails",
+        UpdateGlobalboxConfig(GlobalboxConfig(max_watch_keys=65)),
+    ),
 )
 
 

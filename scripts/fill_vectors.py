@@ -24,6 +24,7 @@ from chain_vectors import (
 )
 from coincurve import PrivateKey
 from consensus_number import MODULE, write_number
+from globalbox_vectors import globalbox_vectors
 from proof_vectors import proof_vectors
 
 from node.chain.block import ReceiptKind
@@ -31,7 +32,12 @@ from node.chain.errors import InvalidTransaction
 from node.chain.fees import next_basefee
 from node.chain.genesis import dev_account
 from node.chain.globals import derive_beacon
-from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
+from node.chain.params import (
+    BasefeeConfig,
+    BiddingConfig,
+    GlobalboxConfig,
+    TimerConfig,
+)
 from node.chain.timers.timer import derive_timer_id
 from node.chain.transaction import (
     Body,
@@ -49,6 +55,7 @@ from node.chain.transaction import (
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
+    UpdateGlobalboxConfig,
     UpdateTimerConfig,
     UpgradeActor,
     decode_transaction,
@@ -223,6 +230,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
     SetStorage(THERE, b"storage:n", b"\x01"),
     SetStorage(THERE, b"raw", None),
     SetCode(THERE, b"x = 2\n"),
+    UpdateGlobalboxConfig(GlobalboxConfig()),
 )
 
 
@@ -342,6 +350,7 @@ FILES: dict[str, Callable[[], Json]] = {
     "basefees": basefee_vectors,
     "auction": auction_vectors,
     "bidding": bidding_vectors,
+    "globalbox": globalbox_vectors,
     "genesis": genesis_vectors,
     "proofs": proof_vectors,
     "transitions": transition_vectors,

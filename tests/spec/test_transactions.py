@@ -5,7 +5,12 @@ import pytest
 from msgspec.structs import replace
 
 from node.chain.errors import InvalidBlock, InvalidTransaction, TransactionFault
-from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
+from node.chain.params import (
+    BasefeeConfig,
+    BiddingConfig,
+    GlobalboxConfig,
+    TimerConfig,
+)
 from node.chain.transaction import (
     Body,
     CancelTimer,
@@ -21,6 +26,7 @@ from node.chain.transaction import (
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
+    UpdateGlobalboxConfig,
     UpdateTimerConfig,
     UpgradeActor,
     decode_transaction,
@@ -142,6 +148,13 @@ def test_the_body_is_one_array_in_this_order():
             [238, [200, 250_000, 2_000_000, 1_500_000]],
         ),
         (ResetWeights(), [239]),
+        (
+            UpdateGlobalboxConfig(GlobalboxConfig()),
+            [
+                237,
+                [128, 8, 4_096, 2**96, 1, 1_000, 0, 2**128 - 1, 16, 1_000, 1_048_576],
+            ],
+        ),
         (Fund(THERE, 9), [241, THERE, 9]),
         (SetBalance(THERE, 9), [242, THERE, 9]),
         (UpgradeActor(THERE, b"c", b"p"), [43, THERE, b"c", b"p"]),
@@ -384,6 +397,8 @@ def test_impersonated_bytes_name_their_sender():
         UpdateBiddingConfig(BiddingConfig()),
         UpdateBiddingConfig(BiddingConfig(weight_max=2**64)),
         ResetWeights(),
+        UpdateGlobalboxConfig(GlobalboxConfig()),
+        UpdateGlobalboxConfig(GlobalboxConfig(max_bid_fp=2**128)),
         Fund(THERE, 9),
         SetBalance(THERE, 9),
         UpgradeActor(THERE, b"c", b"p"),

@@ -16,15 +16,21 @@ from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.errors import InvalidTransaction
 from node.chain.fees import idle_lane_basefee, next_basefee, next_lane_basefee
 from node.chain.genesis import build_genesis, parse_genesis
-from node.chain.globals import derive_beacon, load_globals
+from node.chain.globals import GlobalboxClock, derive_beacon, load_globals
 from node.chain.params import BasefeeConfig, BiddingConfig, TieBreak
 from node.chain.timers.auction_lane import Contender, ranked
 from node.chain.timers.bidding_lane import priority_queue
 from node.chain.timers.due_index import DueTimer
 from node.chain.timers.fairness import weigh
 from node.chain.timers.gba import fill_bid
+from node.chain.timers.globalbox.fires import decode_fire, order_of
 from node.chain.timers.rules.auction import median_priority
-from node.chain.timers.timer import derive_timer_id
+from node.chain.timers.timer import (
+    decode_timer,
+    derive_client_id,
+    derive_timer_id,
+    watch_height,
+)
 from node.chain.timers.weights import ActorWeight, FireSums, Overdue, Scale
 from node.chain.transaction import decode_transaction
 from node.chain.transition import build_block, build_next, next_state, open_state
@@ -45,7 +51,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "vectors"
 NAMES = [
     *("addresses", "auction", "basefees", "bidding", "codec", "genesis", "hashes"),
-    *("ids", "proofs", "transactions", "transitions"),
+    *("globalbox", "ids", "proofs", "transactions", "transitions"),
 ]
 
 
@@ -494,3 +500,64 @@ def test_transitions(worker, vector):
     assert result.header.state_root.hex() == post["state_root"]
     assert result.header.encode().hex() == post["header"]
     assert result.header.hash().hex() == post["block_hash"]
+
+
+# --- globalbox -----------------------------------------------------------------------
+
+
+def test_globalbox_ids_and_places():
+    """D50, D51: ids by client nonces; where watches stand in the calendar."""
+    vectors = load("globalbox")
+    for one in vectors["client_id"]:
+        owner, target, nonce = (unhex(one[n]) for n in ("owner", "target", "nonce"))
+        assert derive_client_id(owner, target, nonce).hex() == one["timer_id"]
+    for one in vectors["watch_height"]:
+        assert watch_height(one["expires_at"], one["registered"]) == one["height"]
+
+
+def test_globalbox_orders():
+    """D52: the clock, and the key under which a fire is queued."""
+    vectors = load("globalbox")
+    for one in vectors["clock"]:
+        clock = GlobalboxClock(int(one["base"]), one["since"])
+        assert str(clock.at(one["height"], int(one["w_age"]))) == one["age"]
+    rows = vectors["order"]
+    for one in rows:
+        rank = 2**255 - (int(one["score"]) - int(one["age"]))
+        order = order_of(
+            rank,
+            one["bucket"],
+            one["cursor"],
+            one["origin"],
+            b"\x22" * 20,
+            b"\x33" * 32,
+        )
+        assert order.hex() == one["order"]
+
+    def compared(one):
+        return -int(one["score"]), -one["bucket"], one["cursor"], one["origin"]
+
+    ordered = [one["order"] for one in sorted(rows, key=compared)]
+    assert ordered == sorted(ordered)
+
+
+def test_globalbox_records():
+    """D50, D52: timers with and without what `globalbox` adds, and queued fires."""
+    records = load("globalbox")["record"]
+    key = b"t" + (9).to_bytes(8, "big") + (3).to_bytes(8, "big")
+    for name in ("plain", "aimed", "watch"):
+        record = unhex(records[name])
+        assert decode_timer(key, record).encode() == record
+    for name in ("due", "hit"):
+        record = unhex(records[name])
+        assert decode_fire(bytes(97), record).encode() == record
+    assert decode_fire(bytes(97), unhex(records["due"])).record == unhex(
+        records["aimed"]
+    )
+
+
+def test_globalbox_root():
+    """D52: a tree whose forks lie behind bit 255."""
+    vector = load("globalbox")["root"]
+    leaves = [(unhex(one), blake2b256(unhex(one))) for one in vector["orders"]]
+    assert commit(leaves).hex() == vector["root"]

@@ -5,7 +5,12 @@ from msgspec.structs import replace
 
 from node import query
 from node.chain.block import Price, Receipt, ReceiptKind
-from node.chain.params import BasefeeConfig, BiddingConfig, TimerConfig
+from node.chain.params import (
+    BasefeeConfig,
+    BiddingConfig,
+    GlobalboxConfig,
+    TimerConfig,
+)
 from node.chain.timers.timer import Decision
 from node.chain.transaction import (
     NUMBERS,
@@ -23,6 +28,7 @@ from node.chain.transaction import (
     Transfer,
     UpdateBasefeeConfig,
     UpdateBiddingConfig,
+    UpdateGlobalboxConfig,
     UpdateTimerConfig,
     UpgradeActor,
 )
@@ -46,6 +52,7 @@ INSTRUCTIONS = [
     UpdateBasefeeConfig(BasefeeConfig(1, 2, 3, 4, 5)),
     UpdateBiddingConfig(BiddingConfig(1, 2, 3, 4)),
     ResetWeights(),
+    UpdateGlobalboxConfig(GlobalboxConfig(w_age=7, max_bid_fp=2**100)),
     ScheduleActivation(9, "auction"),
     Fund(A, 1),
     SetBalance(B, 0),
