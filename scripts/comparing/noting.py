@@ -128,7 +128,8 @@ class Notes:
                 self._record.removed[self._groups[decision.actor]] += 1
                 self._end(decision.timer_id, height)
         if is_counted and self._overdue:
-            self._record.unused_while_late += lane - result.use.timer_cycles
+            unused = lane * span - result.use.timer_cycles
+            self._record.unused_while_late += unused
 
     def _note_block(self, result: BlockResult, lane: int, span: int) -> None:
         record = self._record
