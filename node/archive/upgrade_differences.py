@@ -285,8 +285,8 @@ class Differences(Struct):
             elif _terms(before) != _terms(after):
                 text = f"due at {_due(before)}, now at {_due(after)}"
                 self.add(DifferenceName.TIMERS, subject, height, text)
-            expiring = [one for one in after if one.expires_at < one.height]
-            if len(expiring) > sum(one.expires_at < one.height for one in before):
+            expiring = [one for one in after if _is_lost(one)]
+            if len(expiring) > sum(map(_is_lost, before)):
                 text = (
                     f"a timer for {subject} expires after height "
                     f"{expiring[0].expires_at:,}, before it is due at "
@@ -363,12 +363,17 @@ def _content(event: Event) -> bytes:
 
 
 def _waiting(snapshot: StoreSnapshot) -> dict[tuple[bytes, str], list[Timer]]:
-    """Live timers by actor and handler, in due order."""
+    """Live timers by target and handler, in due order."""
     found: dict[tuple[bytes, str], list[Timer]] = defaultdict(list)
     for timer in timers_between(snapshot, 0, keys.HEIGHT_LAST):
         handler = route_payload(timer.payload)[0] or DEFAULT_HANDLERS[0]
-        found[timer.actor, handler].append(timer)
+        found[timer.target, handler].append(timer)
     return dict(found)
+
+
+def _is_lost(timer: Timer) -> bool:
+    """Whether a timer expires before it is due (D20); a watch is due as it expires."""
+    return timer.expires_at < timer.height and not timer.is_watch
 
 
 def _terms(timers: Iterable[Timer]) -> list[tuple[object, ...]]:

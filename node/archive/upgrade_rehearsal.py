@@ -26,7 +26,8 @@ from node.archive.upgrade_differences import (
 from node.chain.context import BlockContext
 from node.chain.execution import upgrade_beforehand
 from node.chain.genesis import Genesis, build_genesis
-from node.chain.timers.calendar import timers_of
+from node.chain.params import U64_MAX
+from node.chain.timers.calendar import timers_between
 from node.chain.transaction import Transaction
 from node.chain.transition import (
     BlockResult,
@@ -295,7 +296,9 @@ class _Run:
             return Rehearsal(self._first, self._first, (alone,))
         height = old.head.height
         differences.compare_ends(height, old.snapshot, self._at.snapshot)
-        for timer in timers_of(self._at.snapshot, self._wanted.actor):
+        for timer in timers_between(self._at.snapshot, 0, U64_MAX):
+            if timer.target != self._wanted.actor:
+                continue
             if not is_handler_there(self._at, timer) and is_handler_there(old, timer):
                 text = f"a timer due at height {timer.height:,} will find no handler"
                 subject = timer.handler or "handle_timer"

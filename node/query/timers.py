@@ -63,9 +63,9 @@ TimerView = LiveTimer | EndedTimer
 
 
 def is_handler_there(state: State, timer: Timer) -> bool:
-    """Whether the code that an actor has now knows what a timer's fire calls (D12)."""
+    """Whether the code of a timer's target knows what its fire calls (D12)."""
     routed, _ = route_payload(timer.payload)
-    code_hash = load_account(state.snapshot, timer.actor).code_hash
+    code_hash = load_account(state.snapshot, timer.target).code_hash
     source = load_code(state.snapshot, code_hash)
     code = state.caches.code.get(code_hash, source)
     return pvm.find_handler(code, (routed,) if routed else DEFAULT_HANDLERS) is not None

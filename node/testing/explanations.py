@@ -119,9 +119,9 @@ def timer_story(
     ]
     if not steps:
         raise unknown_timer("timer_id", timer_id)
-    actor, first = steps[0].decision.actor, steps[0].height
-    versions = [one for one in versions_of(results, actor) if one.height >= first]
-    told = explain(state, steps, versions)
+    first = steps[0].height
+    later = [result for result in results if result.header.height >= first]
+    told = explain(state, steps, lambda target: versions_of(later, target))
     return TimerStory(**asdict(told), labels=labels)
 
 

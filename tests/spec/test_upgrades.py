@@ -27,6 +27,7 @@ from node.state import keys
 from node.testing import Devnet
 from pvm import compile_actor, costs
 from tests.spec.driven_actors import SCHEDULER
+from tests.spec.globalbox_actors import GLOBALBOX, SETTER
 
 THERE = b"\x77" * 20
 UNDER_ALL_RULES = pytest.mark.parametrize("rules", sorted(RULE_SETS))
@@ -701,3 +702,53 @@ def test_code_that_is_there_already_is_no_change_of_a_block(devnet):
     fresh = open_state(parent.params, parent.head, parent.snapshot)
     assert apply_block(fresh, built.block).writes == built.writes
     assert keys.code(keccak256(SCHEDULER.encode())) not in built.writes.changes
+
+
+@pytest.mark.parametrize("way", ["SetStorage", "upgrade"])
+def test_watches_see_what_upgrades_write(devnet, way):
+    """D51: ModifiedKeySet has what D58 writes."""
+    chain = devnet(**GLOBALBOX)
+    watcher = chain.deploy(SETTER, value="20 CBY")
+    watched = chain.deploy(ONE)
+    keys_ = [[watched.address, b"storage:upgraded"]]
+    watch = [watcher.address, keys_, b"seen", {"gas_limit": 100_000}]
+    watcher.call("watch", codec.encode(watch))
+    if way == "upgrade":
+        upgrade(watched)
+    else:
+        value = codec.encode(1)
+        chain.execute(SetStorage(watched.address, b"storage:upgraded", value))
+    assert [fire[1:] for fire in watcher.storage["fires"]] == [
+        ["handle_timer", b"seen"]
+    ]
+
+
+def test_a_bundle_and_its_replay_hold_upgrades(chain, one, tmp_path):
+    """Executed again from the file, the chain is the same to the byte."""
+    one.call("wait", codec.encode([chain.height + 9, b""]))
+    upgrade(one)
+    one.call("swap", ONE.encode(), expect_failure=True)  # TWO has no such handler
+    chain.execute(SetCode(one.address, ONE.encode()))
+    one.call("swap", BARE.encode())
+    chain.execute(SetStorage(one.address, b"k", b"v"))
+    chain.advance(blocks=12)
+    file = chain.export_bundle(tmp_path / "chain")
+    with Devnet.from_bundle(file) as again:
+        assert again.head == chain.head
+        assert again.code_versions(one.address) == chain.code_versions(one.address)
+        assert len(again.code_versions(one.address)) == 4
+
+
+def test_single_blocks_and_a_run_agree_about_upgrades(devnet):
+    """D36: state after a run of N = after N empty blocks, whatever code there is."""
+    heads = []
+    for step in (1, 30):
+        chain = devnet()
+        actor = chain.deploy(ONE, value="20 CBY")
+        actor.call("wait", codec.encode([chain.height + 20, b""]))
+        upgrade(actor)
+        for _ in range(30 // step):
+            chain.advance(blocks=step)
+        heads.append((chain.height, chain.head.state_root, actor.storage["fired_by"]))
+    assert heads[0] == heads[1]
+    assert heads[0][2] == 2

@@ -6,7 +6,7 @@ live timer is computed, from the present state, and says so. Both are bounded: p
 lie in the traces of blocks alone, and are looked for from the latest on back.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from msgspec import Struct
@@ -64,9 +64,9 @@ class TimerExplanation(Struct, frozen=True):
     forecast: Forecast | None
     """Of a live timer."""
     upgrades: tuple[Height, ...] = ()
-    """Heights at which its actor got other code since it was scheduled (D58)."""
+    """Heights at which its target got other code since it was scheduled (D58)."""
     is_handler_lost: bool = False
-    """Whether the code that its actor has now lacks the handler of a live timer."""
+    """Whether the code that its target has now lacks the handler of a live timer."""
 
     @property
     def is_watch(self) -> bool:
@@ -105,7 +105,7 @@ def explain_timer(
     return explain(
         state,
         (_with_receipt(state, one.height, one.decision) for one in life),
-        load_code_versions(state.snapshot, life[0].decision.actor, life[0].height - 1),
+        lambda target: load_code_versions(state.snapshot, target, life[0].height - 1),
         put_offs_before=before,
         is_cut=len(life) - len(put_offs) > STEPS_MAX,
     )
@@ -114,21 +114,25 @@ def explain_timer(
 def explain(
     state: State,
     steps: Iterable[Step],
-    versions: Iterable[CodeVersion] = (),
+    versions_of: Callable[[Address], Iterable[CodeVersion]],
     *,
     put_offs_before: Height | None = None,
     is_cut: bool = False,
 ) -> TimerExplanation:
     """The same of steps that are at hand, at least one, in order.
 
-    `versions` is the code that the timer's actor got since the height of the first, in
-    order; nothing is said of code that it got after the timer's end.
+    `versions_of` gives the code that an actor got since the height of the first, in
+    order; nothing is said of code that the timer's target got after its end.
     """
     told = tuple(steps)
     first = told[0].decision
     timer = load_timer(state.snapshot, first.timer_id)
-    last = state.head.height if timer is not None else told[-1].height
-    upgrades = tuple(one.height for one in versions if one.height <= last)
+    if timer is not None:
+        target, last = timer.target, state.head.height
+    else:
+        receipt, last = told[-1].receipt, told[-1].height
+        target = first.actor if receipt is None else receipt.actor
+    upgrades = tuple(v.height for v in versions_of(target) if v.height <= last)
     return TimerExplanation(
         first.timer_id,
         first.actor,
