@@ -2,6 +2,6 @@
 
 `opening`, `chain_store` and `pruning` make the store of a node, `verification`
 recomputes it, and a command reaches it through `folder`. `bundle` and `state_file` are
-the two kinds of file; `replay` executes again what a store or a bundle holds. Nothing
-here knows of a running node.
+the two kinds of file; `replay` executes again what a store or a bundle holds, and
+`upgrade_rehearsal` does with other code. Nothing here knows of a running node.
 """

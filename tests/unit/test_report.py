@@ -42,6 +42,9 @@ class Shop:
 
     def tidy(self):
         return 1
+
+    def upgrade(self, payload):
+        self.storage["n"] = 1
 """
 
 
@@ -71,6 +74,7 @@ def test_who_may_call_is_what_the_decorators_say():
         "look": "everybody",
         "stock": "OWNER, SELF",
         "tidy": "the actor itself",
+        "upgrade": "an upgrade",
     }
     assert report.imports == ("cowboy_sdk", "json")
     assert report.handlers[3].rules == ("callable_by",)
