@@ -62,7 +62,9 @@ from pvm import Failure, Frame
 
 __all__ = [
     "PlacedDecision",
+    "code_version_heights",
     "code_versions",
+    "code_versions_in",
     "consensus_record",
     "decision_heights",
     "decisions_between",
@@ -433,21 +435,35 @@ def _decode_event(encoded: bytes) -> Event:
 
 def code_versions(result: BlockResult) -> Iterator[CodeVersion]:
     """The code that actors got in a block, in the order of their executions."""
-    height = result.header.height
+    return code_versions_in(result.block, result.receipts, result.events)
+
+
+def code_versions_in(
+    block: Block, receipts: Iterable[Receipt], events: Iterable[Event]
+) -> Iterator[CodeVersion]:
+    """The same of a block and what came of it."""
+    height = block.header.height
     upgrades: dict[int | None, list[CodeVersion]] = {}
-    for event in result.events:
+    for event in events:
         if event.emitter is None and event.topic == UPGRADED:
             told = cast("dict[str, bytes]", codec.decode(event.data))
             actor, code_hash = Address(told["actor"]), Hash32(told["code_hash"])
             version = CodeVersion(actor, height, code_hash)
             upgrades.setdefault(event.receipt_index, []).append(version)
-    instructions = [one.body.instruction for one in result.block.transactions]
-    for index, receipt in enumerate(result.receipts):
+    instructions = [one.body.instruction for one in block.transactions]
+    for index, receipt in enumerate(receipts):
         asked = instructions[index] if index < len(instructions) else None
         if isinstance(asked, DeployActor) and receipt.failure is None:
             code_hash = Hash32(keccak256(asked.code))
             yield CodeVersion(receipt.actor, height, code_hash)
         yield from upgrades.get(index, ())
+
+
+def code_version_heights(snapshot: StoreSnapshot) -> Iterator[int]:
+    """The height of each record of code that an actor got."""
+    prefix = keys.code_version(Address(b""))[: -keys.HEIGHT_BYTES - _INDEX_BYTES]
+    for key, _ in snapshot.range(prefix, keys.prefix_stop(prefix)):
+        yield decision_height(key)
 
 
 def load_code_versions(

@@ -105,17 +105,7 @@ class Puppet:
         elif name == "burn":
             while True:
                 pvm_host.charge_gas(1_000)
-        elif name == "swap":
-            pvm_host.upgrade_self(rest[0])
 """
-
-SMALL = b"""import pvm_host
-def do(payload):
-    return [len(payload)]
-def upgrade(payload):
-    pvm_host.set_state(b"small", payload)
-"""
-"""What an actor can afford to become by itself: its timers find no handler then."""
 
 GENESIS = {
     "name": "crowded",
@@ -145,11 +135,6 @@ class Crowd:
 
     source = PUPPET
     document = GENESIS
-
-    def codes(self):
-        """What actors may become, and what is refused."""
-        after = b"\n    def upgrade(self, payload):\n        return self.do(payload)\n"
-        return [self.source, self.source + after, SMALL, SMALL, b"import os"]
 
     def __init__(self, genesis, pick):
         self.genesis = genesis
@@ -209,7 +194,7 @@ class Crowd:
         return body + sign(keccak256(body), dev_private_key(account))
 
     def _transaction(self):
-        kind = self.pick(18)
+        kind = self.pick(16)
         account = self.pick(len(self.accounts))
         if kind < 9:
             return self._raw(
@@ -225,27 +210,7 @@ class Crowd:
             make = self.choose([Fund, SetBalance])
             amount = self.choose([0, 10**7, 7 * 10**7, 10**9, 10**15])
             return self._raw(account, make(to, amount))
-        return self._rare(kind, account)
-
-    def _rare(self, kind, account):
-        if kind not in (13, 14):
-            return self._bad(account)
-        owner = self.choose([0, 0, account])
-        return self._raw(owner, self._upgrade(), 700_000, 1_000_000)
-
-    def _upgrade(self):
-        """Other code for an actor, or other state (D58)."""
-        actor = self.choose([*self.actors, *self.actors, *self.actors, NOBODY])
-        code, told = self.choose(self.codes()), codec.encode(self._commands(1))
-        key = self.choose([b"storage:a", b"raw", b"__OWNER__"])
-        return self.choose(
-            [
-                UpgradeActor(actor, code, told),
-                UpgradeActor(actor, code, told),
-                SetCode(actor, code),
-                SetStorage(actor, key, self.choose([None, codec.encode(self.pick(9))])),
-            ]
-        )
+        return self._bad(account)
 
     def _call(self):
         payload = codec.encode(self._commands(2))
@@ -300,7 +265,7 @@ class Crowd:
             ["pay", self.choose([*self.accounts, NOBODY, target]), self.pick(10**9)],
             ["event", bytes(self.pick(40))],
             ["cancel", self.pick(4)],
-            self.choose([["fail"], ["revert"], ["burn"], ["seen"], ["swap", SMALL]]),
+            self.choose([["fail"], ["revert"], ["burn"], ["seen"]]),
             ["draw", b"d"],
             *[self._timer(told) for _ in range(4)],
             ["extend", self.pick(20)],
@@ -442,8 +407,6 @@ class Bidders(Crowd):
             return self._raw(self.pick(len(self.accounts)), self._call(), 400_000)
         if kind == 8:
             return self._raw(0, self._governance())
-        if kind == 9:
-            return self._raw(0, self._upgrade(), 900_000, 1_000_000)
         return super()._transaction()
 
     def _call(self):
@@ -647,6 +610,59 @@ class Mixed(WeighedBidders):
 
 class MixedWorld(Mixed, World):
     """A world whose rules change."""
+
+
+# --- upgrades under all rules ---------------------------------------------------------
+
+_BURN = b'        elif name == "burn":'
+_SWAP = b'        elif name == "swap":\n            pvm_host.upgrade_self(rest[0])\n'
+
+SMALL = b"""import pvm_host
+def do(payload):
+    return [len(payload)]
+def upgrade(payload):
+    pvm_host.set_state(b"small", payload)
+"""
+"""What an actor can afford to become by itself: its timers find no handler then."""
+
+
+class Upgraders(Mixed):
+    """A crowd that gives actors other code and other state (D58)."""
+
+    source = Mixed.source.replace(_BURN, _SWAP + _BURN)
+
+    def codes(self):
+        """What actors may become, and what is refused."""
+        after = b"\n    def upgrade(self, payload):\n        return self.do(payload)\n"
+        return [self.source, self.source + after, SMALL, SMALL, b"import os"]
+
+    def _transaction(self):
+        if self.pick(4):
+            return super()._transaction()
+        owner = self.choose([0, 0, self.pick(len(self.accounts))])
+        return self._raw(owner, self._upgrade(), 900_000, 1_000_000)
+
+    def _upgrade(self):
+        actor = self.choose([*self.actors, *self.actors, *self.actors, NOBODY])
+        code, told = self.choose(self.codes()), codec.encode([self._swap()])
+        key = self.choose([b"storage:a", b"raw", b"__OWNER__"])
+        call = ExecuteActor(actor, "do", codec.encode([self._swap()]), 0)
+        return self.choose(
+            [
+                UpgradeActor(actor, code, told),
+                UpgradeActor(actor, code, told),
+                SetCode(actor, code),
+                SetStorage(actor, key, self.choose([None, codec.encode(self.pick(9))])),
+                call,
+            ]
+        )
+
+    def _swap(self):
+        return self.choose([["swap", SMALL], ["set", "a", self.pick(9)], ["fail"]])
+
+
+class UpgradingWorld(Upgraders, World):
+    """A world whose actors get other code."""
 
 
 def fixed_pick(seed):

@@ -193,10 +193,14 @@ def _verify_lane(state: State) -> None:
 
 # --- history -------------------------------------------------------------------------
 
+_WITHOUT_CODE_VERSIONS = 1
+"""Consensus number of release 0.1.0, which kept no history of actors' code."""
+
 
 def _verify_history(snapshot: StoreSnapshot, head: Header) -> tuple[int, int]:
     """Links, roots and indexes of all blocks; how many, and of transactions."""
-    blocks = transactions = decisions = ended = 0
+    blocks = transactions = decisions = ended = versions = 0
+    has_versions = history.load_consensus(snapshot) > _WITHOUT_CODE_VERSIONS
     oldest = load_oldest(snapshot)
     first = oldest.contents
     parent: Header | None = None
@@ -216,6 +220,7 @@ def _verify_history(snapshot: StoreSnapshot, head: Header) -> tuple[int, int]:
             transactions += found[0]
             decisions += found[1]
             ended += found[2]
+            versions += _verify_versions(snapshot, header, at) if has_versions else 0
         blocks += 1
         parent = header
     if parent != head:
@@ -229,7 +234,26 @@ def _verify_history(snapshot: StoreSnapshot, head: Header) -> tuple[int, int]:
         raise DamagedChain(
             f"timers' histories have {kept} decisions, and blocks made {decisions}"
         )
+    found_versions = sum(h >= first for h in history.code_version_heights(snapshot))
+    if has_versions and found_versions != versions:
+        raise DamagedChain(
+            f"actors got code {versions} times in blocks, the history says "
+            f"{found_versions}"
+        )
     return blocks, transactions
+
+
+def _verify_versions(snapshot: StoreSnapshot, header: Header, at: str) -> int:
+    """The code that actors got in a block, against its events; how often they did."""
+    block = history.load_block(snapshot, header.height)
+    assert block is not None, "its header was just read"
+    results = history.load_results(snapshot, header.height)
+    count = 0
+    for index, one in enumerate(history.code_versions_in(block, *results)):
+        place = keys.code_version(one.actor, header.height, index)
+        _require(snapshot, place, one.code_hash, f"code that an actor got in {at}")
+        count += 1
+    return count
 
 
 def _is_next(parent: Header | None, header: Header, oldest: Height) -> bool:

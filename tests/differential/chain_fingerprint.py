@@ -9,9 +9,12 @@ from node.query.trace.tracing import trace_block
 from node.query.trace.watcher import CallWatcher, TraceRoom
 from node.state.memory import MemoryStore
 from pvm import Worker
-from tests.worlds import MixedWorld, World, fixed_pick
+from tests.worlds import MixedWorld, UpgradingWorld, World, fixed_pick
 
-WORLDS = (World, 1), (World, 2), (World, 3), (MixedWorld, 4), (MixedWorld, 5)
+WORLDS = (
+    *((World, 1), (World, 2), (World, 3), (MixedWorld, 4), (MixedWorld, 5)),
+    (UpgradingWorld, 6),
+)
 BLOCKS = 30
 TRACED = 2
 """Seed of the world whose blocks are traced, too."""

@@ -9,7 +9,7 @@ from node.chain.transaction import decode_transaction
 from node.chain.transition import apply_block, build_block
 from node.state.memory import MemoryStore
 from pvm import Worker
-from tests.worlds import MixedWorld, World, fixed_pick
+from tests.worlds import MixedWorld, UpgradingWorld, World, fixed_pick
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def worker():
         yield worker
 
 
-@pytest.mark.parametrize("kind", [World, MixedWorld])
+@pytest.mark.parametrize("kind", [World, MixedWorld, UpgradingWorld])
 @pytest.mark.parametrize("seed", range(20, 26))
 def test_a_built_block_applies_to_the_same_result(worker, kind, seed):
     world = kind(MemoryStore(), fixed_pick(seed), worker)

@@ -16,7 +16,7 @@ from node.chain.transition import (
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from pvm import Worker
-from tests.worlds import MixedWorld, World
+from tests.worlds import MixedWorld, UpgradingWorld, World
 
 HEIGHTS = 40
 WORLDS = settings(
@@ -66,7 +66,7 @@ class Fork:
 @given(
     crowd=st.randoms(use_true_random=False),
     data=st.data(),
-    kind=st.sampled_from([World, MixedWorld]),
+    kind=st.sampled_from([World, MixedWorld, UpgradingWorld]),
 )
 def test_any_split_leads_to_the_same_state(worker, crowd, data, kind):
     world = kind(MemoryStore(), crowd.randrange, worker)

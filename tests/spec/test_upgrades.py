@@ -11,6 +11,7 @@ from node.chain.timers.rules import RULE_SETS
 from node.chain.transaction import (
     Body,
     DeployActor,
+    ExecuteActor,
     SetCode,
     SetStorage,
     Transfer,
@@ -752,3 +753,17 @@ def test_single_blocks_and_a_run_agree_about_upgrades(devnet):
         heads.append((chain.height, chain.head.state_root, actor.storage["fired_by"]))
     assert heads[0] == heads[1]
     assert heads[0][2] == 2
+
+
+def test_what_is_written_does_not_depend_on_what_a_cache_spared(chain, one):
+    """D40: code that is there already is written by nobody, read before or not."""
+    two = chain.deploy(ONE)
+    upgrade(one, BARE)
+    parent = chain.state
+    limits = {"cycles_limit": 900_000, "cells_limit": 900_000}
+    chain.submit(ExecuteActor(two.address, "version", b"", 0), **limits)
+    chain.submit(UpgradeActor(one.address, ONE.encode(), b""), **limits)
+    warm = chain.mine()
+    cold = open_state(parent.params, parent.head, parent.snapshot)
+    assert apply_block(cold, warm.block).writes == warm.writes
+    assert keys.code(hash_of(ONE)) not in warm.writes.changes
