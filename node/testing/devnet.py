@@ -351,7 +351,9 @@ class Devnet:
     def _known(self, code: bytes) -> ActorSource:
         """A source, with the file that it was deployed from."""
         file = self._files.get(keccak256(code), "")
-        return ActorSource(code.decode("utf-8", "replace"), file)
+        is_made_up = file.startswith("<")  # for a debugger, of a source in no file
+        text = code.decode("utf-8", "replace")
+        return ActorSource(text, "" if is_made_up else file)
 
     def _sources_of(self, own: Address | ActorSource) -> Sources:
         """The code that actors have now; of the one that failed, or what failed."""

@@ -52,6 +52,8 @@ def check_names(allow: Iterable[str]) -> frozenset[str]:
         InvalidArgument: there is no such name.
     """
     known = [name.value for name in DifferenceName]
+    if not isinstance(allow, Iterable):
+        raise InvalidArgument("allow", "a list of names is wanted", allow)
     names = (allow,) if isinstance(allow, str) else tuple(allow)
     for name in names:
         if type(name) is not str or name.partition(":")[0] not in known:

@@ -125,6 +125,8 @@ def paid(chain: Devnet, raw: bytes) -> None:
     chain.set_code(bob, Path("new.py"))
     assert_type(chain.upgrade(bob, Path("new.py"), b"go"), SentReceipt)
     print(chain.code_versions(bob)[0].code_hash)
+    rehearsal = chain.rehearse_upgrade(bob, Path("new.py"), over=range(1, 9), further=9)
+    print(rehearsal.refused[0].name, rehearsal.first)
     instruction = chain.last.block.transactions[0].body.instruction
     chain.submit(instruction, sender=alice, cycles_limit=10_000, cells_limit=1_000)
     chain.execute(instruction, sender=alice, expect_failure=True)

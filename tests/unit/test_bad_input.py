@@ -87,6 +87,7 @@ OF_API = BAD | {
     "blocks": (*COUNTS, None),
     "transaction_id": WIRE,
     "actors": (None, 5, b"actor", ["actor"]),
+    "code": (None, 5, "text", []),
     "earlier": (None, 5, [5]),
     "from_height": COUNTS,
     "include_supply": FLAGS,
@@ -106,6 +107,7 @@ OF_API = BAD | {
 MORE = {
     "fees": ({"max_fee": 5}, {"max_fee_per_cycle": -1}, {"max_fee_per_cell": "1"}),
     "limits": ({"cycles_limit": -1}, {"cells_limit": "1"}),
+    "options": ({"further": -1}, {"costs_within": "1"}, {"no_such_option": 5}),
     "terms": ({"gas_limit": -1}, {"no_such_term": 5}),
     "target": ({}, {"blocks": None}, {"blocks": 1, "height": 2}, {"eon": 1}),
     "wanted": ({}, {"blocks": None}, {"blocks": 1, "height": 2}, {"eon": 1}),
@@ -117,6 +119,7 @@ GOOD = {
     "address": TO,
     "amount": 5,
     "blocks": 1,
+    "code": b"x = 1",
     "execution_id": ID,
     "file": "file",
     "handler": "handler",
@@ -133,6 +136,7 @@ GOOD = {
     "to": TO,
     "transaction": b"raw",
     "transaction_id": ID,
+    "value": b"value",
     "wallet": Wallet.dev(0),
     "who": TO,
 }
@@ -145,6 +149,17 @@ OF_ADVANCE = {
     "next_timer": (False, 1, "yes"),
 }
 """Its targets: which numbers a chain can advance to it says itself."""
+
+OF_METHODS = {
+    "advance": OF_ADVANCE,
+    "set_storage": {"value": (5, "text", 1.5, bytes(65_537))},
+    "rehearse_upgrade": {
+        "allow": (5, None, [5], ["anything"]),
+        "over": (5, b"file", "", range(0), range(1, 9, 2)),
+    },
+}
+OF_API_METHODS = {"set_storage": {"value": (5, "text"), "key": (None, 5, "text")}}
+"""What a parameter refuses in one method alone."""
 
 KINDS = (Devnet, Client, AsyncClient, Api, AsyncApi)
 NEVER_REFUSED = {"close"}
@@ -222,8 +237,8 @@ def arguments_but(kind, name, left_out):
 
 def refused_of(kind, name):
     if kind in (Api, AsyncApi):
-        return OF_API
-    return BAD | OF_ADVANCE if name == "advance" else BAD
+        return OF_API | OF_API_METHODS.get(name, {})
+    return BAD | OF_METHODS.get(name, {})
 
 
 @pytest.mark.parametrize(
