@@ -6,6 +6,8 @@ import pytest
 
 from node.chain.timers.globalbox import queue
 from node.chain.timers.globalbox.fires import GlobalFire, order_of
+from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.timers.trace import decode_decision, decode_entries, encode_trace
 from node.primitives.merkle import Tree, commit
 from node.primitives.proof import BadProof, verify
 from node.state import keys
@@ -98,3 +100,31 @@ def test_keys_that_part_behind_bit_255_are_committed_and_proven():
             broken[at] ^= 1
             with pytest.raises(BadProof):
                 verify(tree.root(), bytes(broken), order, order + b"\0", 97)
+
+
+@pytest.mark.parametrize("hit", [{}, {"hit_height": 9}])
+def test_what_was_queued_is_told_in_a_fixed_form(hit):
+    """D55: "enqueued with score and key"; each entry is read as it was written."""
+    order = order_of(2**255 - 2**192, 3, 7, 9, b"t" * 20, b"i" * 32)
+    numbers = {
+        "current_height": 12,
+        "sequence": 5,
+        "score": 2**192 + 1,
+        "origin": 9,
+        "cursor": 7,
+        "bucket": 3,
+        "bid_fp": 2**128 - 1,
+    }
+    decision = TimerDecision(
+        b"i" * 32,
+        b"a" * 20,
+        b"p" * 20,
+        9,
+        Decision.ENQUEUED,
+        "",
+        numbers | hit,
+        order=order,
+    )
+    data, ((_, _, entry),) = encode_trace([decision])
+    assert decode_decision(entry) == decision
+    assert [one for _, one in decode_entries(data)] == [decision]

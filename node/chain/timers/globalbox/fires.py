@@ -28,6 +28,7 @@ RANK_ORIGIN = 1 << 255
 _RANK_BYTES = 32
 _CURSOR_BYTES = 4
 _BUCKET_LAST = 255
+_CURSOR = slice(33, 37)
 _ORIGIN = slice(37, 45)
 _TARGET = slice(45, 65)
 _TIMER_ID = slice(65, 97)
@@ -79,6 +80,27 @@ class GlobalFire(Struct, frozen=True):
         """The HEIGHT timer that lies in it."""
         assert self.record, "a watch lies in the calendar"
         return decode_timer(keys.timer(self.origin, self.sequence), self.record)
+
+
+class OrderedBy(Struct, frozen=True, gc=False):
+    """What the bytes of an order say, but for the rank."""
+
+    bucket: int
+    cursor: int
+    origin: Height
+    target: Address
+    timer_id: TimerId
+
+
+def read_order(order: bytes) -> OrderedBy:
+    """What `order_of` wrote; trusts its bytes."""
+    return OrderedBy(
+        _BUCKET_LAST - order[_RANK_BYTES],
+        int.from_bytes(order[_CURSOR], "big"),
+        Height(int.from_bytes(order[_ORIGIN], "big")),
+        Address(order[_TARGET]),
+        TimerId(order[_TIMER_ID]),
+    )
 
 
 def target_of(order: bytes) -> Address:
