@@ -193,6 +193,7 @@ class TimerWorld(TimerCrowd):
             model.balances[name] = note
         elif kind == "store":
             key, value = note
+            model.keys += 1
             model.storage.pop((self.addresses[name], key), None)
             if value is not None:
                 model.storage[self.addresses[name], key] = value
