@@ -234,7 +234,7 @@ def ended_timers(
     that moved into the Globalbox later than they were due.
     """
     return {
-        _ended_key(decision): codec.encode(
+        _ended_key(height, decision): codec.encode(
             [decision.timer_id, decision.actor, decision.fee_payer]
         )
         for decision in decisions
@@ -251,8 +251,11 @@ def _may_have_waited(height: Height, decision: TimerDecision) -> bool:
     return decision.due_height < height or decision.decision is not Decision.FIRED
 
 
-def _ended_key(decision: TimerDecision) -> bytes:
-    return keys.ended_timer(decision.due_height, decision.numbers["sequence"])
+def _ended_key(height: Height, decision: TimerDecision) -> bytes:
+    """A key of the block's own: a timer ends once, but may be queued again (D55)."""
+    key = keys.ended_timer(decision.due_height, decision.numbers["sequence"])
+    is_queued = decision.decision is Decision.ENQUEUED
+    return key + keys.height8(height) if is_queued else key
 
 
 # --- blocks ------------------------------------------------------------------------
@@ -639,7 +642,8 @@ def _identify(snapshot: StoreSnapshot, due_height: int, sequence: int) -> Identi
     if record is not None:
         timer = decode_timer(key, record)
         return timer.timer_id, timer.actor, timer.fee_payer
-    ended = snapshot.get(keys.ended_timer(due_height, sequence))
+    start = keys.ended_timer(due_height, sequence)
+    ended = next((v for _, v in snapshot.range(start, keys.prefix_stop(start))), None)
     if ended is None:
         raise LookupError(f"no timer was due at {due_height} with number {sequence}")
     return cast("Identity", tuple(codec.decode(ended)))  # type: ignore[arg-type]

@@ -325,7 +325,8 @@ ENDED_PREFIX = b"hp"
 def ended_timer(height: int, sequence: int) -> bytes:
     """→ id, actor and payer of a timer that was due there and ended later than it was.
 
-    Put-offs are told by these places alone; those that live are in the calendar.
+    Put-offs are told by these places alone; those that live are in the calendar. Of one
+    that moved into the Globalbox the height8 at which it did follows: it may come back.
     """
     return ENDED_PREFIX + timer_place(height, sequence)
 

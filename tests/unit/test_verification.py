@@ -1,6 +1,7 @@
 """Verification: a sound chain passes; whatever was altered is named."""
 
 import re
+from random import Random
 
 import pytest
 
@@ -13,7 +14,7 @@ from node.state.journal import Journal
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from pvm import Worker
-from tests.worlds import KeptWorld, fixed_pick
+from tests.worlds import KeptWorld, Mixed, fixed_pick
 
 BLOCKS = 16
 
@@ -152,3 +153,21 @@ def test_money_from_nowhere_is_told(world, monkeypatch):
 
 def fields(value):
     return {name: getattr(value, name) for name in value.__struct_fields__}
+
+
+class MixedKept(Mixed, KeptWorld):
+    """Rules that change: what is queued comes back, and is queued or ends again."""
+
+
+@pytest.mark.parametrize("seed", [1, 7, 26])
+def test_a_chain_whose_timers_were_queued_and_came_back_passes(seed):
+    """D55: a place that a timer left more than once is of each block that says so."""
+    with Worker() as worker:
+        world = MixedKept(MemoryStore(), Random(seed).randrange, worker)
+        for _ in range(5):
+            for _ in range(5):
+                world.step()
+                if world.pick(4) == 0:
+                    world.run_empty(1 + world.pick(12))
+            world.reopen()
+            verify(world.state)
