@@ -41,7 +41,9 @@ class DryRunPayer(Struct):
     fires: int = 0
     fees: Amount = NOTHING
     dry_at: Height | None = None
-    """The first height at which a timer is removed since it cannot pay."""
+    """The first height at which it cannot pay for a timer that is due."""
+    is_waiting: bool = False
+    """Whether the timer waits then, as under `bidding` (D45), and is not removed."""
 
 
 class FutureFire(Struct, frozen=True):
@@ -142,6 +144,8 @@ def _note(dry_run: DryRun, result: BlockResult) -> None:
     for decision in result.trace:
         if decision.decision in _REMOVALS:
             _note_removal(dry_run, height, decision)
+        elif decision.decision is Decision.PUT_OFF and decision.reason == "funds":
+            _note_dry(dry_run, height, decision)
 
 
 _REMOVALS = (Decision.EXPIRED, Decision.REMOVED_INSUFFICIENT_FUNDS)
@@ -156,11 +160,17 @@ def _note_fire(dry_run: DryRun, height: Height, receipt: Receipt) -> None:
 
 
 def _note_removal(dry_run: DryRun, height: Height, decision: TimerDecision) -> None:
-    payer = _payer(dry_run, decision.fee_payer)
-    if decision.decision is not Decision.EXPIRED and payer.dry_at is None:
-        payer.dry_at = height
+    if decision.decision is not Decision.EXPIRED:
+        _note_dry(dry_run, height, decision)
     if len(dry_run.removals) < ENTRIES_MAX:
         dry_run.removals.append(FutureRemoval(height, decision))
+
+
+def _note_dry(dry_run: DryRun, height: Height, decision: TimerDecision) -> None:
+    payer = _payer(dry_run, decision.fee_payer)
+    if payer.dry_at is None:
+        payer.dry_at = height
+        payer.is_waiting = decision.decision is Decision.PUT_OFF
 
 
 def _payer(dry_run: DryRun, address: Address) -> DryRunPayer:

@@ -556,9 +556,10 @@ class Devnet:
         return block_story(height, self.result_at(height), self._labels)
 
     def standing(self, timer_id: bytes) -> LanePosition | None:
-        """The effective priority and rank of a live timer under the rules `auction`.
+        """Where a live timer stands in the lane under `auction` and `bidding`.
 
-        It is None under other rules, and for a timer that has ended.
+        It has its rank and what decides it: effective priority or tip, and weight. It
+        is None under other rules, and for a timer that has ended.
 
         Raises:
             UnknownId: no timer ever had this id.

@@ -11,6 +11,7 @@ from node.chain.genesis import build_genesis, dev_account, override, parse_genes
 from node.chain.globals import load_globals
 from node.chain.params import (
     BasefeeConfig,
+    BiddingConfig,
     CalendarSizes,
     ChainParams,
     TieBreak,
@@ -152,6 +153,9 @@ def test_an_override_may_leave_no_accounts():
         ({"timer_config": {"max_ttl_blocks": 0}}, "every field"),
         ({"timer_config": {"tier_multipliers_permille": [1]}}, "four tier"),
         ({"basefee_config": {"alpha": 1_001}}, "alpha"),
+        ({"bidding_config": {"lambda": 5}}, "bidding_config"),
+        ({"bidding_config": {"lambda_permille": 1_001}}, "lambda_permille"),
+        ({"bidding_config": {"weight_min": 0}}, "weight_min"),
         ({"calendar": {"ring_size": 0}}, "calendar"),
         ({"block_interval_ms": 0}, "block_interval_ms"),
         ({"block_cells": 1_200_000}, "block_cells"),
@@ -177,6 +181,18 @@ def test_what_a_document_does_not_name_is_as_in_devnet():
     assert genesis.params == load_genesis("devnet").params
     assert genesis.balances == load_genesis("devnet").balances
     assert parse_genesis({}).params == replace(ChainParams(), proposer=dev_account(0))
+
+
+def test_a_chain_that_does_not_choose_what_was_added_keeps_its_hash():
+    """What 0.1.0 did not know is in a document only where it is not the default."""
+    plain = parse_genesis({})
+    assert not {"bidding_config"} & plain.document().keys()
+    named = parse_genesis({"bidding_config": {"lambda_permille": 200}})
+    assert named.encode() == plain.encode()
+    chosen = parse_genesis({"bidding_config": {"lambda_permille": 100}})
+    assert chosen.params.bidding_config == BiddingConfig(lambda_permille=100)
+    assert chosen.encode() != plain.encode()
+    assert parse_genesis(chosen.document()) == chosen
 
 
 def test_a_chain_of_mesa_runs():

@@ -8,7 +8,7 @@ from node.chain.block import ReceiptKind
 from node.chain.dry_run import advance_dry_run, begin_dry_run
 from node.chain.transaction import Transfer
 from node.testing import Devnet, InvalidArgument
-from tests.spec.driven_actors import SCHEDULER, schedule, schedule_all
+from tests.spec.driven_actors import BIDDING, SCHEDULER, WORKER, schedule, schedule_all
 
 BEAT = """
 class Beat:
@@ -41,6 +41,25 @@ def test_what_it_says_comes_true_to_the_unit(chain):
     payer = seen.payers[actor.address]
     assert (payer.fires, payer.fees) == (100, sum(f.fee for f in fires))
     assert seen.balance(actor.address) == actor.balance
+
+
+def test_under_bidding_it_comes_true_and_who_is_poor_waits():
+    """D45: nobody is removed; the dry run says who cannot pay, and from when on."""
+    bids = "\ndef get_gas_bid(context):\n    return [10 ** 6, 3]\n"
+    with Devnet(**BIDDING) as chain:
+        agent = chain.deploy(bids)
+        rich = chain.deploy(WORKER, value="5 CBY")
+        poor = chain.deploy(WORKER, value="1 CBY", salt=b"p" * 32)
+        for actor in (rich, poor):
+            schedule(actor, 20, gba=agent.address)
+        seen = chain.simulate(300)
+        passage = chain.advance(blocks=300)
+        assert seen.state.head == chain.head
+        assert seen.summary == passage
+        assert (passage.fires, passage.removed) == (1, 0)
+        assert seen.payers[rich.address].dry_at is None
+        assert seen.payers[poor.address].dry_at == 20
+        assert "at height 20 it cannot pay and has a timer wait" in repr(seen)
 
 
 def test_nothing_is_kept(chain):

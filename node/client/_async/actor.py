@@ -215,7 +215,7 @@ class AsyncChain(Protocol):
         ...
 
     async def standing(self, timer_id: bytes) -> LanePosition | None:
-        """The effective priority and rank of a live timer under `auction`, or None."""
+        """Where a live timer stands under `auction` and `bidding`, or None."""
         ...
 
     async def quote(

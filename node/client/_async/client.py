@@ -492,9 +492,10 @@ class AsyncClient:
         return self._own_labels.replaced(answer.outlook.text)
 
     async def standing(self, timer_id: bytes) -> LanePosition | None:
-        """The effective priority and rank of a live timer under the rules `auction`.
+        """Where a live timer stands in the lane under `auction` and `bidding`.
 
-        It is None under other rules, and for a timer that has ended.
+        It has its rank and what decides it: effective priority or tip, and weight. It
+        is None under other rules, and for a timer that has ended.
 
         Raises:
             UnknownId: no timer ever had this id, or its blocks were pruned.

@@ -214,7 +214,7 @@ class Chain(Protocol):
         ...
 
     def standing(self, timer_id: bytes) -> LanePosition | None:
-        """The effective priority and rank of a live timer under `auction`, or None."""
+        """Where a live timer stands under `auction` and `bidding`, or None."""
         ...
 
     def quote(

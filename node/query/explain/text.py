@@ -529,7 +529,8 @@ def _payer_text(seen: DryRunPayer, balance: int) -> str:
     text += f" and has {cby_text(balance)} at the end"
     if seen.dry_at is None:
         return text
-    return f"{text}; at height {seen.dry_at:,} it cannot pay and loses a timer"
+    end = "has a timer wait" if seen.is_waiting else "loses a timer"
+    return f"{text}; at height {seen.dry_at:,} it cannot pay and {end}"
 
 
 def _counted(number: int, what: str) -> str:

@@ -360,7 +360,7 @@ class PayerOutlook(_message.Message):
     balance: _builtins.str
     """Its balance at the end."""
     dry_height: _builtins.int
-    """The first height at which a timer is removed because it cannot pay, if any."""
+    """The first height at which it cannot pay for a timer that is due, if any."""
     def __init__(
         self,
         *,
