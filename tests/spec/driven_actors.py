@@ -119,6 +119,14 @@ def route(handler: str, payload: bytes = b"") -> bytes:
     return json.dumps({"_handler": handler, "_payload": inner}).encode()
 
 
+def without_names(text: object, chain: Devnet) -> str:
+    """What a chain prints, with addresses where it has names for them."""
+    plain = f"{text}"
+    for address, name in sorted(chain.labels.items(), key=lambda one: -len(one[1])):
+        plain = plain.replace(name, f"0x{address.hex()}")
+    return plain
+
+
 # --- under the rules `auction` --------------------------------------------------------
 
 AUCTION = {

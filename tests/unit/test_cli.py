@@ -963,10 +963,10 @@ def test_governing_changes_what_is_shown_and_from_when(run) -> None:
 
 def test_governing_bids(run) -> None:
     """D49: the whole struct, and a reset of weights; refusals are named."""
-    before = json_of(run("govern", "show", "--json"))["biddingConfig"]
+    before = json_of(run("govern", "show", "--json"))["bidding_config"]
     run("govern", "bidding", "lambda_permille=100", "weight_max=3000000")
-    after = json_of(run("govern", "show", "--json"))["biddingConfig"]
-    changes = {"lambdaPermille": "100", "weightMax": "3000000"}
+    after = json_of(run("govern", "show", "--json"))["bidding_config"]
+    changes = {"lambda_permille": 100, "weight_max": 3_000_000}
     assert after == before | changes
     assert "above 0" in run("govern", "bidding", "weight_min=0", code=1).output
     run("govern", "bidding", "lambda=1", code=2)

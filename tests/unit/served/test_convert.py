@@ -51,6 +51,7 @@ INSTRUCTIONS = [
     UpdateTimerConfig(replace(TimerConfig(), max_ttl_blocks=7, fire_base_cycles=9)),
     UpdateBasefeeConfig(BasefeeConfig(1, 2, 3, 4, 5)),
     UpdateBiddingConfig(BiddingConfig(1, 2, 3, 4)),
+    UpdateGlobalboxConfig(GlobalboxConfig()),
     ResetWeights(),
     UpdateGlobalboxConfig(GlobalboxConfig(w_age=7, max_bid_fp=2**100)),
     ScheduleActivation(9, "auction"),
