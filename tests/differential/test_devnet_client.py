@@ -559,6 +559,9 @@ NOBODY, NO_ID = bytes(19) + b"\x63", b"\x63" * 32
 UNKNOWN = {
     "actor": ("address", NOBODY, lambda chain: chain.actor(NOBODY)),
     "timers": ("actor", NOBODY, lambda chain: chain.timers(NOBODY)),
+    "queue": ("target", NOBODY, lambda chain: chain.queue(NOBODY)),
+    "queue_place": ("timer_id", NO_ID, lambda chain: chain.queue_place(NO_ID)),
+    "watches": ("actor", NOBODY, lambda chain: chain.watches(NOBODY)),
     "storage": ("actor", NOBODY, lambda chain: chain.storage(NOBODY)),
     "storage_entry": ("actor", NOBODY, lambda c: c.storage_entry(NOBODY, "key")),
     "code_versions": ("actor", NOBODY, lambda chain: chain.code_versions(NOBODY)),
@@ -582,6 +585,7 @@ OF_ONE = {
 
 REMEDY = {
     "actor": "a deployment's receipt names it",
+    "target": "a deployment's receipt names it",
     "address": "a deployment's receipt names it",
     "timer_id": r"timers\(\) shows those that are pending",
     "execution_id": "a timer that fired, or of a message",
@@ -702,6 +706,16 @@ BAD = {
     ),
     "timer": ("timer_id", IDS, lambda chain, bad: chain.timer(bad)),
     "standing": ("timer_id", IDS, lambda chain, bad: chain.standing(bad)),
+    "queue": ("target", ADDRESSES[1:], lambda chain, bad: chain.queue(bad)),
+    "queue_place": ("timer_id", IDS, lambda chain, bad: chain.queue_place(bad)),
+    "watches": ("actor", ADDRESSES[1:], lambda chain, bad: chain.watches(bad)),
+    "watches on": (
+        "watched", ADDRESSES[1:], lambda chain, bad: chain.watches(watched=bad),
+    ),
+    "quote bid": (
+        "bid_fp", (-1, 1.5, "1", True, 2**128),
+        lambda chain, bad: chain.quote(TO, bid_fp=bad),
+    ),
     "quote": ("actor", ADDRESSES, lambda chain, bad: chain.quote(bad)),
     "quote payer": (
         "fee_payer", ADDRESSES[1:], lambda chain, bad: chain.quote(TO, bad),

@@ -6,6 +6,8 @@ and the states of watches are the same.
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -28,10 +30,15 @@ UNIT = 2**96
 
 
 @pytest.fixture(scope="module")
-def node(tmp_path_factory):
+def genesis(tmp_path_factory):
     genesis = tmp_path_factory.mktemp("genesis") / "globalbox.json"
     genesis.write_text(json.dumps(preset("devnet", GLOBALBOX).document()))
-    with NodeProcess("--genesis", str(genesis)) as node:
+    return str(genesis)
+
+
+@pytest.fixture(scope="module")
+def node(genesis):
+    with NodeProcess("--genesis", genesis) as node:
         yield node
 
 
@@ -319,3 +326,36 @@ def test_the_future_is_the_same(served, devnet, run):
     fires = [fire.receipt.id for fire in seen.fires]
     assert fires == [fire.id for fire in outlook.fires]
     assert set(fires) >= {*ids[:10], watches["queued"], watches["noted"]}
+
+
+def offline(*words):
+    """A command that executes a chain, in a process of its own."""
+    command = [sys.executable, "-m", "node", *words]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@pytest.mark.slow
+def test_a_bundle_and_a_folder_carry_queue_and_watches(served, genesis, run, tmp_path):
+    """Bundles, `replay`, `start --verify`, state files: nothing of it is lost."""
+    client, _ = served
+    queue, watches = client.queue(), client.watches()
+    bundle, folder = tmp_path / "chain.bundle", str(tmp_path / "data")
+    run("bundle", "export", str(bundle))
+    offline("bundle", "check", str(bundle))
+    flags = ("--genesis", genesis, "--data-dir", folder)
+    with NodeProcess(*flags) as second, second.client() as other:
+        other.import_bundle(bundle)
+        assert (other.queue(), other.watches()) == (queue, watches)
+    offline("replay", "--data-dir", folder)
+    state = str(tmp_path / "chain.state")
+    offline("snapshot", "export", state, "--data-dir", folder)
+    copied = str(tmp_path / "copied")
+    offline("snapshot", "import", state, "--data-dir", copied)
+    for data in (folder, copied):
+        verified = NodeProcess("--data-dir", data, "--verify")
+        with verified, verified.client() as other:
+            assert (other.queue(), other.watches()) == (queue, watches)
+            assert other.api.prove(QueueProof()).records
+    with Devnet(**GLOBALBOX) as chain:
+        chain.import_bundle(bundle)
+        assert (chain.queue(), chain.watches()) == (queue, watches)

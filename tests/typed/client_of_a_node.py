@@ -112,6 +112,8 @@ def used(client: Client, source: str, folder: Path) -> None:
     for timer in client.timers(actor):
         print(client.timer(timer.timer_id), client.explain(timer.timer_id))
         print(client.standing(timer.timer_id))
+        place = client.queue_place(timer.timer_id)
+        print(None if place is None else place.tip + (place.rank or 0))
     assert_type(receipt.trace, ExecutionTrace)
     assert_type(receipt.changes, Changes)
     assert_type(client.trace(receipt.id, 3), ExecutionTrace)
