@@ -109,11 +109,10 @@ def used(client: Client, source: str, folder: Path) -> None:
     print(client.mine(), client.advance(blocks=2), client.simulate(3))
     print(client.read(actor, "beats"), client.storage(actor), client.receipts())
     print(client.storage_entry(actor, "key"), client.head, client.timestamp_ms)
+    print(client.queue(actor)[0].place.tip, client.watches(watched=actor)[0].status)
     for timer in client.timers(actor):
         print(client.timer(timer.timer_id), client.explain(timer.timer_id))
-        print(client.standing(timer.timer_id))
-        place = client.queue_place(timer.timer_id)
-        print(None if place is None else place.tip + (place.rank or 0))
+        print(client.standing(timer.timer_id), client.queue_place(timer.timer_id))
     assert_type(receipt.trace, ExecutionTrace)
     assert_type(receipt.changes, Changes)
     assert_type(client.trace(receipt.id, 3), ExecutionTrace)
