@@ -210,6 +210,16 @@ def test_why_tells_that_an_upgrade_took_the_handler(chain, alice):
     assert "Its handler was gone: the upgrade of its actor at height 3 took it" in told
 
 
+def test_what_changed_tells_of_new_code(chain, alice):
+    swap = "import pvm_host\ndef swap(payload): pvm_host.upgrade_self(payload)\n"
+    actor = chain.deploy(swap, sender=alice)
+    receipt = actor.call("swap", TWO.encode())
+    (change,) = receipt.changes.codes
+    hashes = [keccak256(source.encode()) for source in (swap, TWO)]
+    assert [change.before, change.after] == hashes
+    assert len(receipt.trace.call.steps) == 1
+
+
 def text_of(told):
     return getattr(told, "text", None) or str(told)
 
