@@ -40,18 +40,13 @@ class AlarmClock:
     def handle_timer(self, payload):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
-        wanted = 0
-        try:
-            wanted = pvm_host.cbor_decode(
-                pvm_host.call_actor(
-                    self.storage["actor"], self.storage["handler"], b"", self.CALL_LIMIT
-                )
-            )
-        except Exception as error:
-            pvm_host.emit_event("not_woken", str(error).encode()[:200])
         now = pvm_host.block_height()
         latest = now + self.storage["blocks"]
-        self._arm(max(now + 1, min(wanted, latest)) if wanted else latest)
+        timer_id = self._arm(latest)  # first: whom it wakes may call `start`
+        wanted = self._wake()
+        if 0 < wanted < latest:
+            pvm_host.cancel_timer(timer_id)
+            self._arm(max(now + 1, wanted))
 
     def start(self):
         if pvm_host.list_timers():
@@ -75,7 +70,18 @@ class AlarmClock:
             "tip_per_cycle": tip,  # as `bidding` calls it
         }
 
+    def _wake(self):
+        try:
+            answer = pvm_host.call_actor(
+                self.storage["actor"], self.storage["handler"], b"", self.CALL_LIMIT
+            )
+            wanted = pvm_host.cbor_decode(answer[:9])  # a height has no more
+        except Exception as error:
+            pvm_host.emit_event("not_woken", str(error).encode()[:200])
+            return 0
+        return wanted if type(wanted) is int else 0
+
     def _arm(self, height):
-        pvm_host.schedule_timer(
+        return pvm_host.schedule_timer(
             height, b"", gas_limit=self.GAS_LIMIT, gba=self.address
         )

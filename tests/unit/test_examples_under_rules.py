@@ -425,6 +425,25 @@ def test_the_clock_goes_on_when_the_other_fails(chain, sleeper, waker):
     assert chain.height - start == 25
 
 
+@pytest.mark.parametrize("answer", ["'soon'", "bytes(60_000)", "cbor", "None", "-5"])
+def test_the_clock_goes_on_whatever_the_other_answers(chain, answer):
+    """Nor can whom it wakes start it a second time."""
+    given = "pvm_host.cbor_encode(['a', 1])" if answer == "cbor" else answer
+    strange = chain.deploy(
+        "def wake(payload):\n"
+        "    try:\n"
+        "        pvm_host.call_actor(pvm_host.get_sender(), 'start', b'')\n"
+        "    except pvm_host.RevertError:\n"
+        "        pass\n"
+        f"    return {given}\n"
+    )
+    wanted = packed(actor=hexed(strange), handler="wake", blocks=10)
+    clock = chain.deploy(source("alarm_clock"), payload=wanted, value="9 CBY")
+    chain.mine(25)
+    assert len(fires(chain)) == 3
+    assert len(clock.timers) == 1
+
+
 def test_the_clocks_money_comes_back_to_its_owner(people, waker):
     assert refused(waker, "withdraw", sender=people[1]) == "only the owner may do this"
     assert refused(waker, "start") == "the clock runs already"
