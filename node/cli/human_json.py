@@ -16,7 +16,8 @@ from google.protobuf.message import Message
 
 from node.primitives import codec
 from node.primitives.returned import decode_returned
-from node.rpc.v1 import queries_pb2, types_pb2
+from node.rpc.v1 import queries_pb2, traces_pb2, types_pb2
+from pvm.runtime.storage import STORAGE_PREFIX
 
 __all__ = ["human_json"]
 
@@ -31,7 +32,7 @@ def human_json(message: Message) -> str:
 def _object(message: Message) -> dict[str, _Json]:
     """The fields that are set, and those that always say something."""
     found: dict[str, _Json] = {}
-    decoded = _DECODED.get(message.DESCRIPTOR.full_name)
+    decode, decoded = _DECODED.get(message.DESCRIPTOR.full_name, (None, ()))
     for field in message.DESCRIPTOR.fields:
         name = field.name
         if field.has_presence and not message.HasField(name):
@@ -40,9 +41,10 @@ def _object(message: Message) -> dict[str, _Json]:
         kind = field.message_type
         if kind is not None and kind.GetOptions().map_entry:
             found[name] = {str(key): value[key] for key in sorted(value)}
-        elif decoded is not None and name == decoded[0]:
-            found[name] = decoded[1](message)
-            found["raw"] = _hexadecimal(value)
+        elif decode is not None and name in decoded:
+            found[name] = decode(message, value)
+            raw = "raw" if len(decoded) == 1 else f"raw_{name}"
+            found[raw] = _hexadecimal(value)
         else:
             parts = value if field.is_repeated else (value,)
             enum = cast("EnumDescriptor | None", field.enum_type)
@@ -90,29 +92,38 @@ _SOURCES: Final = frozenset(
 # --- what actors say ---------------------------------------------------------------
 
 
-def _event(message: Message) -> _Json:
-    event = cast("types_pb2.Event", message)
-    return _said(event.data) if event.emitter else _plain(codec.decode(event.data))
+def _event(message: Message, data: bytes) -> _Json:
+    is_of_actor = bool(cast("types_pb2.Event", message).emitter)
+    return _said(data) if is_of_actor else _plain(codec.decode(data))
 
 
-def _entry(message: Message) -> _Json:
-    entry = cast("queries_pb2.StorageEntry", message)
-    if entry.HasField("name"):
-        return _plain(codec.decode(entry.value))
-    return _said(entry.value)
+def _entry(message: Message, data: bytes) -> _Json:
+    """What `self.storage` holds is CBOR, under a raw key of its own."""
+    key = cast("queries_pb2.StorageEntry", message).key
+    is_named = key.startswith(STORAGE_PREFIX)
+    return _plain(codec.decode(data)) if is_named else _said(data)
 
 
-def _returned(message: Message) -> _Json:
-    return _said(cast("types_pb2.Receipt", message).value)
+def _bytes(_message: Message, data: bytes) -> _Json:
+    return _said(data)
 
 
-_DECODED: Final[Mapping[str, tuple[str, Callable[[Message], _Json]]]] = {
-    types_pb2.Event.DESCRIPTOR.full_name: ("data", _event),
-    types_pb2.Receipt.DESCRIPTOR.full_name: ("value", _returned),
-    queries_pb2.CallReadOnlyResponse.DESCRIPTOR.full_name: ("value", _returned),
-    queries_pb2.StorageEntry.DESCRIPTOR.full_name: ("value", _entry),
+_Decode: TypeAlias = Callable[[Message, bytes], _Json]
+
+_DECODED: Final[Mapping[str, tuple[_Decode, tuple[str, ...]]]] = {
+    kind.DESCRIPTOR.full_name: (decode, names)
+    for kind, decode, names in (
+        (types_pb2.Event, _event, ("data",)),
+        (types_pb2.Receipt, _bytes, ("value",)),
+        (queries_pb2.CallReadOnlyResponse, _bytes, ("value",)),
+        (queries_pb2.StorageEntry, _entry, ("value",)),
+        (traces_pb2.EventMade, _bytes, ("data",)),
+        (traces_pb2.TracedCall, _bytes, ("returned",)),
+        (traces_pb2.StorageWrite, _entry, ("before", "after")),
+        (traces_pb2.StorageChange, _entry, ("before", "after")),
+    )
 }
-"""By message, the field that is decoded, and how."""
+"""By message, how fields are decoded, and which."""
 
 
 def _said(data: bytes) -> _Json:

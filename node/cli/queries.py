@@ -164,7 +164,7 @@ def read(  # noqa: PLR0913, PLR0917 - an argument each
     if connection.output.is_json:
         connection.output.message(answer)
     elif is_traced:
-        connection.output.line(read_text(answer))
+        connection.output.line(read_text(answer, connection.output.labels))
     elif answer.HasField("output"):
         connection.output.aside(printed_text(answer.output))
     if answer.status != types_pb2.EXECUTION_STATUS_SUCCEEDED:

@@ -4,6 +4,8 @@ The trees and the lists are made here, of what the node tells in numbers and byt
 actors say in them is shown and never obeyed.
 """
 
+from collections.abc import Mapping
+
 import click
 from msgspec import Struct
 
@@ -14,6 +16,7 @@ from node.client.traces import (
     read_trace_from_proto,
     trace_from_proto,
 )
+from node.query.trace.records import with_names
 from node.rpc.v1 import queries_pb2, traces_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
 
@@ -84,7 +87,8 @@ def tell_block(connection: Connection, height: int, told: Told) -> None:
     if told.is_traced:
         tell_executions(connection, list(answer.executions), Told(is_traced=True))
     if told.are_changes_told:
-        connection.output.line(f"{changes_from_proto(answer.changes)}")
+        changes = changes_from_proto(answer.changes)
+        connection.output.line(f"{with_names(changes, connection.output.labels)}")
 
 
 def tell_executions(
@@ -92,13 +96,15 @@ def tell_executions(
 ) -> None:
     """Trees and changes of executions, one after another."""
     for one in executions:
-        trace = trace_from_proto(one)
+        trace = with_names(trace_from_proto(one), connection.output.labels)
         if told.is_traced:
             connection.output.line(f"{trace}")
         if told.are_changes_told:
             connection.output.line(f"{trace.changes}")
 
 
-def read_text(answer: queries_pb2.CallReadOnlyResponse) -> str:
+def read_text(
+    answer: queries_pb2.CallReadOnlyResponse, names: Mapping[bytes, str]
+) -> str:
     """The tree of a read-only call."""
-    return f"{read_trace_from_proto(answer)}"
+    return f"{with_names(read_trace_from_proto(answer), names)}"

@@ -587,6 +587,28 @@ def test_what_one_command_prints_the_next_accepts(run, tmp_path: Path) -> None:
     assert printed("mining", mode["mining_mode"])
 
 
+def test_traces_and_changes_are_decoded_with_their_bytes_beside(run, tmp_path) -> None:
+    path = tmp_path / "saying.py"
+    path.write_text(SAYING)
+
+    def printed(*words: str) -> dict:
+        return json_of(run(*words, "--json"))
+
+    made = printed("deploy", str(path), "--value", "5 CBY", "--salt", "traced")
+    deployed = made["committed"]["receipt"]
+    called = printed("call", deployed["actor"], "say", "0x00ff")["committed"]["receipt"]
+    call = printed("tx", called["id"], "--trace")["trace"]["call"]
+    assert (call["payload"], call["raw"]) == ("0x00ff", called["raw"])
+    assert call["returned"] == called["value"]
+    (event,) = (one["event"] for one in call["steps"] if "event" in one)
+    assert (event["data"], event["raw"]) == ("0x00ff", "0x00ff")
+    changes = printed("tx", deployed["id"], "--changes")["trace"]["changes"]
+    (stored,) = (one for one in changes["storage"] if one["after"] == ["gold", "0x01"])
+    assert "before" not in stored
+    shown = printed("storage", stored["actor"], stored["key"])
+    assert (shown["raw"], shown["name"]) == (stored["raw_after"], "names")
+
+
 def test_labels_are_shown_and_accepted(run, actor: str, tmp_path: Path) -> None:
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({"heart": actor, "\x1b[31mred": "0x" + "5" * 40}))
@@ -594,6 +616,10 @@ def test_labels_are_shown_and_accepted(run, actor: str, tmp_path: Path) -> None:
     shown = table(run("call", "heart", "start", *named))
     assert (shown["actor"], shown["sender"]) == ("heart", "account 0")
     assert "heart" in run("timers", "--actor", "heart", *named).stdout
+    traced = run("call", "heart", "start", "--trace", *named).stdout
+    assert "heart.start() by account 0: " in traced
+    assert "to heart: succeeded" in traced
+    assert "heart" in run("read", "heart", "beats", "--trace", *named).stdout
     assert json_of(run("actor", "heart", *named, "--json"))["address"] == actor
     run("transfer", "heart", "5", "--from", "account 2", *named)
     sent = run("transfer", "0x" + "5" * 40, "5", *named).stdout
