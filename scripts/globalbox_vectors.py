@@ -1,4 +1,4 @@
-"""Vectors of the rules `globalbox`: ids, orders, the clock, records, a root of all.
+"""Vectors of the rules `globalbox`: ids, orders, the clock, records, root and proofs.
 
 As all vectors they hold no price of the actor language: nothing is executed.
 """
@@ -11,8 +11,10 @@ from node.chain.globals import GlobalboxClock
 from node.chain.timers.globalbox.fires import RANK_ORIGIN, GlobalFire, order_of
 from node.chain.timers.timer import Timer, derive_client_id, watch_height
 from node.primitives.crypto import blake2b256
-from node.primitives.merkle import commit
+from node.primitives.merkle import EMPTY_ROOT, Tree
+from node.primitives.proof import combine_state_root
 from node.primitives.types import Address, Height, TimerId
+from node.state import keys
 
 OWNER = Address(b"\x11" * 20)
 TARGET = Address(b"\x22" * 20)
@@ -117,10 +119,48 @@ def _records() -> Json:
 
 
 def _root() -> Json:
-    """A tree of keys that part behind bit 255."""
+    """A tree of keys that part behind bit 255, what is proven of it, the state root."""
     orders = [
         order_of(RANK_ORIGIN, 0, cursor, 9, TARGET, bytes([cursor]) * 32)
         for cursor in range(40)
     ]
-    root = commit((order, blake2b256(order)) for order in orders)
-    return {"orders": [order.hex() for order in orders], "root": root.hex()}
+    leaves = [(order, blake2b256(order)) for order in orders]
+    width = keys.FIRE_ORDER_BYTES
+    update = Tree(lambda _path: None, width, EMPTY_ROOT).apply(leaves)
+    tree = Tree(update.pages.get, width, update.root)
+    first, last = bytes(width), b"\xff" * width
+    behind = orders[7][:-1] + b"\xff"
+    ranges = (
+        (first, last),
+        (first, orders[3]),
+        (orders[30], orders[30]),
+        (behind, behind),
+    )
+    return {
+        "orders": [order.hex() for order in orders],
+        "root": update.root.hex(),
+        "proofs": [
+            {
+                "first_order": low.hex(),
+                "last_order": high.hex(),
+                "proof": tree.prove(low, high + b"\0").hex(),
+                "orders": [one.hex() for one in orders if low <= one <= high],
+            }
+            for low, high in ranges
+        ],
+        "state_roots": [_state_root(root) for root in (EMPTY_ROOT, update.root)],
+    }
+
+
+def _state_root(globalbox: bytes) -> Json:
+    """Of the roots of three trees; that of an empty Globalbox is left out."""
+    globals_hash, state, calendar = b"\x01" * 32, b"\x02" * 32, b"\x03" * 32
+    return {
+        "globals_hash": globals_hash.hex(),
+        "state_tree_root": state.hex(),
+        "calendar_root": calendar.hex(),
+        "globalbox_root": globalbox.hex(),
+        "state_root": combine_state_root(
+            globals_hash, state, calendar, globalbox
+        ).hex(),
+    }

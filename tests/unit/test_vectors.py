@@ -43,7 +43,7 @@ from node.primitives.crypto import (
     sign,
 )
 from node.primitives.merkle import commit
-from node.primitives.proof import BadProof, verify
+from node.primitives.proof import BadProof, combine_state_root, verify
 from node.state.memory import MemoryStore
 from pvm import Worker
 
@@ -561,3 +561,20 @@ def test_globalbox_root():
     vector = load("globalbox")["root"]
     leaves = [(unhex(one), blake2b256(unhex(one))) for one in vector["orders"]]
     assert commit(leaves).hex() == vector["root"]
+
+
+def test_globalbox_proofs():
+    """D38, D52: who is queued from one order to another, and the third tree's root."""
+    vector = load("globalbox")["root"]
+    root = unhex(vector["root"])
+    for one in vector["proofs"]:
+        first, last = unhex(one["first_order"]), unhex(one["last_order"])
+        proof = unhex(one["proof"])
+        found = [key.hex() for key, _ in verify(root, proof, first, last + b"\0", 97)]
+        assert found == one["orders"]
+        with pytest.raises(BadProof):
+            verify(root, proof + b"\0", first, last + b"\0", 97)
+    for one in vector["state_roots"]:
+        parts = ("globals_hash", "state_tree_root", "calendar_root", "globalbox_root")
+        found = combine_state_root(*(unhex(one[part]) for part in parts))
+        assert found.hex() == one["state_root"]
