@@ -266,3 +266,14 @@ def test_d54_a_quote_pays_the_bid_of_whole_base_units_to_the_proposer(chain, act
     chain.execute(config)
     with pytest.raises(InvalidQuote, match="bid_fp is from 0 to"):
         chain.quote(actor, bid_fp=UNIT + 1)
+
+
+def test_d56_a_quote_refuses_what_the_call_would(chain, actor):
+    """`min_gas_limit` and `max_payload` are the bounds that hold under `globalbox`."""
+    config = GlobalboxConfig(min_gas_limit=5_000, max_payload=9)
+    chain.execute(UpdateGlobalboxConfig(config))
+    chain.quote(actor, gas_limit=5_000, payload_bytes=9)
+    with pytest.raises(InvalidQuote, match="gas_limit is from 5000 to"):
+        chain.quote(actor, gas_limit=4_999)
+    with pytest.raises(InvalidQuote, match="payload_bytes is at most 9"):
+        chain.quote(actor, payload_bytes=10)

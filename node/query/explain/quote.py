@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from node.chain.accounts import load_account
 from node.chain.globals import load_globalbox_config
-from node.chain.params import PAYLOAD_BYTES_MAX, U64_MAX
+from node.chain.params import U64_MAX
 from node.chain.timers.calendar import count_of
 from node.chain.transition import State, head_globals
 from node.primitives.types import Address, Amount, Height
@@ -165,8 +165,9 @@ def _validate(state: State, wanted: QuoteRequest, terms: FireTerms) -> int:
         raise InvalidQuote(
             "height", f"is above {now}, the height at which it would be scheduled"
         )
-    if not config.fire_base_cycles <= limit <= cap:
-        raise InvalidQuote("gas_limit", f"is from {config.fire_base_cycles} to {cap}")
+    least = terms.bounds.gas_limit_min
+    if not least <= limit <= cap:
+        raise InvalidQuote("gas_limit", f"is from {least} to {cap}")
     if expires_at > latest:
         raise InvalidQuote("expires_at", f"is at most {latest}")
     _validate_bid(state, wanted.bid_fp)
@@ -175,8 +176,9 @@ def _validate(state: State, wanted: QuoteRequest, terms: FireTerms) -> int:
         raise InvalidQuote("max_fee_per_cycle", f"is at least the lane basefee {lane}")
     if not 0 <= (wanted.blocks or 0) <= PAST_BLOCKS_MAX:
         raise InvalidQuote("blocks", f"is from 0 to {PAST_BLOCKS_MAX}")
-    if wanted.payload_bytes > PAYLOAD_BYTES_MAX:
-        raise InvalidQuote("payload_bytes", f"is at most {PAYLOAD_BYTES_MAX}")
+    longest = terms.bounds.payload_bytes_max
+    if wanted.payload_bytes > longest:
+        raise InvalidQuote("payload_bytes", f"is at most {longest}")
     return expires_at
 
 

@@ -19,6 +19,7 @@ from node.chain.block import Price
 from node.chain.context import BlockContext
 from node.chain.params import TimerConfig
 from node.chain.timers import calendar
+from node.chain.timers.ruleset import TimerBounds
 from node.chain.timers.timer import Timer
 from node.chain.transition import State, begin_block, prospect
 from node.primitives.types import Address, Amount, Height
@@ -60,6 +61,8 @@ class FireTerms(Struct, frozen=True):
     cells_limit: int
     price: Price
     config: TimerConfig
+    bounds: TimerBounds
+    """What its sizes may be."""
     is_patient: bool = False
     """Whether a timer waits whose payer cannot pay, instead of being removed (D45)."""
 
@@ -158,6 +161,7 @@ def fire_terms(
         config.max_cells_per_fire,
         price,
         config,
+        rules.bounds(block),
         FORECASTS[rules.name].is_patient,
     )
 
@@ -202,6 +206,11 @@ class Lineups:
     def is_patient(self) -> bool:
         """Whether who cannot pay waits."""
         return self._rules.is_patient
+
+    @property
+    def bounds(self) -> TimerBounds:
+        """What the sizes of a timer may be."""
+        return self._block.rule_set.bounds(self._block)
 
     @property
     def quotas(self) -> FireQuotas | None:
@@ -270,7 +279,7 @@ def forecast(state: State, timer: Timer) -> Forecast:
     height = lineups.examined_at(timer)
     turn, config = lineups.turn(timer), lineups.config
     cells, is_patient = config.max_cells_per_fire, lineups.is_patient
-    terms = FireTerms(turn.limit, cells, turn.price, config, is_patient)
+    terms = FireTerms(turn.limit, cells, turn.price, config, lineups.bounds, is_patient)
     before, room = _before(lineups, turn, height)
     return Forecast(
         height,
