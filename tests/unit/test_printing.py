@@ -2,7 +2,7 @@
 
 import pytest
 
-from pvm import costs
+from pvm import CompileError, compile_actor, costs
 from pvm.output import LINE_LENGTH_MAX, OUTPUT_LENGTH_MAX, OutputLog, Printed
 from pvm.testing import World, call_once
 from pvm.types import Address
@@ -162,3 +162,13 @@ def test_nothing_printed_is_no_output():
 
 def test_a_lone_surrogate_is_kept_as_its_escape():
     assert kept("a\ud800\n").text == "a\\ud800\n"
+
+
+@pytest.mark.parametrize("name", ["print", "breakpoint"])
+@pytest.mark.parametrize(
+    "source", ["{} = 1", "def {}():\n    pass", "def f({}):\n    pass"]
+)
+def test_nobody_takes_their_names(name, source):
+    """RestrictedPython reserves both: only reading them is admitted."""
+    with pytest.raises(CompileError, match=f'"{name}" is a reserved name'):
+        compile_actor(source.format(name).encode())
