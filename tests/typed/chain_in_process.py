@@ -95,6 +95,7 @@ def passed(chain: Devnet) -> None:
     result = chain.mine(2)
     assert result == chain.last == chain.block() == chain.result_at(chain.height)
     print(chain.mine_until(chain.height + 1).header, chain.advance(next_timer=True))
+    print(chain.queue(), chain.queue_place(bytes(32)), chain.watches())
     print(chain.explain_block(chain.height), chain.simulate(3), chain.take_output())
     with chain.snapshot() as snapshot:
         assert_type(snapshot, ChainSnapshot)

@@ -34,6 +34,7 @@ from node.client import (
     OutcomeUnknown,
     Profile,
     Proven,
+    QueueProof,
     ReadFailed,
     ReceiptProof,
     SentReceipt,
@@ -111,6 +112,7 @@ def used(client: Client, source: str, folder: Path) -> None:
     print(client.storage_entry(actor, "key"), client.head, client.timestamp_ms)
     print(client.queue(actor)[0].place.tip, client.watches(watched=actor)[0].status)
     for timer in client.timers(actor):
+        print(client.queue_place(timer.timer_id), client.queue(), client.watches())
         print(client.timer(timer.timer_id), client.explain(timer.timer_id))
         print(client.standing(timer.timer_id), client.queue_place(timer.timer_id))
     assert_type(receipt.trace, ExecutionTrace)
@@ -165,7 +167,7 @@ def asked(api: Api, address: bytes, actor: bytes, timer: bytes) -> None:
     print(api.actor(actor), api.storage(actor, "key"), list(api.list_storage(actor)))
     print(api.read(actor, "beats"), api.block(1), api.block_profile(1))
     print(api.trace_transaction(bytes(32)), api.trace_timer(bytes(32), 5))
-    print(api.trace_block(1), next(api.stream_output([actor])))
+    print(api.trace_block(1), next(api.stream_output([actor])), list(api.queue()))
     print(list(api.blocks(0)), api.transaction(timer), api.timer(timer))
     print(list(api.timers(TimerQuery(actor=actor))), api.explain_timer(timer))
     print(list(api.explain_block(1)), list(api.explain_block_pages(1)))
@@ -175,6 +177,7 @@ def asked(api: Api, address: bytes, actor: bytes, timer: bytes) -> None:
         StorageProof(actor, "key"),
         TimerProof(timer),
         DueProof(1, 9),
+        QueueProof(),
         ReceiptProof(3, 0),
         TransactionProof(timer),
     ):
