@@ -1,5 +1,7 @@
 """QueryService: the state at the head, and all blocks."""
 
+from typing import TYPE_CHECKING
+
 from typing_extensions import override
 
 import node
@@ -14,7 +16,6 @@ from node.chain.simulation import call_read_only
 from node.chain.transition import State
 from node.primitives.types import Address, Height
 from node.query import ActorView, Supply
-from node.query.trace.records import ReadTrace
 from node.rpc import convert, instructions, requests
 from node.rpc.answers import SMALL_BYTES, Answers, delimited
 from node.rpc.requests import InvalidRequest
@@ -27,6 +28,9 @@ from node.runtime.types import Backend, DroppedTransaction, Pending, UnknownTran
 from node.state import keys
 from node.state.retention import load_oldest
 from pvm.runtime.storage import STORAGE_PREFIX
+
+if TYPE_CHECKING:
+    from node.query.trace.records import ReadTrace
 
 __all__ = ["BLOCKS_MAX", "ENTRIES_MAX", "Queries"]
 
@@ -263,7 +267,7 @@ class Queries(QueryServiceServicer):
 
         actor, handler, sender = wanted
 
-        def call(state: State) -> tuple[State, ReadTrace]:
+        def call(state: State) -> tuple[State, "ReadTrace"]:
             query.require_actor(state, actor)
             payload = request.payload
             return state, trace_read(state, actor, handler, payload, sender)
