@@ -108,8 +108,14 @@ def used(client: Client, source: str, folder: Path) -> None:
     print(client.code_versions(actor)[0].height, client.upgrade(bob, source))
     print(client.balance(bob), client.nonce(bob), client.block(), client.events("t"))
     print(client.mine(), client.advance(blocks=2), client.simulate(3))
-    print(client.read(actor, "beats"), client.storage(actor), client.receipts())
-    print(client.storage_entry(actor, "key"), client.head, client.timestamp_ms)
+    print(
+        client.read(actor, "beats"),
+        client.storage(actor),
+        client.receipts(),
+        client.storage_entry(actor, "key"),
+        client.head,
+        client.timestamp_ms,
+    )
     print(client.queue(actor)[0].place.tip, client.watches(watched=actor)[0].status)
     for timer in client.timers(actor):
         print(client.queue_place(timer.timer_id), client.queue(), client.watches())
