@@ -132,9 +132,14 @@ def test_d52_newcomers_are_foretold_among_what_is_queued(chain, actor):
     """Due timers by bid and age, of one target in turn; and hits that were noted."""
     told, terms = route("tell"), {"gas_limit": 50_000}
     write = route("put", codec.encode([[b"n", b"1"]]))
-    soon = chain.height + 4
+    soon = chain.height + 5
     bids = [0, 3 * UNIT, 3 * UNIT, 8 * UNIT + 1]
-    entries = [(None, soon, told, terms | {"bid_fp": bid}) for bid in bids]
+    other = chain.deploy(SETTER + "\n", value="9 CBY")
+    entries = [
+        (target, soon, told, terms | {"bid_fp": bid})
+        for bid in bids
+        for target in (None, other.address)
+    ]
     first = (None, soon - 1, write, terms | {"bid_fp": 99 * UNIT})
     set_watch(actor, [b"n"], told, **terms, bid_fp=2 * UNIT)
     set_timeouts(actor, first, *entries)
