@@ -405,6 +405,7 @@ class Devnet:
         Raises:
             UnknownId: no actor was deployed at the address.
         """
+        self.require_open()
         address = None if target is None else self._actor_at(target, "target")
         found: list[QueuedTimer] = []
         order: bytes | None = b""

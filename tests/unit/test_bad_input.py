@@ -68,6 +68,7 @@ BAD = {
     "sender": ADDRESSES,
     "source": (None, 5, [], "\ud800", "heart.py", Path("nowhere.py")),
     "strict": FLAGS,
+    "target": ADDRESSES,
     "timeout": SECONDS,
     "timer_id": IDS,
     "to": (*ADDRESSES, None),
@@ -75,6 +76,7 @@ BAD = {
     "transaction_id": IDS,
     "value": AMOUNTS,
     "wanted": MESSAGES,
+    "watched": ADDRESSES,
     "who": (*ADDRESSES, None),
 }
 """What each parameter refuses, whichever method has it."""
@@ -83,6 +85,7 @@ WIRE = (None, 5, "0x00", [], 1.5)
 OF_API = BAD | {
     **dict.fromkeys(("actor", "address", "as_sender", "prefix", "to"), WIRE),
     **dict.fromkeys(("block_hash", "sender", "timer_id", "transaction"), WIRE),
+    "target": WIRE,
     "amount": (1.5, None, "many", True, b"5"),
     "blocks": (*COUNTS, None),
     "transaction_id": WIRE,
