@@ -282,3 +282,15 @@ def test_d56_a_quote_refuses_what_the_call_would(chain, actor):
         chain.quote(actor, gas_limit=4_999)
     with pytest.raises(InvalidQuote, match="payload_bytes is at most 9"):
         chain.quote(actor, payload_bytes=10)
+
+
+def test_d52_the_round_robin_of_targets_is_foretold(chain, actor):
+    """Of equals the first of each target comes before the second of any."""
+    other = chain.deploy(SETTER + "\n", value="9 CBY")
+    soon, terms = chain.height + 4, {"gas_limit": 50_000, "bid_fp": 3 * UNIT}
+    pair = [(target, soon, b"", terms) for target in (None, other.address)]
+    set_timeouts(actor, *pair, *pair)
+    chain.mine_until(soon - 1)
+    foretold = lined_up(chain)
+    chain.mine()
+    assert came(chain) == foretold
