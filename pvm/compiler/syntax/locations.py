@@ -55,6 +55,8 @@ def _own_parts(statement: ast.stmt) -> list[ast.AST]:
     """What is below a statement, without the statements in it."""
     if isinstance(statement, ast.FunctionDef):
         return [*head(statement), *parameters(statement.args)]
+    if isinstance(statement, ast.Try):
+        return [handler.type for handler in statement.handlers if handler.type]
     found: list[ast.AST] = []
     for field in _OWN_FIELDS[statement.__class__]:
         value = getattr(statement, field)
