@@ -133,6 +133,9 @@ class ExecutionSideEffects(Struct):
     """Keys that host calls changed → how many entries say so (D43)."""
     _timers: dict[bytes, Timer | None] = field(default_factory=dict)
     """Id → the timer as it stands after the log; None: it is gone."""
+    _cancelled: dict[bytes, int] = field(default_factory=dict)
+    """Id → how many entries cancel a timer of this id: a client's nonce gives an id
+    again (D50)."""
     _places: dict[Address, dict[bytes, bytes]] = field(default_factory=dict)
     """Actor → place → id, of the live timers that the log names."""
     _timer_changes: dict[bytes, int] = field(default_factory=dict)
@@ -194,10 +197,12 @@ class ExecutionSideEffects(Struct):
             case TimerCancelled():
                 self._stand(timer, is_live=not is_done)
                 self._add_live(timer, -sign)
+                _add(self._cancelled, timer.timer_id, sign)
             case FireCancelled():
                 self._timers[timer.timer_id] = None
-        if not is_done and isinstance(effect, (TimerScheduled, FireCancelled)):
-            del self._timers[timer.timer_id]  # the store knows nothing of it
+        is_undone = not is_done and isinstance(effect, (TimerScheduled, FireCancelled))
+        if is_undone and timer.timer_id not in self._cancelled:
+            del self._timers[timer.timer_id]  # the store says how it stands
 
     def _add_live(self, timer: Timer, change: int) -> None:
         _add(self._timer_changes, timer.actor, change)

@@ -357,6 +357,44 @@ def test_6_2_a_nonce_of_a_materialized_timer_is_taken_until_it_begins(chain, act
     assert scheduled == [(), (waiting,)]  # the one that has begun is no more
 
 
+RENEWER = """
+import pvm_host
+
+def make(payload):
+    return pvm_host.set_timeout(
+        pvm_host.self_address(), 60, payload, client_nonce=b"n"
+    )
+
+def make_and_fail(payload):
+    make(payload)
+    raise ValueError("what was set is undone")
+
+def renew(payload):
+    timer = pvm_host.list_timers()[0]
+    pvm_host.cancel_timer(timer)
+    try:
+        pvm_host.call_actor(pvm_host.self_address(), "make_and_fail", b"")
+    except pvm_host.RevertError:
+        pass
+    assert pvm_host.get_timer(timer) is None
+    assert pvm_host.list_timers() == []
+    try:
+        pvm_host.cancel_timer(timer)
+    except pvm_host.HostError as error:
+        return error.name
+"""
+
+
+def test_6_2_a_renewal_that_is_undone_leaves_a_cancelled_timer_cancelled(chain):
+    """D16, D50: a nonce names a timer again; who undoes that has none, not the old."""
+    actor = chain.deploy(RENEWER)
+    timer = actor.call("make", b"p").value
+    assert actor.call("renew", b"").value == b"TimerNotFound"
+    assert chain.timer(timer) is None
+    assert actor.call("make", b"q").value == timer
+    assert chain.timer(timer).payload == b"q"
+
+
 # --- update --------------------------------------------------------------------------
 
 
