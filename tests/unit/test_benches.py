@@ -47,7 +47,12 @@ TINY = {
         "CALLS_PER_SENDER": 3,
     },
     "auction": {"ROUNDS": 1, "FIRES_ROUNDS": 1, "FIRING_ACTORS": 2_000},
-    "bidding": {"FIRES_ROUNDS": 1, "ACTORS": 20, "EPOCHS": 2},
+    "bidding": {
+        "FIRES_ROUNDS": 1,
+        "ACTORS": 20,
+        "TIMERS_PER_ACTOR": 90,
+        "EPOCHS": 2,
+    },
     "globalbox": {
         "QUEUED": 400,
         "FEW": 20,
