@@ -51,6 +51,8 @@ TRANSACTIONS = 36
 ASK_SECONDS = 0.02
 SAMPLE_SECONDS = 1.0
 IDLE_SECONDS = 5
+STANDING_SECONDS = 120
+"""At most, until the siege stands: its processes start beside what besieges already."""
 REFUSED_SECONDS = 0.05
 """Until who was refused asks again."""
 
@@ -205,7 +207,7 @@ async def _watch(node: Running, seconds: float) -> Siege:
 
 async def _wait_for_events(address: str) -> None:
     """Until the siege stands: its processes have started, and a block has events."""
-    async with _connected(address) as channel, asyncio.timeout(DEADLINE_SECONDS):
+    async with _connected(address) as channel, asyncio.timeout(STANDING_SECONDS):
         list_blocks = QueryServiceStub(channel).ListBlocks
         newest = queries_pb2.ListBlocksRequest(descending=True)
         while True:
