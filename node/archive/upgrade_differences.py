@@ -17,7 +17,6 @@ from typing_extensions import override
 from node.chain.accounts import decode_account
 from node.chain.block import Event, Receipt, ReceiptKind
 from node.chain.mailbox import DEFAULT_MESSAGE_HANDLERS, pending_messages
-from node.chain.timers.calendar import timers_between
 from node.chain.timers.gba import HANDLERS
 from node.chain.timers.lane import DEFAULT_HANDLERS
 from node.chain.timers.timer import Timer, route_payload
@@ -25,6 +24,7 @@ from node.chain.transition import BlockResult
 from node.chain.upgrades import UPGRADED
 from node.primitives import codec
 from node.primitives.types import Address
+from node.query.timers import all_waiting
 from node.state import keys
 from node.state.store import StoreSnapshot
 from pvm import STORAGE_PREFIX
@@ -365,7 +365,7 @@ def _content(event: Event) -> bytes:
 def _waiting(snapshot: StoreSnapshot) -> dict[tuple[bytes, str], list[Timer]]:
     """Live timers by target and handler, in due order."""
     found: dict[tuple[bytes, str], list[Timer]] = defaultdict(list)
-    for timer in timers_between(snapshot, 0, keys.HEIGHT_LAST):
+    for timer in all_waiting(snapshot):
         handler = route_payload(timer.payload)[0] or DEFAULT_HANDLERS[0]
         found[timer.target, handler].append(timer)
     return dict(found)

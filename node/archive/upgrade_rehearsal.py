@@ -26,8 +26,6 @@ from node.archive.upgrade_differences import (
 from node.chain.context import BlockContext
 from node.chain.execution import upgrade_beforehand
 from node.chain.genesis import Genesis, build_genesis
-from node.chain.params import U64_MAX
-from node.chain.timers.calendar import timers_between
 from node.chain.transaction import Transaction
 from node.chain.transition import (
     BlockResult,
@@ -40,7 +38,7 @@ from node.chain.transition import (
 )
 from node.history import code_versions
 from node.primitives.types import Address
-from node.query.timers import is_handler_there
+from node.query.timers import all_waiting, is_handler_there
 from node.state.memory import MemoryStore
 from node.state.store import Store, StoreSnapshot
 
@@ -296,7 +294,7 @@ class _Run:
             return Rehearsal(self._first, self._first, (alone,))
         height = old.head.height
         differences.compare_ends(height, old.snapshot, self._at.snapshot)
-        for timer in timers_between(self._at.snapshot, 0, U64_MAX):
+        for timer in all_waiting(self._at.snapshot):
             if timer.target != self._wanted.actor:
                 continue
             if not is_handler_there(self._at, timer) and is_handler_there(old, timer):

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from itertools import islice
 
 from node.chain.globals import load_governed
-from node.chain.reader import Reader
 from node.chain.timers import calendar
 from node.chain.timers.globalbox import hits, queue
 from node.chain.timers.globalbox.fires import RANK_ORIGIN, GlobalFire, decode_fire
@@ -111,7 +110,7 @@ def queue_page(
         if budget.is_spent:
             return Page(tuple(found), order)
         fire = decode_fire(order, record)
-        timer = timer_of(state.snapshot, fire)
+        timer = calendar.timer_of(state.snapshot, fire)
         budget.examine(len(record) + len(timer.payload))
         budget.take()
         found.append(QueuedTimer(timer, view.place(fire)))
@@ -132,13 +131,4 @@ def _fires(
         yield order, record
 
 
-def timer_of(reader: Reader, fire: GlobalFire) -> Timer:
-    """The timer of a queued fire as it is now."""
-    if not fire.is_of_watch:
-        return fire.height_timer()
-    watch = calendar.load_timer(reader, fire.timer_id)
-    assert watch is not None, "with a watch its queued fire goes"
-    return watch
-
-
-__all__ = ["RANKED_MAX", "QueueView", "fires_from", "queue_page", "timer_of"]
+__all__ = ["RANKED_MAX", "QueueView", "fires_from", "queue_page"]

@@ -1,6 +1,7 @@
 """Timers: live ones from the calendar, ended ones from the history."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -8,7 +9,7 @@ import pvm
 from node.chain.accounts import load_account, load_code
 from node.chain.block import Receipt
 from node.chain.params import ADDRESS_BYTES
-from node.chain.timers.calendar import load_timer
+from node.chain.timers.calendar import load_timer, timers_between
 from node.chain.timers.globalbox.fires import decode_fire
 from node.chain.timers.lane import DEFAULT_HANDLERS
 from node.chain.timers.tiers import Tier, bucket_of, tier_of
@@ -69,6 +70,14 @@ def is_handler_there(state: State, timer: Timer) -> bool:
     source = load_code(state.snapshot, code_hash)
     code = state.caches.code.get(code_hash, source)
     return pvm.find_handler(code, (routed,) if routed else DEFAULT_HANDLERS) is not None
+
+
+def all_waiting(snapshot: StoreSnapshot) -> list[Timer]:
+    """All live timers in due order, those queued in the Globalbox with them (D52)."""
+    fires = [decode_fire(*row) for row in fires_from(snapshot)]
+    queued = [fire.height_timer() for fire in fires if not fire.is_of_watch]
+    found = [*timers_between(snapshot, 0, keys.HEIGHT_LAST), *queued]
+    return sorted(found, key=attrgetter("height", "sequence"))
 
 
 def timer(state: State, timer_id: bytes) -> TimerView:

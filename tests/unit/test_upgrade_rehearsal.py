@@ -97,6 +97,38 @@ def test_a_renamed_handler_is_found_before_its_timer_is_due(rehearse):
     assert "due at height 121 will find no handler" in lost.text
 
 
+def test_timers_that_are_queued_at_the_end_wait_as_those_of_the_calendar():
+    """A due timer that the quotas leave in the Globalbox is live (D52)."""
+    late = KEEPER.replace(
+        'self._arm("sweep", 30)\n\n    def _arm',
+        'self._arm("sweep", 10)\n        self._arm("sweep", 10)\n\n    def _arm',
+    )
+    assert late != KEEPER
+    quotas = {"globalbox_config": {"max_fires_per_block": 1}}
+    activations = [{"height": 0, "rules": "globalbox"}]
+    with Devnet(activations=activations, **quotas) as chain:
+        keeper = chain.deploy(late, value="50 CBY")
+        chain.mine_until(11)
+        assert len(chain.queue()) == 2
+        same = chain.rehearse_upgrade(keeper, f"{late}\n# read again\n")
+        assert same.differences == ()
+        renamed = late.replace("def sweep(", "def clean(")
+        told = chain.rehearse_upgrade(keeper, renamed).differences
+        assert ("handlers", "sweep", 2) in [(d.name, d.subject, d.count) for d in told]
+        assert "stopped:sweep" not in {f"{d.name}:{d.subject}" for d in told}
+        once = late.replace(
+            "def _arm(self, handler, blocks):",
+            """def upgrade(self):
+        for timer_id in pvm_host.list_timers():
+            pvm_host.cancel_timer(timer_id)
+
+    def _arm(self, handler, blocks):""",
+        )
+        over = range(11, 12)
+        stopped = chain.rehearse_upgrade(keeper, once, over=over)
+        assert "stopped:sweep" in names(stopped)
+
+
 def test_a_forgotten_re_arm_is_found(rehearse):
     forgetful = KEEPER.replace(
         '        self._arm("sweep", 30)\n\n    def pay', "    def pay"

@@ -130,6 +130,15 @@ def fire_of(reader: Reader, timer: Timer) -> GlobalFire | None:
     return queue.load(reader, where)
 
 
+def timer_of(reader: Reader, fire: GlobalFire) -> Timer:
+    """The timer of a queued fire as it is now."""
+    if not fire.is_of_watch:
+        return fire.height_timer()
+    watch = load_timer(reader, fire.timer_id)
+    assert watch is not None, "with a watch its queued fire goes"
+    return watch
+
+
 def replace(journal: Journal, timer: Timer) -> None:
     """Write the record of a timer in the calendar anew under the same key (D22)."""
     journal.put(keys.timer(timer.height, timer.sequence), timer.encode())

@@ -14,7 +14,7 @@ from node.chain.params import FIRE_QUOTA_MAX
 from node.chain.timers import calendar
 from node.chain.timers.globalbox import hits, queue
 from node.chain.timers.globalbox.fires import RANK_ORIGIN, GlobalFire, order_of
-from node.chain.timers.globalbox.lane import fire_price, queue_floor, timer_of
+from node.chain.timers.globalbox.lane import fire_price, queue_floor
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
 from node.primitives.types import Address, Height, TimerId
@@ -140,7 +140,7 @@ class GlobalboxForecast:
         block = self._block
         fires = queue.in_order(block.journal, queue_floor(block))
         for fire in islice(fires, FIRE_QUOTA_MAX):
-            yield self._queued(timer_of(block, fire), fire)
+            yield self._queued(calendar.timer_of(block.journal, fire), fire)
 
     def examined_at(self, timer: Timer) -> Height:
         """Its due height; overdue, queued or noted, the next block's."""

@@ -385,19 +385,10 @@ def materialize(block: BlockContext, arrivals: list[PlacedFire]) -> deque[Materi
 def placed_fire(block: BlockContext, queued: GlobalFire) -> PlacedFire:
     """A queued fire with its timer as it is now."""
     hit_height = queued.origin if queued.is_of_watch else None
-    timer = timer_of(block, queued)
+    timer = calendar.timer_of(block.journal, queued)
     return PlacedFire(
         queued.order, timer, queued.bid_fp, hit_height, queued.matched_keys, queued
     )
-
-
-def timer_of(block: BlockContext, queued: GlobalFire) -> Timer:
-    """The timer of a queued fire as it is now."""
-    if not queued.is_of_watch:
-        return queued.height_timer()
-    watch = calendar.load_timer(block.journal, queued.timer_id)
-    assert watch is not None, "with a watch its queued fire goes"
-    return watch
 
 
 def fire_price(block: BlockContext, bid_fp: int) -> Price:
@@ -531,5 +522,4 @@ __all__ = [
     "note_changes",
     "queue_floor",
     "run_fires",
-    "timer_of",
 ]

@@ -12,7 +12,7 @@ from node.chain.params import LEAVING_FIRES_MAX
 from node.chain.timers import calendar
 from node.chain.timers.globalbox import hits, queue
 from node.chain.timers.globalbox.hits import Hit
-from node.chain.timers.globalbox.lane import queue_floor, timer_of
+from node.chain.timers.globalbox.lane import queue_floor
 from node.chain.timers.timer import Decision, TimerDecision
 from node.state import keys
 from node.state.commitment import is_globalbox_empty
@@ -24,7 +24,7 @@ def empty_queue(block: BlockContext) -> None:
         return
     fires = queue.in_order(block.journal, queue_floor(block))
     for entry in list(islice(fires, LEAVING_FIRES_MAX)):
-        timer = timer_of(block, entry)
+        timer = calendar.timer_of(block.journal, entry)
         if entry.is_of_watch:
             queue.remove(block.journal, entry)
             hits.note(block.journal, Hit(timer, entry.origin, entry.matched_keys))
