@@ -40,7 +40,7 @@ from node.state.snapshots import SnapshotRefused, UnknownSnapshot
 from pvm import CodeCache
 from tests.replaying_chain import Replica
 from tests.simulation.machine import Death, Disk, Machine
-from tests.worlds import Crowd, Mixed
+from tests.worlds import Crowd, Mixed, Upgraders
 
 POINTS = (
     *("commit", "HEAD", "HEAD written", "log", "written", "synced"),
@@ -49,6 +49,7 @@ POINTS = (
 )
 """Where a process may end, beside the moments at which it waits."""
 
+CROWDS = Crowd, Mixed, Crowd, Upgraders
 MODES = tuple(MiningMode)
 PACE_MS = 50
 LIVES_MAX = 3
@@ -131,7 +132,7 @@ class World:
         self.deaths = 0
         self.power_cuts = 0
         self.blocks = 0
-        crowd = Mixed if seed % 2 else Crowd
+        crowd = CROWDS[seed % len(CROWDS)]
         self.genesis = parse_genesis(crowd.document)
         self._crowd = crowd(self.genesis, self.pick)
         self._crowd.next_nonce = self._next_nonce
