@@ -38,6 +38,7 @@ from node.chain.transition import (
 )
 from node.history import code_versions
 from node.primitives.types import Address
+from node.query.explain.numbers import counted
 from node.query.timers import all_waiting, is_handler_there
 from node.state.memory import MemoryStore
 from node.state.store import Store, StoreSnapshot
@@ -113,7 +114,7 @@ class Rehearsal(Struct, frozen=True):
             f"  {one}{'' if one in refused else ' (allowed)'}"
             for one in self.differences
         ]
-        return "\n".join([f"{heights}: {len(lines):,} differences", *lines])
+        return "\n".join([f"{heights}: {counted(len(lines), 'difference')}", *lines])
 
 
 def rehearse_results(

@@ -31,6 +31,7 @@ from node.cli.connection import EXIT_REFUSED
 from node.cli.offline import Given, worker_within_walls
 from node.cli.output import JsonForm, Output
 from node.primitives.types import Address
+from node.query.explain.numbers import counted
 from pvm.language import SOURCE_BYTES_MAX
 
 __all__ = ["rehearse_upgrade"]
@@ -185,5 +186,6 @@ def _tell(found: Rehearsal, output: Output) -> None:
     else:
         output.line(str(found))
     if refused:
-        output.error(f"{len(refused):,} differences are not allowed")
+        verb = "is" if len(refused) == 1 else "are"
+        output.error(f"{counted(len(refused), 'difference')} {verb} not allowed")
         raise click.exceptions.Exit(EXIT_REFUSED)

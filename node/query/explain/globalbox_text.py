@@ -12,7 +12,7 @@ from node.chain.timers.globalbox.fires import BID_FRACTION_BITS
 from node.chain.timers.timer import Timer, TimerDecision, WatchKey
 from node.primitives.amounts import cby_text
 from node.query.explain.block import QueueTurns
-from node.query.explain.numbers import ordinal
+from node.query.explain.numbers import counted, ordinal
 from node.query.forecasts.forecast import QueueRoom
 from node.query.queue_place import QueuePlace, WatchState, WatchStatus
 
@@ -42,7 +42,16 @@ def hit_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
 
 
 def _keys_text(found: Iterable[WatchKey]) -> str:
-    return ", ".join(f"0x{key.hex()} of actor 0x{actor.hex()}" for actor, key in found)
+    return ", ".join(
+        f"{_key_text(key)} of actor 0x{actor.hex()}" for actor, key in found
+    )
+
+
+def _key_text(key: bytes) -> str:
+    """A key of an actor's state, or its beginning: as a text where it is one."""
+    text = key.decode(errors="replace")
+    is_shown = text.isprintable() and text.isascii() and "'" not in text
+    return f"'{text}'" if key and is_shown else f"0x{key.hex()}"
 
 
 def enqueued_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
@@ -128,7 +137,9 @@ def room_text(room: QueueRoom) -> str:
 def watch_text(watch: Timer, status: WatchStatus) -> Iterator[str]:
     """What a live watch watches, and how it is doing."""
     prefixes = ", ".join(
-        f"0x{prefix.hex()}… of actor 0x{actor.hex()}"
+        f"{_key_text(prefix)}… of actor 0x{actor.hex()}"
+        if prefix
+        else f"all of actor 0x{actor.hex()}"
         for actor, prefix in watch.watch_keys
     )
     yield f"It watches {prefixes}, and has fired {_times(watch.fire_seq)}."
@@ -152,9 +163,10 @@ def _times(number: int) -> str:
 
 def turns_text(turns: QueueTurns) -> str:
     """What a block did with the Globalbox."""
+    hits, targets = counted(turns.hits, "hit"), counted(turns.passed_over, "target")
     return (
-        f"In the Globalbox: {turns.hits:,} hits, {turns.enqueued:,} queued, "
-        f"{turns.passed_over:,} targets passed over, {turns.materialized:,} "
+        f"In the Globalbox: {hits}, {turns.enqueued:,} queued, "
+        f"{targets} passed over, {turns.materialized:,} "
         f"materialized, {turns.put_back:,} kept their places, {turns.returned:,} taken "
         "out for other rules."
     )

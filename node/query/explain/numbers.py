@@ -2,13 +2,18 @@
 
 from node.primitives.types import PPM
 
-__all__ = ["ordinal", "ppm_text"]
+__all__ = ["counted", "ordinal", "ppm_text"]
 
 
 def ppm_text(number: int) -> str:
     """Parts per million as a decimal: 1,500,000 is 1.5."""
     whole, part = divmod(number, PPM)
     return f"{whole:,}" + (f".{part:06}".rstrip("0") if part else "")
+
+
+def counted(number: int, what: str) -> str:
+    """1 timer, 2 timers, and so on."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def ordinal(number: int) -> str:

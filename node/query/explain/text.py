@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.dry_run import DryRun, DryRunPayer
+from node.chain.params import U64_MAX
 from node.chain.timers.timer import Decision, TimerDecision
 from node.primitives.amounts import cby_text
 from node.primitives.hex_repr import foreign
@@ -35,6 +36,7 @@ from node.query.explain.lane_text import (
     place_text,
     won_text,
 )
+from node.query.explain.numbers import counted
 from node.query.explain.quote import Quote
 from node.query.explain.timer import Step, TimerExplanation
 from node.query.forecasts.forecast import FireTerms, Forecast
@@ -171,9 +173,9 @@ def _scheduled_text(decision: TimerDecision, receipt: Receipt | None) -> str:
     limit = decision.numbers.get("gas_limit")
     cycles = "" if limit is None else f" with up to {limit:,} cycles"
     if "watch_keys" in decision.numbers:
-        prefixes = f"{decision.numbers['watch_keys']:,} beginnings of keys"
+        keys = counted(decision.numbers["watch_keys"], "watch key")
         return (
-            f"registered{by} on {prefixes}{cycles}; it expires after height "
+            f"registered{by} on {keys}{cycles}; it expires after height "
             f"{_number(decision, 'expires_at')}"
         )
     late = decision.numbers["expires_at"] < decision.due_height
@@ -430,7 +432,8 @@ def block_text(told: BlockExplanation, first: int = 0, count: int | None = None)
         if told.turns is not None:
             lines.append(turns_text(told.turns))
     for number, decision in enumerate(told.due[first:last], first + 1):
-        lines.append(f"{number}. {_decision_line(decision)}")
+        line = _decision_line(decision, told.height)
+        lines.append(f"{number}. {line}")
     if changes and first <= due < last:
         lines.append(f"Executions scheduled or changed {_timers(changes)}:")
     later = told.changes[max(0, first - due) : max(0, last - due)]
@@ -439,14 +442,15 @@ def block_text(told: BlockExplanation, first: int = 0, count: int | None = None)
 
 
 def _timers(number: int, which: str = "") -> str:
-    return _counted(number, f"{which}timer")
+    return counted(number, f"{which}timer")
 
 
-def _decision_line(decision: TimerDecision) -> str:
-    return (
-        f"0x{decision.timer_id.hex()} of 0x{decision.actor.hex()}, due "
-        f"{decision.due_height:,}: {decision_text(decision)}."
-    )
+def _decision_line(decision: TimerDecision, turn: int = U64_MAX) -> str:
+    """What was decided; what had its turn before it is due is a watch (D51)."""
+    due = decision.due_height
+    when = f"due {due:,}" if due <= turn else "a watch"
+    timer = f"0x{decision.timer_id.hex()} of 0x{decision.actor.hex()}"
+    return f"{timer}, {when}: {decision_text(decision)}."
 
 
 def quote_text(quote: Quote) -> str:
@@ -505,7 +509,7 @@ def dry_run_text(seen: DryRun) -> str:
     """What the next blocks would bring: fires, costs, and who runs dry when."""
     summary = seen.summary
     failed = f", of which {summary.fires_failed:,} fail" if summary.fires_failed else ""
-    fires = _counted(summary.fires, "fire")
+    fires = counted(summary.fires, "fire")
     head = (
         f"Heights {seen.start.height + 1:,} to {seen.last_height:,}, if nobody sends "
         f"anything: {fires} for {cby_text(summary.fire_fees)}{failed}; put off "
@@ -525,13 +529,9 @@ def dry_run_text(seen: DryRun) -> str:
 
 
 def _payer_text(seen: DryRunPayer, balance: int) -> str:
-    text = f"{cby_text(seen.fees)} for {_counted(seen.fires, 'fire')}"
+    text = f"{cby_text(seen.fees)} for {counted(seen.fires, 'fire')}"
     text += f" and has {cby_text(balance)} at the end"
     if seen.dry_at is None:
         return text
     end = "has a timer wait" if seen.is_waiting else "loses a timer"
     return f"{text}; at height {seen.dry_at:,} it cannot pay and {end}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
