@@ -85,17 +85,32 @@ def book(
 
 
 def take_effects(execution: ExecutionScope) -> list[Timer]:
-    """Let the block take all that stands of an execution; the timers it scheduled."""
+    """Let the block take all that stands of an execution; the timers it scheduled.
+
+    A timer that was changed many times is written once: its payload may be long, and
+    nobody paid for writing it (CIP-5 §6.1).
+    """
     block, effects = execution.block, execution.effects
     scheduled: list[Timer] = []
     replaced: dict[Address, CodeReplaced] = {}
+    changed: dict[int, tuple[Timer, Timer]] = {}  # sequence → as it was, as it is now
     for effect in effects.log:
+        match effect:
+            case TimerScheduled(timer):
+                scheduled.append(timer)
+            case TimerExtended(before, timer) | TimerUpdated(before, timer):
+                first, _ = changed.get(timer.sequence, (before, timer))
+                changed[timer.sequence] = first, timer
+            case TimerCancelled(timer) if timer.sequence in changed:
+                _rewrite(block, *changed.pop(timer.sequence))
+            case CodeReplaced(actor):
+                replaced.pop(actor, None)
+                replaced[actor] = effect  # the last of an actor's wins (D58)
+            case _:
+                pass
         _take(execution, effect)
-        if isinstance(effect, TimerScheduled):
-            scheduled.append(effect.timer)
-        elif isinstance(effect, CodeReplaced):
-            replaced.pop(effect.actor, None)
-            replaced[effect.actor] = effect  # the last of an actor's wins (D58)
+    for before, timer in changed.values():
+        _rewrite(block, before, timer)
     for one in replaced.values():
         numbers = install_code(block.journal, one.actor, one.code, one.code_hash)
         block.events.append(system_event(UPGRADED, numbers, execution.receipt_index))
@@ -105,7 +120,10 @@ def take_effects(execution: ExecutionScope) -> list[Timer]:
 
 
 def _take(execution: ExecutionScope, effect: Effect) -> None:
-    """Let the stores take an effect (D18), and the timer trace and events tell it."""
+    """Let the stores take an effect (D18), and the timer trace and events tell it.
+
+    Changes of live timers are `take_effects`'s.
+    """
     match effect:
         case EventEmitted(event):
             execution.block.events.append(event)
@@ -127,12 +145,10 @@ def _take_timer(execution: ExecutionScope, effect: TimerEffect) -> None:
                 numbers["watch_keys"] = len(timer.watch_keys)
             _decide(execution, timer, Decision.SCHEDULED, numbers)
             _announce_scheduled(execution, timer, terms)
-        case TimerExtended(before, timer):
-            _rewrite(block, before, timer)
+        case TimerExtended(_, timer):
             numbers = {"expires_at": int(timer.expires_at)}
             _decide(execution, timer, Decision.EXTENDED, numbers)
-        case TimerUpdated(before, timer):
-            _rewrite(block, before, timer)
+        case TimerUpdated(_, timer):
             numbers = {"gas_limit": timer.gas_limit, "bid_fp": timer.bid_fp}
             _decide(execution, timer, Decision.UPDATED, numbers)
         case TimerCancelled(timer, by):

@@ -45,8 +45,9 @@ def match(block: BlockContext, before: Mapping[bytes, bytes | None]) -> list[Hit
     journal = block.journal
     matching = _Matching(block, _changes(journal, before))
     matching.run()
+    changed = matching.changed()
     hits = [
-        Hit(timer, Height(block.height), matched_keys(timer, matching.changed))
+        Hit(timer, Height(block.height), matched_keys(timer, changed))
         for timer in matching.taken()
     ]
     for hit in hits:
@@ -115,7 +116,6 @@ class _Matching(Struct):
     _lookups: int = 0
     _sought: set[WatchKey] = field(default_factory=set)
 
-    @property
     def changed(self) -> list[bytes]:
         """All changed keys of watched actors, ascending."""
         return [key for names in self.changes.values() for key in names]
