@@ -57,6 +57,7 @@ class ExecutionProfile(Struct):
         """Line of an actor's source → what it cost by itself, host calls included.
 
         `pvm.NO_LINE` is what no line costs: reading the payload, writing the answer.
+        Of an actor that got other code meanwhile (D58), lines of one number add up.
         """
         return by_line(self.costs(), actor)
 

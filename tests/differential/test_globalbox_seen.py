@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -21,9 +22,11 @@ from node.rpc.v1 import queries_pb2, streams_pb2, timers_pb2
 from node.testing import Devnet
 from node.testing.presets import preset
 from node.testing.process import NodeProcess
+from tests.console_blocks import blocks, is_what_came, sessions
 from tests.spec.driven_actors import route
 from tests.spec.globalbox_actors import GLOBALBOX, SETTER, put, set_timeout, set_watch
 
+ROOT = Path(__file__).parents[2]
 TIMERS = 40
 UNIT = 2**96
 """A bid of one base unit a cycle."""
@@ -223,6 +226,19 @@ def test_the_stories_are_the_same(served, devnet, run):
         watches["idle"]
     )
     assert "due at height" not in client.explain(watches["idle"])
+
+
+def test_the_globalbox_that_the_documentation_prints_comes_out(served, run):
+    """docs/api.md, Under `globalbox`: what is typed, and what comes."""
+    _, (_, _, _, watches) = served
+    page = (ROOT / "docs" / "api.md").read_text()
+    text = page.split("<!-- globalbox begin -->")[1].split("<!-- globalbox end -->")[0]
+    ((_, block),) = blocks(text.lstrip())
+    typed = list(sessions(block))
+    assert len(typed) == 3
+    for command, answer in typed:
+        words = command.replace("WATCH", f"0x{watches['queued'].hex()}").split()[1:]
+        assert is_what_came(answer, run(*words)), command
 
 
 def test_the_block_is_the_same(served, devnet, run):
