@@ -74,6 +74,7 @@ class OutputLog:
     def write(self, actor: Address, level: str, parts: Sequence[str]) -> str:
         """Keep a text, given in parts; returns as much of it as there was room for."""
         last = self._written[-1] if self._written else None
+        going_on = self._parts, self._column
         if last is None or last[0] != actor or last[1] != level or level:
             self._parts, self._column = [], 0
             self._written.append((actor, level, self._parts))
@@ -85,7 +86,7 @@ class OutputLog:
                 self._keep(part)
         if not self._parts:
             self._written.pop()
-            self._parts = self._written[-1][2] if self._written else []
+            self._parts, self._column = going_on
             return ""
         return _encodable("".join(self._parts[known:]))
 

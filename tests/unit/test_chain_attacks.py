@@ -8,7 +8,7 @@ import pytest
 
 from node.chain.host_arguments import expect_text
 from node.chain.timers import host_calls, timer
-from node.chain.timers.globalbox import matching
+from node.chain.timers.globalbox import matching, watches
 from node.chain.timers.timer import Timer
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
@@ -255,6 +255,32 @@ def watch():
         assert actor.timers == []
         actor.call("schedule", cells_limit=200_000)
         assert len(actor.timers) == 1
+
+
+def test_an_extended_watch_is_not_counted_anew():
+    """For 200 cycles each of its keys left its index and entered it: 10 µs a key."""
+    source = """
+def watch():
+    pvm_host.set_state_watch(pvm_host.self_address(), [b"k", b"l"], b"")
+
+def extend():
+    pvm_host.extend_timer(pvm_host.list_timers()[0], 9)
+
+def write():
+    pvm_host.set_state(b"k1", b"")
+"""
+    with Devnet(activations=[{"height": 0, "rules": "globalbox"}]) as chain:
+        actor = chain.deploy(source, value="10 CBY")
+        actor.call("watch")
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("add", "forget"):
+                patch.setattr(watches, name, None)
+            actor.call("extend")
+        assert [one.expires_at for one in actor.timers] == [9]
+        actor.call("write")
+        assert len(chain.last.receipts) == 2  # it is found where it lies now
+        chain.mine_until(10)
+        assert actor.timers == []
 
 
 def test_the_changed_keys_of_a_block_are_listed_once_for_all_hits():

@@ -128,6 +128,15 @@ def test_a_line_is_cut_however_many_prints_write_it():
     assert output.cut == 1_400 - LINE_LENGTH_MAX
 
 
+def test_a_line_is_cut_whoever_writes_nothing_in_it():
+    """An actor that wrote nothing in between began the line of the other anew."""
+    log = OutputLog()
+    for _ in range(3):
+        log.write(ONE, "", ["a" * 1_000])
+        log.write(OTHER, "", [""])
+    assert len(log.output().text) == LINE_LENGTH_MAX
+
+
 def test_an_execution_keeps_so_many_characters_and_counts_the_rest():
     line = "x" * 63 + "\n"
     output = kept(*[line] * 1_500)

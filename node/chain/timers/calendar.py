@@ -167,8 +167,7 @@ def move(journal: Journal, before: Timer, watch: Timer) -> None:
     journal.delete(keys.timer_by_actor(watch.actor, old))
     journal.put(keys.timer_by_actor(watch.actor, place), watch.timer_id)
     if watches.is_idle(journal, watch):
-        watches.forget(journal, before)
-        watches.add(journal, watch)
+        watches.move(journal, watch)
 
 
 def _count(journal: Journal, key: bytes, change: int) -> None:

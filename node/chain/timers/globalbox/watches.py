@@ -47,6 +47,13 @@ def forget(journal: Journal, timer: Timer) -> None:
         _save_node(journal, (address, prefix), floor, count - 1)
 
 
+def move(journal: Journal, timer: Timer) -> None:
+    """An idle watch has another place in the calendar; who watches what stays."""
+    place = keys.height8(timer.height)
+    for address, prefix in dict.fromkeys(timer.watch_keys):
+        journal.put(keys.idle_watches(address, prefix, timer.sequence), place)
+
+
 def settle(journal: Journal, watched: WatchKey) -> None:
     """After many left at once: remember where those begin that are left, if any."""
     known, count = _load_node(journal, *watched)
