@@ -239,6 +239,8 @@ def storage(
 ) -> None:
     """Show what ACTOR has stored: all of it, or what is under the raw KEY.
 
+    The entry n of `self.storage` has the key `storage:n`.
+
     With --prove each entry is proven, but not that there are no others.
     """
     service = QueryServiceStub(connection.channel)

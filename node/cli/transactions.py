@@ -234,8 +234,9 @@ def _require_success(
             _tell_trace(connection, answer)
         elif answer.receipt.HasField("output") and not connection.output.is_json:
             connection.output.line(printed_text(answer.receipt.output))
+        ways = "--force sends it" + ("" if is_traced else ", --trace tells its calls")
         connection.refuse(
-            f"{failure_text(answer.receipt.error)}; nothing was sent: --force sends it"
+            f"{failure_text(answer.receipt.error)}; nothing was sent: {ways}"
         )
 
 

@@ -82,12 +82,16 @@ def unknown_transaction(argument: str, given: object) -> UnknownId:
     return UnknownId(argument, wanted, given)
 
 
-def unknown_execution(argument: str, given: object) -> UnknownId:
-    """Nothing was executed under an id."""
+def unknown_execution(
+    argument: str, given: object, oldest_height: str = ""
+) -> UnknownId:
+    """Nothing was executed under an id in the blocks that are kept."""
     wanted = (
         "the id of a transaction that is in a block, of a timer that fired, or of a "
         "message that was delivered is wanted"
     )
+    if oldest_height:
+        wanted += f" (blocks before {oldest_height} are forgotten)"
     return UnknownId(argument, wanted, given)
 
 

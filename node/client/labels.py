@@ -61,7 +61,10 @@ class Labels(Mapping[bytes, str]):
             wanted = f"a text of 1 to {LABEL_LENGTH_MAX} characters is wanted"
             raise InvalidArgument("name", wanted, name)
         if name.strip() != name or name.startswith("0x") or name.isdecimal():
-            wanted = "a name is wanted that is neither an address nor a number"
+            wanted = (
+                "a name is wanted that is neither an address nor a number, "
+                "without spaces around it"
+            )
             raise InvalidArgument("name", wanted, name)
         other = self._addresses.get(name, address)
         if other != address:
@@ -71,7 +74,7 @@ class Labels(Mapping[bytes, str]):
 
     def suggest(self, address: Address, name: str) -> None:
         """Give an address a name that it may have if it has none, else one like it."""
-        if address in self._names or not name:
+        if not address or not name or address in self._names:
             return
         name = name[: LABEL_LENGTH_MAX - len(" 999999")]
         number, free = 1, name

@@ -51,10 +51,21 @@ _NOUNS: Final[Mapping[MissingKind, str]] = {
 class NotFound(Exception):  # noqa: N818
     """Nothing is there under an id, hash or address."""
 
-    def __init__(self, missing: MissingKind, sought: bytes) -> None:
-        super().__init__(f"no {_NOUNS[missing]} is known under 0x{sought.hex()}")
+    def __init__(
+        self, missing: MissingKind, sought: bytes, oldest_height: int = 0
+    ) -> None:
         self.missing = missing
         self.sought = sought
+        self.oldest_height = oldest_height
+        message = f"no {_NOUNS[missing]} is known under 0x{sought.hex()}"
+        if self.is_maybe_forgotten:
+            message += f", and blocks before {oldest_height} are forgotten"
+        super().__init__(message)
+
+    @property
+    def is_maybe_forgotten(self) -> bool:
+        """Whether there are blocks that are not kept, in which it may have been."""
+        return self.oldest_height > 1
 
 
 class SupplyTooLarge(Exception):  # noqa: N818

@@ -244,7 +244,10 @@ def refusal_of(error: Exception) -> RpcRefusal:
             return RpcRefusal(row.code, error.fault.value, str(error), numbers)
         case NotFound():
             row, sought = _MISSING[error.missing], error.sought.hex()
-            return _told(row, error.missing.value, str(error), {"sought": sought})
+            numbers = {"sought": sought}
+            if error.is_maybe_forgotten:
+                numbers["oldest_height"] = str(error.oldest_height)
+            return _told(row, error.missing.value, str(error), numbers)
         case _:
             reason, metadata = _other(error)
             what = "the node failed" if reason == "INTERNAL" else str(error)

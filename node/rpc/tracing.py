@@ -20,6 +20,7 @@ from node.query.trace.tracing import trace_block, trace_executions
 from node.rpc.answers import Answers
 from node.rpc.service import state_at
 from node.runtime.types import Backend
+from node.state.retention import load_oldest
 
 __all__ = ["block_trace", "timer_traces", "transaction_trace"]
 
@@ -37,7 +38,8 @@ async def transaction_trace(
     """
     height = query.committed_height(backend.state, transaction_id)
     if height is None:
-        raise NotFound(MissingKind.EXECUTION, transaction_id)
+        oldest = load_oldest(backend.state.snapshot).contents
+        raise NotFound(MissingKind.EXECUTION, transaction_id, oldest)
     (found,) = await _of_id(backend, answers, height, transaction_id)
     return found
 

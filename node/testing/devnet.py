@@ -1203,9 +1203,13 @@ class Devnet:
         )
         if known.file:
             self._files[keccak256(code)] = known.file
-        receipt = self.execute(
-            instruction, sender=sender, expect_failure=expect_failure, **limits
-        )
+        try:
+            receipt = self.execute(
+                instruction, sender=sender, expect_failure=expect_failure, **limits
+            )
+        except TransactionFailed as failed:  # which reports tell of by its name, too
+            self._labels.suggest(failed.receipt.actor, known.name)
+            raise
         address = receipt.actor if self._open is None else self._deployed(sender)
         self._name(address, known)
         return Actor(self, address, known.text, receipt, known.file)

@@ -89,10 +89,11 @@ def _receipt_report(chain: Chain, receipt: Receipt) -> str:
         text = foreign(failure.message.partition("\n")[0])
         outcome = f"{failure.kind}: {text}" if text else failure.kind
         outcome += f" in line {failure.line}" if failure.line else ""
-    who = _name(chain, receipt.actor)
-    handler = f"{receipt.handler} of {who}" if receipt.handler else f"to {who}"
     kind = receipt.kind.name.lower().replace("_", " ")
-    return f"{kind} {handler}: {outcome}, {receipt.cycles_used} cycles"
+    if receipt.actor:  # none, if the source of a deployment is refused
+        who = _name(chain, receipt.actor)
+        kind += f" {receipt.handler} of {who}" if receipt.handler else f" to {who}"
+    return f"{kind}: {outcome}, {receipt.cycles_used} cycles"
 
 
 def _name(chain: Chain, address: bytes) -> str:

@@ -187,6 +187,14 @@ def test_breakpoint_calls_the_debugger_from_the_actors_frame(path, monkeypatch):
     assert found == [(str(path), count) for count in (3, 4, 11, 12)]
 
 
+def test_breakpoint_as_a_value_does_nothing(path, monkeypatch):
+    """No frame of the actor's would be the one that calls the debugger."""
+    path.write_text("def stop():\n    halt = breakpoint\n    halt()\n    return 1\n")
+    monkeypatch.setattr(sys, "breakpointhook", lambda: pytest.fail("it stopped"))
+    with Devnet(debug=True) as chain:
+        assert chain.deploy(path).stop().result == 1
+
+
 @pytest.mark.parametrize("variable", ["0", "a_debugger.stop"])
 def test_breakpoint_obeys_pythons_variable(path, monkeypatch, variable):
     path.write_text("def stop():\n    breakpoint()\n")
@@ -237,6 +245,22 @@ def test_a_refused_source_and_a_failing_constructor_name_the_file(tmp_path):
     with Devnet() as chain, pytest.raises(TransactionFailed) as told:
         chain.deploy(broken)
     assert f'  File "{broken}", line 2, in <module>' in str(told.value)
+
+
+def test_an_actor_whose_constructor_failed_has_its_name(tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text("def deploy():\n    return [][1]\n")
+    refused = tmp_path / "refused.py"
+    refused.write_text("import os\n")
+    with Devnet() as chain:
+        for file in (broken, refused):
+            with pytest.raises(TransactionFailed) as told:
+                chain.deploy(file)
+        assert told.value.receipt.actor == b""
+        assert list(chain.labels.values())[10:] == ["broken"]
+        assert "failed in deploy, line 2 of broken: return [][1]" in str(
+            chain.trace(chain.receipts()[0].id)
+        )
 
 
 def test_a_file_that_is_no_source_is_refused(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from node.chain.block import ReceiptKind
 from node.chain.transaction import Transfer
-from node.client import UnknownId
+from node.client import TransactionFailed, UnknownId
 from node.query.trace import watcher
 from node.query.trace.records import (
     CallRefused,
@@ -18,6 +18,7 @@ from node.query.trace.records import (
 )
 from node.query.trace.text import changes_text, key_text, trace_text, value_text
 from node.testing import Devnet
+from node.testing.failure_report import chain_report
 from pvm.output import Printed
 
 SOURCE = """
@@ -77,6 +78,13 @@ class Actor:
     def loud(self):
         for i in range(40):
             print("y" * 1_500)
+
+    def louder(self):
+        for i in range(100):
+            print("y" * 900)
+
+    def long_word(self):
+        raise ValueError("x" * 500)
 
     def handle_timer(self, payload):
         print("fired", payload)
@@ -204,7 +212,8 @@ def test_a_text_has_at_most_so_many_lines(one, other):
     receipt = one.call("outer", other.address, expect_failure=True)
     lines = trace_text(receipt.trace, 8).splitlines()
     assert len(lines) == 8
-    assert lines[1].startswith("failed in Actor.inner")
+    assert lines[1] == "failed: ValueError: not \\x1b[31mtoday"
+    assert lines[2].startswith("failed in Actor.inner")
     assert [n for n, line in enumerate(lines) if line.startswith("… and ")] == [4, 7]
     assert any("outer(" in line for line in lines)
 
@@ -221,7 +230,9 @@ def test_the_deepest_calls_are_told(one):
     depths = [depth for depth, _ in receipt.trace.call.walk()]
     assert depths == list(range(33))
     assert len(receipt.trace.printed) == 33
-    assert "TooDeep" in str(receipt.trace)
+    why, where = trace_text(receipt.trace, 40).splitlines()[1:3]
+    assert why.startswith("failed: HostError.TooDeep: ")
+    assert where.startswith("failed in Actor.descend, line ")
 
 
 def test_what_a_trace_has_no_room_for_is_counted(monkeypatch, one, other):
@@ -242,6 +253,33 @@ def test_output_beyond_its_bounds_is_cut_in_a_trace_as_it_is_in_a_block(chain, o
     output = chain.last.outputs[0]
     assert "".join(each.text for each in receipt.trace.printed) == output.text
     assert output.cut == 40 * (1_500 - 1_024)
+
+
+def test_a_trace_says_that_more_was_printed_than_is_kept(chain, one):
+    receipt = one.call("louder", cycles_limit=9_000_000)
+    kept = receipt.trace.printed
+    assert len("".join(each.text for each in kept)) == 65_536
+    assert chain.last.outputs[0].cut == 100 * 901 - 65_536
+    assert str(receipt.trace).splitlines()[-1] == (
+        f"  … {100 - len(kept)} more, which a trace has no room for"
+    )
+
+
+def test_a_headline_is_not_cut_where_its_numbers_stand(one):
+    receipt = one.call("long_word", expect_failure=True)
+    headline = str(receipt.trace).splitlines()[0]
+    assert "before any call); failed: ValueError: xxx" in headline
+    assert headline.endswith("…")
+
+
+def test_a_deployment_whose_source_is_refused_is_to_nobody():
+    with Devnet() as chain:
+        with pytest.raises(TransactionFailed) as told:
+            chain.deploy("import os\n")
+        text = str(chain.trace(told.value.receipt.id))
+        assert " at height 1: " in text
+        assert "nobody" not in text
+        assert "    transaction: CompileError: " in chain_report(chain)
 
 
 def test_a_fire_is_traced_by_its_timer(chain, one, other):
@@ -367,6 +405,9 @@ def begin(payload):
     )
     return first
 
+def alter(payload):
+    pvm_host.update_timer(payload, b"other", 60_000)
+
 def change(payload):
     pvm_host.set_state(b"w", payload)
 
@@ -383,6 +424,8 @@ def test_queued_fires_and_watches_are_traced_as_others_are():
         touched = steps_of(begun.trace.call, TimerTouched)
         assert [one.what for one in touched] == ["scheduled", "updated", "scheduled"]
         assert len(begun.changes.timers) == 2
+        guard.call("alter", touched[0].timer_id)
+        assert "payload 'later' → 'other', gas limit " in str(chain.changes())
         watch = touched[2].timer_id
         guard.call("change", b"x")
         hit = chain.trace(watch)
@@ -391,10 +434,10 @@ def test_queued_fires_and_watches_are_traced_as_others_are():
         first = touched[0].timer_id
         chain.advance(blocks=5)
         fired = chain.trace(first)
-        assert fired.printed[0].text == "fired b'later'\n"
+        assert fired.printed[0].text == "fired b'other'\n"
         (gone,) = fired.changes.timers
         assert (gone.timer_id, gone.after) == (first, None)
-        assert gone.before.payload == b"later"
+        assert gone.before.payload == b"other"
         (paid,) = fired.changes.balances
         assert paid.before - paid.after == fired.receipt.fee
 

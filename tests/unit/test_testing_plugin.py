@@ -162,7 +162,8 @@ def test_that_fails(devnet):
             "at work",
             "about to fail\\x1b[[]31m",
             "*- devnet trace: devnet -*",
-            "transaction 0x* failed: RevertError: ValueError: no; *",
+            "transaction 0x* before any call); failed: RevertError: ValueError: no",
+            "failed: ValueError: no",
             "failed in fail, line * of *: raise ValueError(*no*)",
             "in work, line *",
             "    held = [[]1, 2]",
@@ -189,7 +190,7 @@ def test_that_fails(devnet):
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*- devnet trace: devnet -*", "fire 0x* failed: ValueError: no; *"]
+        ["*- devnet trace: devnet -*", "fire 0x* call); failed: ValueError: no"]
     )
 
 

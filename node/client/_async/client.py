@@ -417,6 +417,7 @@ class AsyncClient:
         except NodeError as error:
             if error.reason != "EXECUTION_NOT_FOUND":
                 raise
+            oldest = error.metadata.get("oldest_height", "")
         else:
             return trace_from_proto(found.trace)
         try:
@@ -425,7 +426,7 @@ class AsyncClient:
             )
         except NodeError as error:
             if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
-                raise unknown_execution("execution_id", execution_id) from None
+                raise unknown_execution("execution_id", execution_id, oldest) from None
             raise
 
     async def trace_read(
@@ -1136,9 +1137,13 @@ class AsyncClient:
             check_bytes("payload", payload),
             amount_of(value, "value"),
         )
-        receipt = await self.execute(
-            instruction, sender=sender, expect_failure=expect_failure, **limits
-        )
+        try:
+            receipt = await self.execute(
+                instruction, sender=sender, expect_failure=expect_failure, **limits
+            )
+        except TransactionFailed as failed:  # which reports tell of by its name, too
+            self._own_labels.suggest(failed.receipt.actor, known.name)
+            raise
         address = self._deployed(receipt, sender)
         self._own_labels.suggest(address, known.name)
         return AsyncActor(self, address, known.text, receipt, known.file)

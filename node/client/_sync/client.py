@@ -414,13 +414,14 @@ class Client:
         except NodeError as error:
             if error.reason != "EXECUTION_NOT_FOUND":
                 raise
+            oldest = error.metadata.get("oldest_height", "")
         else:
             return trace_from_proto(found.trace)
         try:
             return _of_id((self.api.trace_timer(execution_id)).executions, execution_id)
         except NodeError as error:
             if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
-                raise unknown_execution("execution_id", execution_id) from None
+                raise unknown_execution("execution_id", execution_id, oldest) from None
             raise
 
     def trace_read(
@@ -1127,9 +1128,13 @@ class Client:
             check_bytes("payload", payload),
             amount_of(value, "value"),
         )
-        receipt = self.execute(
-            instruction, sender=sender, expect_failure=expect_failure, **limits
-        )
+        try:
+            receipt = self.execute(
+                instruction, sender=sender, expect_failure=expect_failure, **limits
+            )
+        except TransactionFailed as failed:  # which reports tell of by its name, too
+            self._own_labels.suggest(failed.receipt.actor, known.name)
+            raise
         address = self._deployed(receipt, sender)
         self._own_labels.suggest(address, known.name)
         return Actor(self, address, known.text, receipt, known.file)

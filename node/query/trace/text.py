@@ -6,7 +6,6 @@ where they stand, and a text that may have so many lines says how many it left o
 
 from collections.abc import Iterator, Mapping
 
-from node.chain.block import Receipt
 from node.chain.timers.timer import Timer
 from node.primitives import codec
 from node.primitives.hex_repr import foreign
@@ -102,15 +101,15 @@ def _headline(trace: ExecutionTrace, names: Names) -> str:
     kind = receipt.kind.name.lower().replace("_", " ")
     used = f"{receipt.cycles_used:,} cycles, {receipt.cells_used:,} cells"
     entry = f"{trace.entry_cycles:,} and {trace.entry_cells:,} before any call"
-    target = _name(receipt.actor, names)
+    target = f", to {_name(receipt.actor, names)}" if receipt.actor else ""
     return (
-        f"{kind} 0x{receipt.id.hex()} at height {trace.height:,}, to {target}: "
-        f"{_outcome(receipt)}; {used} ({entry})"
+        f"{kind} 0x{receipt.id.hex()} at height {trace.height:,}{target}: "
+        f"{used} ({entry}); {_outcome(receipt.failure)}"
     )
 
 
-def _outcome(receipt: Receipt) -> str:
-    return "succeeded" if receipt.failure is None else _failure(receipt.failure)
+def _outcome(failure: Failure | None) -> str:
+    return "succeeded" if failure is None else _failure(failure)
 
 
 def _failure(failure: Failure) -> str:
@@ -123,12 +122,18 @@ def failure_path(call: TracedCall) -> tuple[TracedFrame, ...]:
 
     A call that failed below and was caught is none of them.
     """
-    frames: tuple[TracedFrame, ...] = ()
+    frames = [frame for one in _failed_calls(call) for frame in one.frames]
+    return tuple(reversed(frames))
+
+
+def _failed_calls(call: TracedCall) -> list[TracedCall]:
+    """The calls that one failure went through, outermost first."""
+    found: list[TracedCall] = []
     at: TracedCall | None = call
     while at is not None and at.failure is not None:
-        frames += at.frames
+        found.append(at)
         at = next((one for one in reversed(at.calls) if _went_on(one, at)), None)
-    return frames[::-1]
+    return found
 
 
 def _went_on(callee: TracedCall, caller: TracedCall) -> bool:
@@ -143,6 +148,9 @@ def _went_on(callee: TracedCall, caller: TracedCall) -> bool:
 
 
 def _failure_lines(call: TracedCall, names: Names) -> Iterator[str]:
+    failed = _failed_calls(call)
+    if len(failed) > 1:  # whoever called tells of it behind a `RevertError` each
+        yield _outcome(failed[-1].failure)
     for number, frame in enumerate(failure_path(call)):
         how = "in" if number else "failed in"
         where = f"{frame.function}, line {frame.line}"
@@ -284,9 +292,28 @@ def _timer_change(before: Timer | None, after: Timer | None) -> str:
         return f"gone, was due at {before.height:,}"
     assert before is not None, "a timer is there before or after"
     assert after is not None, "a timer is there before or after"
-    if before.expires_at != after.expires_at:
-        return f"expires at {before.expires_at:,} → {after.expires_at:,}"
-    return "another record"
+    told = [
+        f"{name.replace('_', ' ')} {_field(getattr(before, name))} → "
+        f"{_field(getattr(after, name))}"
+        for name in Timer.__struct_fields__
+        if getattr(before, name) != getattr(after, name)
+    ]
+    return ", ".join(told)
+
+
+def _field(value: object) -> str:
+    """A field of a timer's record."""
+    match value:
+        case None:
+            return "(none)"
+        case bytes():
+            return value_text(value)
+        case str():
+            return _quoted(value)
+        case bool() | tuple():
+            return str(value)
+        case _:
+            return f"{value:,}"
 
 
 def _change(before: bytes | None, after: bytes | None) -> str:

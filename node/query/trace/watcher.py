@@ -4,7 +4,7 @@ Rule: it looks at what a host call did after the call, and changes nothing: what
 executed under it uses the same cycles and leads to the same state.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from types import TracebackType
 from typing import cast
 
@@ -283,6 +283,8 @@ class _WatchedHost:
         assert type(level) is str, "the machine gives it"
         if type(kept) is str and kept:
             self._note(Printed(self._host.actor, level, kept), len(kept))
+        elif any(cast("Sequence[str]", arguments[1])):  # beyond what is kept (D59)
+            self._call.cut += 1
 
     def _note_effect(  # noqa: C901 - a line for each kind
         self, effect: Effect

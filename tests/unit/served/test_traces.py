@@ -128,6 +128,25 @@ def test_a_trace_of_what_is_pruned_says_how_far_back_it_reaches(run_node):
     asyncio.run(scenario())
 
 
+def test_a_trace_of_a_forgotten_transaction_says_how_far_back_blocks_reach(run_node):
+    async def scenario():
+        async with run_node(keep_blocks=64) as node, AsyncClient(node.url) as client:
+            actor = await client.deploy(TALKING)
+            receipt = await actor.call("ask")
+            with pytest.raises(UnknownId) as error:
+                await client.trace(bytes(32))
+            assert "forgotten" not in str(error.value)
+            for _ in range(3):
+                await client.advance(blocks=64)
+                await client.transfer(actor, 1)
+            oldest = (await client.api.status()).oldest_block_height
+            assert oldest > 1
+            with pytest.raises(UnknownId, match=f"before {oldest} are forgotten"):
+                await receipt.trace
+
+    asyncio.run(scenario())
+
+
 def test_what_is_printed_stands_in_receipts_and_is_streamed(run_node):
     async def scenario():
         async with run_node() as node, AsyncApi(node.url) as api:
