@@ -11,7 +11,7 @@ so nothing that runs reaches a fire of its block.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
 from msgspec import Struct
@@ -193,29 +193,28 @@ def _place(
         None,
     )
     numbers = {
-        "current_height": block.height,
-        "sequence": timer.sequence,
         "score": candidate.score,
         "origin": candidate.origin,
         "cursor": cursor,
         "bucket": timer.bucket,
         "bid_fp": timer.bid_fp,
     }
-    _tell(block, placed, Decision.ENQUEUED, "", numbers)
+    tell(block, placed, Decision.ENQUEUED, "", numbers)
     return placed
 
 
-def _tell(
+def tell(
     block: BlockContext,
     placed: PlacedFire,
     decision: Decision,
     reason: str,
-    numbers: dict[str, int],
+    numbers: Mapping[str, int],
 ) -> None:
     """One entry of the timer trace about a fire: what was decided, and why (D55)."""
     timer = placed.timer
+    told = {"current_height": block.height, "sequence": timer.sequence, **numbers}
     if placed.hit_height is not None:
-        numbers["hit_height"] = placed.hit_height
+        told["hit_height"] = placed.hit_height
     block.trace.append(
         TimerDecision(
             timer.timer_id,
@@ -224,7 +223,7 @@ def _tell(
             timer.height,
             decision,
             reason,
-            numbers,
+            told,
             order=placed.order,
         )
     )
@@ -307,7 +306,7 @@ class _Materializing(Struct):
                 return
             target = placed.timer.target
             if shares[target] >= config.max_fires_per_target:
-                _tell(block, placed, Decision.PASSED_OVER, "", self._now(placed))
+                tell(block, placed, Decision.PASSED_OVER, "", {})
                 head.pass_over(target)
                 continue
             before = len(self.fires)
@@ -316,10 +315,6 @@ class _Materializing(Struct):
             shares[target] += len(self.fires) - before
             head.advance(placed)
 
-    def _now(self, placed: PlacedFire) -> dict[str, int]:
-        sequence = placed.timer.sequence
-        return {"current_height": self.block.height, "sequence": sequence}
-
     def _take(self, placed: PlacedFire) -> bool:
         """Materialize the first fire, or remove its timer; False where that ends it."""
         block, timer = self.block, placed.timer
@@ -327,10 +322,10 @@ class _Materializing(Struct):
             return self._may_remove(placed) and expire(block, timer)
         lane = block.timer_config.lane_timer_cycles
         limit = timer.limit_under(block.rule_set.cycles_cap(block.timer_config))
-        numbers = {**self._now(placed), "limit": limit, "reserved": self.reserved}
+        numbers = {"limit": limit, "reserved": self.reserved}
         if self.reserved + limit > lane:
             numbers["lane"] = lane
-            _tell(block, placed, Decision.PUT_BACK, "lane", numbers)
+            tell(block, placed, Decision.PUT_BACK, "lane", numbers)
             return False
         price = fire_price(block, placed.bid_fp)
         required = price.cost(limit, block.timer_config.max_cells_per_fire)
@@ -352,7 +347,7 @@ class _Materializing(Struct):
         self.reserved += limit
         numbers["required"] = required
         numbers["available"] = available
-        _tell(block, placed, Decision.MATERIALIZED, "", numbers)
+        tell(block, placed, Decision.MATERIALIZED, "", numbers)
         return True
 
     def _may_remove(self, placed: PlacedFire) -> bool:
@@ -364,8 +359,8 @@ class _Materializing(Struct):
             if placed.queued is None and timer.is_watch:
                 watches.add(block.journal, timer)  # as a watch without a hit it leaves
             return True
-        numbers = {**self._now(placed), "removed": removed, "limit": removed_max}
-        _tell(block, placed, Decision.PUT_BACK, "gc", numbers)
+        numbers = {"removed": removed, "limit": removed_max}
+        tell(block, placed, Decision.PUT_BACK, "gc", numbers)
         return False
 
 
@@ -485,7 +480,7 @@ def _put_back(
     block: BlockContext,
     fires: deque[Materialized],
     reason: str,
-    numbers: dict[str, int],
+    numbers: Mapping[str, int],
 ) -> None:
     """All that are left go back to their places, refunded whole (D54)."""
     journal = block.journal
@@ -503,8 +498,7 @@ def _put_back(
                 continue  # cancelled meanwhile: its money is all there is to give back
             watches.forget(journal, watch)
             queue.insert(journal, placed.as_queued())
-        now = {"current_height": block.height, "sequence": timer.sequence}
-        _tell(block, placed, Decision.PUT_BACK, reason, {**now, **numbers})
+        tell(block, placed, Decision.PUT_BACK, reason, numbers)
 
 
 def note_changes(block: BlockContext) -> None:
@@ -520,6 +514,8 @@ __all__ = [
     "fire_price",
     "materialize",
     "note_changes",
+    "placed_fire",
     "queue_floor",
     "run_fires",
+    "tell",
 ]

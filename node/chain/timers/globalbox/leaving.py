@@ -12,8 +12,8 @@ from node.chain.params import LEAVING_FIRES_MAX
 from node.chain.timers import calendar
 from node.chain.timers.globalbox import hits, queue
 from node.chain.timers.globalbox.hits import Hit
-from node.chain.timers.globalbox.lane import queue_floor
-from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.timers.globalbox.lane import placed_fire, queue_floor, tell
+from node.chain.timers.timer import Decision
 from node.state import keys
 from node.state.commitment import is_globalbox_empty
 
@@ -24,7 +24,8 @@ def empty_queue(block: BlockContext) -> None:
         return
     fires = queue.in_order(block.journal, queue_floor(block))
     for entry in list(islice(fires, LEAVING_FIRES_MAX)):
-        timer = calendar.timer_of(block.journal, entry)
+        placed = placed_fire(block, entry)
+        timer = placed.timer
         if entry.is_of_watch:
             queue.remove(block.journal, entry)
             hits.note(block.journal, Hit(timer, entry.origin, entry.matched_keys))
@@ -32,18 +33,4 @@ def empty_queue(block: BlockContext) -> None:
             calendar.leave_queue(block.journal, timer, entry)
             block.returned.append(keys.timer(timer.height, timer.sequence))
             block.rule_set.take_back(block, timer)
-        numbers = {"current_height": block.height, "sequence": timer.sequence}
-        if entry.is_of_watch:
-            numbers["hit_height"] = entry.origin
-        block.trace.append(
-            TimerDecision(
-                timer.timer_id,
-                timer.actor,
-                timer.fee_payer,
-                timer.height,
-                Decision.RETURNED,
-                "",
-                numbers,
-                order=entry.order,
-            )
-        )
+        tell(block, placed, Decision.RETURNED, "", {})
