@@ -491,7 +491,12 @@ class Devnet:
         check_id("timer_id", timer_id)
         return timer_story(self.state, self.results, timer_id, self._labels)
 
-    def trace(self, execution_id: bytes, height: int | None = None) -> ExecutionTrace:
+    def trace(
+        self,
+        execution_id: bytes,
+        height: int | None = None,
+        kind: ReceiptKind | None = None,
+    ) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
 
         It is executed again in the state before it: what is not traced costs nothing.
@@ -501,15 +506,19 @@ class Devnet:
                 or of a message that was delivered.
             height: height of its block, for a timer that fired several times; the
                 latest one if not given.
+            kind: what is wanted of a timer whose agent was asked in the block that it
+                fired in; the fire if not given.
 
         Raises:
             UnknownId: nothing was executed under this id, or not at this height.
         """
         self.require_open()
+        check_kind(kind)
         check_id("execution_id", execution_id)
         check_chain.optional(height=height)
+        wanted = execution_id, height, kind
         trace = self._on_worker(
-            lambda: execution_trace(self.state, self.results, execution_id, height)
+            lambda: execution_trace(self.state, self.results, *wanted)
         )
         return with_names(trace, self._labels)
 

@@ -13,9 +13,13 @@ __all__ = ["changes_at", "execution_trace"]
 
 
 def execution_trace(
-    state: State, results: list[BlockResult], id_: bytes, height: int | None
+    state: State,
+    results: list[BlockResult],
+    id_: bytes,
+    height: int | None,
+    kind: ReceiptKind | None,
 ) -> ExecutionTrace:
-    """Of a transaction, fire or message, the latest of this id.
+    """Of a transaction, fire or message, the latest of this id, or of this kind.
 
     Raises:
         UnknownId: no execution has this id, or none at this height.
@@ -24,7 +28,11 @@ def execution_trace(
         result = results[number]
         if height is not None and result.header.height != height:
             continue
-        found = [one for one in result.receipts if one.id == id_]
+        found = [
+            one
+            for one in result.receipts
+            if one.id == id_ and (kind is None or one.kind is kind)
+        ]
         for receipt in sorted(found, key=lambda one: one.kind is ReceiptKind.AGENT):
             before = _state_before(state, results, number)
             (trace,) = trace_executions(

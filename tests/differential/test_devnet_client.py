@@ -707,6 +707,9 @@ BAD = {
         "height", (-1, 1.5, "1", True, 2**64),
         lambda chain, bad: chain.trace(bytes(32), bad),
     ),
+    "trace kind": (
+        "kind", ("AGENT", 2), lambda chain, bad: chain.trace(bytes(32), 1, bad),
+    ),
     "changes": (
         "height", (-1, 1.5, "1", True, 2**64), lambda chain, bad: chain.changes(bad),
     ),

@@ -442,6 +442,35 @@ def test_queued_fires_and_watches_are_traced_as_others_are():
         assert paid.before - paid.after == fired.receipt.fee
 
 
+ASKED = """
+def get_gas_bid(context):
+    print("asked")
+    return [][context["trigger_block_height"]]
+
+def begin(payload):
+    pvm_host.schedule_timer(
+        pvm_host.block_height() + 1, b"", gba=pvm_host.self_address()
+    )
+
+def handle_timer(payload):
+    print("fired")
+"""
+
+
+def test_an_agent_that_failed_is_traced_beside_the_fire_of_its_timer():
+    with Devnet(activations=[{"height": 0, "rules": "auction"}]) as chain:
+        timer_id = chain.deploy(ASKED, value="5 CBY").begin().scheduled[0]
+        chain.mine()
+        assert chain.trace(timer_id).printed[0].text == "fired\n"
+        asked = chain.trace(timer_id, kind=ReceiptKind.AGENT)
+        assert chain.trace(timer_id, chain.height, ReceiptKind.AGENT) == asked
+        assert asked.receipt.kind is ReceiptKind.AGENT
+        assert asked.printed[0].text == "asked\n"
+        assert "failed in get_gas_bid, line 4 of " in str(asked)
+        with pytest.raises(UnknownId):
+            chain.trace(timer_id, kind=ReceiptKind.TRANSACTION)
+
+
 GROWING = """
 def grow(payload):
     pvm_host.upgrade_self(payload)

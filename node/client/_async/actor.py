@@ -179,12 +179,15 @@ class AsyncChain(Protocol):
         ...
 
     async def trace(
-        self, execution_id: bytes, height: int | None = None
+        self,
+        execution_id: bytes,
+        height: int | None = None,
+        kind: ReceiptKind | None = None,
     ) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
 
         It is the transaction, fire or message of this id, a timer's latest fire if no
-        height is given.
+        height is given; with `ReceiptKind.AGENT` as kind the answer of its agent.
         """
         ...
 

@@ -384,7 +384,10 @@ class AsyncClient:
         return self._own_labels.replaced(answer.text)
 
     async def trace(
-        self, execution_id: bytes, height: int | None = None
+        self,
+        execution_id: bytes,
+        height: int | None = None,
+        kind: ReceiptKind | None = None,
     ) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
 
@@ -396,22 +399,27 @@ class AsyncClient:
                 fired; with the height, also of a message that was delivered.
             height: height of its block, for a timer that fired several times; the
                 latest one if not given.
+            kind: what is wanted of a timer whose agent was asked in the block that it
+                fired in; the fire if not given.
 
         Raises:
             UnknownId: nothing was executed under this id, or not at this height.
             NodeError: `HISTORY_NOT_KEPT`, because the state before it is not kept; the
                 error says which is the oldest that is.
         """
-        trace = await self._trace(execution_id, height)
+        trace = await self._trace(execution_id, height, kind)
         return with_names(trace, self._own_labels)
 
-    async def _trace(self, execution_id: bytes, height: int | None) -> ExecutionTrace:
+    async def _trace(
+        self, execution_id: bytes, height: int | None, kind: ReceiptKind | None
+    ) -> ExecutionTrace:
+        check_kind(kind)
         check_id("execution_id", execution_id)
         check_chain.optional(height=height)
         if height is not None:
             with maps_unknown_id("height", height):
                 answer = await self.api.trace_block(height)
-            return _of_id(answer.executions, execution_id)
+            return _of_id(answer.executions, execution_id, kind)
         try:
             found = await self.api.trace_transaction(execution_id)
         except NodeError as error:
@@ -419,11 +427,10 @@ class AsyncClient:
                 raise
             oldest = error.metadata.get("oldest_height", "")
         else:
-            return trace_from_proto(found.trace)
+            return _of_id([found.trace], execution_id, kind)
         try:
-            return _of_id(
-                (await self.api.trace_timer(execution_id)).executions, execution_id
-            )
+            of_timer = (await self.api.trace_timer(execution_id)).executions
+            return _of_id(of_timer, execution_id, kind)
         except NodeError as error:
             if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
                 raise unknown_execution("execution_id", execution_id, oldest) from None
@@ -1336,10 +1343,13 @@ class _Sent(Struct):
 
 
 def _of_id(
-    executions: Sequence[traces_pb2.ExecutionTrace], id_: bytes
+    executions: Sequence[traces_pb2.ExecutionTrace],
+    id_: bytes,
+    kind: ReceiptKind | None,
 ) -> ExecutionTrace:
     """The execution of an id, its agent's answer only where nothing else has it."""
-    own = [trace_from_proto(one) for one in executions if one.receipt.id == id_]
+    found = [trace_from_proto(one) for one in executions if one.receipt.id == id_]
+    own = [one for one in found if kind is None or one.receipt.kind is kind]
     if not own:
         raise unknown_execution("execution_id", id_)
     return min(own, key=lambda one: one.receipt.kind is ReceiptKind.AGENT)

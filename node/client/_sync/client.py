@@ -382,7 +382,12 @@ class Client:
             answer = self.api.explain_timer(check_id("timer_id", timer_id))
         return self._own_labels.replaced(answer.text)
 
-    def trace(self, execution_id: bytes, height: int | None = None) -> ExecutionTrace:
+    def trace(
+        self,
+        execution_id: bytes,
+        height: int | None = None,
+        kind: ReceiptKind | None = None,
+    ) -> ExecutionTrace:
         """Which calls an execution made, and what each did; print it to read it.
 
         The node executes it again in the state before it: what is not traced costs
@@ -393,22 +398,27 @@ class Client:
                 fired; with the height, also of a message that was delivered.
             height: height of its block, for a timer that fired several times; the
                 latest one if not given.
+            kind: what is wanted of a timer whose agent was asked in the block that it
+                fired in; the fire if not given.
 
         Raises:
             UnknownId: nothing was executed under this id, or not at this height.
             NodeError: `HISTORY_NOT_KEPT`, because the state before it is not kept; the
                 error says which is the oldest that is.
         """
-        trace = self._trace(execution_id, height)
+        trace = self._trace(execution_id, height, kind)
         return with_names(trace, self._own_labels)
 
-    def _trace(self, execution_id: bytes, height: int | None) -> ExecutionTrace:
+    def _trace(
+        self, execution_id: bytes, height: int | None, kind: ReceiptKind | None
+    ) -> ExecutionTrace:
+        check_kind(kind)
         check_id("execution_id", execution_id)
         check_chain.optional(height=height)
         if height is not None:
             with maps_unknown_id("height", height):
                 answer = self.api.trace_block(height)
-            return _of_id(answer.executions, execution_id)
+            return _of_id(answer.executions, execution_id, kind)
         try:
             found = self.api.trace_transaction(execution_id)
         except NodeError as error:
@@ -416,9 +426,10 @@ class Client:
                 raise
             oldest = error.metadata.get("oldest_height", "")
         else:
-            return trace_from_proto(found.trace)
+            return _of_id([found.trace], execution_id, kind)
         try:
-            return _of_id((self.api.trace_timer(execution_id)).executions, execution_id)
+            of_timer = (self.api.trace_timer(execution_id)).executions
+            return _of_id(of_timer, execution_id, kind)
         except NodeError as error:
             if error.reason in {"EXECUTION_NOT_FOUND", "TIMER_NOT_FOUND"}:
                 raise unknown_execution("execution_id", execution_id, oldest) from None
@@ -1327,10 +1338,13 @@ class _Sent(Struct):
 
 
 def _of_id(
-    executions: Sequence[traces_pb2.ExecutionTrace], id_: bytes
+    executions: Sequence[traces_pb2.ExecutionTrace],
+    id_: bytes,
+    kind: ReceiptKind | None,
 ) -> ExecutionTrace:
     """The execution of an id, its agent's answer only where nothing else has it."""
-    own = [trace_from_proto(one) for one in executions if one.receipt.id == id_]
+    found = [trace_from_proto(one) for one in executions if one.receipt.id == id_]
+    own = [one for one in found if kind is None or one.receipt.kind is kind]
     if not own:
         raise unknown_execution("execution_id", id_)
     return min(own, key=lambda one: one.receipt.kind is ReceiptKind.AGENT)

@@ -227,6 +227,11 @@ def test_a_traced_block_has_all_kinds_of_executions(run_node):
             assert (await client.trace(receipt.scheduled[0])).receipt.kind is (
                 ReceiptKind.FIRE
             )
+            for at in (None, height):
+                fire = await client.trace(receipt.scheduled[0], at, ReceiptKind.FIRE)
+                assert fire.receipt.kind is ReceiptKind.FIRE
+                with pytest.raises(UnknownId):
+                    await client.trace(receipt.scheduled[0], at, ReceiptKind.AGENT)
             empty = await client.api.trace_block(0)
             assert not empty.executions
 
