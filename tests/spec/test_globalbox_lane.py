@@ -446,12 +446,16 @@ def call("""
 """An actor that can use 300,000 cells."""
 
 
-def full_of_cells(devnet):
+def full_of_cells(devnet, **caps):
     """A chain whose blocks have room for the cells of six such fires; ten are due."""
     chain = devnet(
         **GLOBALBOX,
         block_cells=3_000_000,
-        timer_config={"max_cells_per_fire": 1_200_000, "lane_timer_cycles": 6_000_000},
+        timer_config={
+            "max_cells_per_fire": 1_200_000,
+            "lane_timer_cycles": 6_000_000,
+            **caps,
+        },
         globalbox_config={"max_fires_per_target": 20},
     )
     actor = chain.deploy(WRITER, value="900 CBY")
@@ -479,6 +483,21 @@ def test_d54_what_finds_no_room_for_cells_goes_back_with_all_behind(devnet):
     assert [chain.timer(t).timer_id for t in timers[6:]] == timers[6:]
     chain.mine()
     assert (fired(chain), queued(chain)) == (timers[6:], [])
+
+
+def test_d54_who_goes_back_does_so_even_above_a_cap(devnet):
+    """D54: "even above a cap": who set new timers meanwhile took no place from it."""
+    chain, actor, timers = full_of_cells(devnet, max_timers_per_actor=11)
+    due = chain.height + 50
+    calls = [["set_timeout", [actor.address, due, bytes([n])], {}] for n in range(12)]
+    told = route("act", codec.encode(calls))
+    set_timeout(actor, SOON, told, bid_fp=99, gas_limit=400_000)
+    chain.mine_until(SOON)
+    *new, refused = actor.storage["done"]
+    assert (len(new), refused) == (11, "TimerLimit")
+    back = queued(chain)
+    assert back == timers[-len(back) :] != []
+    assert {timer.timer_id for timer in actor.timers} == {*new, *back}
 
 
 def test_d54_the_gate_of_written_keys_sends_back_likewise(devnet, monkeypatch):
