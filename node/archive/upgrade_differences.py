@@ -24,6 +24,7 @@ from node.chain.transition import BlockResult
 from node.chain.upgrades import UPGRADED
 from node.primitives import codec
 from node.primitives.types import Address
+from node.query.explain.numbers import counted
 from node.query.timers import all_waiting
 from node.state import keys
 from node.state.store import StoreSnapshot
@@ -278,12 +279,12 @@ class Differences(Struct):
             subject = self._named(actor, handler)
             if before and not after:
                 text = (
-                    f"timers that wait for it: {len(before):,}, the next one at height "
-                    f"{before[0].height:,}; now none: it will never fire again"
+                    f"timers that wait for it: {len(before):,}, the next one "
+                    f"{_when(before[0])}; now none: it will never fire again"
                 )
                 self.add(DifferenceName.STOPPED, subject, height, text)
             elif _terms(before) != _terms(after):
-                text = f"due at {_due(before)}, now at {_due(after)}"
+                text = f"due {_due(before)}, now {_due(after)}"
                 self.add(DifferenceName.TIMERS, subject, height, text)
             expiring = [one for one in after if _is_lost(one)]
             if len(expiring) > sum(map(_is_lost, before)):
@@ -379,12 +380,23 @@ def _is_lost(timer: Timer) -> bool:
 def _terms(timers: Iterable[Timer]) -> list[tuple[object, ...]]:
     """What a timer is beside its id and its number."""
     return [
-        (t.height, t.payload, t.fee_payer, t.gas_limit, t.expires_at) for t in timers
+        (
+            *(t.height, t.payload, t.fee_payer, t.gas_limit, t.expires_at),
+            *(t.gba, t.bid_fp, t.bucket, t.watch_keys),
+        )
+        for t in timers
     ]
 
 
+def _when(timer: Timer) -> str:
+    if not timer.is_watch:
+        return f"at height {timer.height:,}"
+    keys_watched = counted(len(timer.watch_keys), "watch key")
+    return f"at a change of {keys_watched}"
+
+
 def _due(timers: Sequence[Timer]) -> str:
-    heights = ", ".join(f"{one.height:,}" for one in timers[:3]) or "no height"
+    heights = ", ".join(map(_when, timers[:3])) or "at no height"
     return heights + (f" and {len(timers) - 3:,} more" if len(timers) > 3 else "")  # noqa: PLR2004 - as above
 
 

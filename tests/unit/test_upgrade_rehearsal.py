@@ -129,6 +129,49 @@ def test_timers_that_are_queued_at_the_end_wait_as_those_of_the_calendar():
         assert "stopped:sweep" in names(stopped)
 
 
+WATCHER = """
+import pvm_host
+
+def deploy():
+    pvm_host.set_state_watch(
+        pvm_host.self_address(), ["price"], b"", gas_limit=20_000, expires_at=500
+    )
+
+def upgrade():
+    pass
+
+def handle_timer(payload):
+    pvm_host.emit_event("seen", b"")
+"""
+
+
+@pytest.mark.parametrize(
+    ("again", "label", "text"),
+    [
+        ("", "stopped:handle_timer", "the next one at a change of 1 watch key; now"),
+        (
+            'pvm_host.set_state_watch(me, ["cost"], b"", None, None, None, 500)',
+            "timers:handle_timer",
+            "due at a change of 1 watch key, now at a change",
+        ),
+    ],
+)
+def test_a_watch_that_is_lost_or_watches_something_else_is_found(again, label, text):
+    with Devnet(activations=[{"height": 0, "rules": "globalbox"}]) as chain:
+        watcher = chain.deploy(WATCHER, value="5 CBY")
+        chain.advance(blocks=20)
+        same = f"{WATCHER}\n# read again\n"
+        assert chain.rehearse_upgrade(watcher, same).differences == ()
+        lost = f"""
+    me, watch = pvm_host.self_address(), pvm_host.set_state_watch
+    pvm_host.cancel_timer(pvm_host.list_timers()[0])
+    {again}
+"""
+        code = WATCHER.replace("def upgrade():\n    pass\n", f"def upgrade():{lost}")
+        told = [f"{one}" for one in chain.rehearse_upgrade(watcher, code).differences]
+        assert [one for one in told if one.startswith(label) and text in one], told
+
+
 def test_a_forgotten_re_arm_is_found(rehearse):
     forgetful = KEEPER.replace(
         '        self._arm("sweep", 30)\n\n    def pay', "    def pay"
