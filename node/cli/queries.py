@@ -323,14 +323,18 @@ def block(
     answer = QueryServiceStub(connection.channel).GetBlock(
         request, timeout=connection.timeout
     )
-    output = connection.output
     if are_timers_told:
         _tell_timers(connection, answer.block.header.height)
-        return
     if is_traced or are_changes_told:
         told = Told(is_traced=is_traced, are_changes_told=are_changes_told)
         tell_block(connection, answer.block.header.height, told)
-        return
+    if not (are_timers_told or is_traced or are_changes_told):
+        _show_block(connection, answer)
+
+
+def _show_block(connection: Connection, answer: messages.GetBlockResponse) -> None:
+    """Its header, receipts and events."""
+    output = connection.output
     if output.is_json:
         output.message(answer)
         return

@@ -384,6 +384,11 @@ def test_what_an_actor_printed_and_did_is_told(run, tmp_path: Path) -> None:
     shown = run("call", target, "work", "v1").stdout
     assert "\nprinted\n  at work\n" in shown
     id_, timer = table_of(shown)["id"], table_of(shown)["timer 1"]
+    height = table_of(shown)["height"]
+    told = run("block", height, "--timers", "--trace", "--changes").stdout
+    assert f"Block {height} looked at " in told
+    assert f"transaction {id_} at height {height}" in told
+    assert "balances, in base units:" in told
     shown = run("tx", id_, "--trace", "--changes").stdout
     assert f"transaction {id_} at height" in shown
     assert "  | at work\n  state 'k': (none) → 'v1'\n" in shown
