@@ -51,6 +51,7 @@ def test_small_worlds_lose_nothing(worker, code):
     assert sum(world.deaths for world in worlds) > WORLDS // 2
     assert sum(world.power_cuts for world in worlds) > WORLDS // 4
     assert sum(world.blocks for world in worlds) > WORLDS * 5
+    assert sum(world.upgrades for world in worlds) > 0
 
 
 @pytest.mark.slow

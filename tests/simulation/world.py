@@ -18,6 +18,7 @@ from node import history
 from node.archive.opening import open_chain
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import parse_genesis
+from node.chain.upgrades import UPGRADED
 from node.mempool import Pool, PoolLimits
 from node.query import find_transaction
 from node.rpc.answers import Answers, EncodedAnswer
@@ -132,6 +133,7 @@ class World:
         self.deaths = 0
         self.power_cuts = 0
         self.blocks = 0
+        self.upgrades = 0
         crowd = CROWDS[seed % len(CROWDS)]
         self.genesis = parse_genesis(crowd.document)
         self._crowd = crowd(self.genesis, self.pick)
@@ -375,6 +377,7 @@ class World:
             self._replica.follow_all(state.snapshot)
         else:
             self.blocks += 1
+            self.upgrades += sum(e.topic == UPGRADED for e in notice.events)
             result = self._replica.follow(notice.block)
             assert notice.receipts == result.receipts
             assert notice.events == result.events
