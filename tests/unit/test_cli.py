@@ -183,7 +183,7 @@ def test_timers_are_listed_and_shown(run, actor: str) -> None:
     assert "handle_timer succeeded." in told.splitlines()[-1]
     ended = json_of(run("timers", "why", name, "--json"))["timer"]["end"]
     height = str(ended["height"])
-    told = run("block", height, "--timers").stdout
+    told = run("block", height.replace(",", ""), "--timers").stdout
     assert told.startswith(f"Block {int(height):,} looked at 1 due timer.\n1. {name}")
     assert json_of(run("block", height, "--timers", "--json"))["due_count"] == 1
     assert name not in run("timers", "--actor", actor).stdout
@@ -384,10 +384,10 @@ def test_what_an_actor_printed_and_did_is_told(run, tmp_path: Path) -> None:
     shown = run("call", target, "work", "v1").stdout
     assert "\nprinted\n  at work\n" in shown
     id_, timer = table_of(shown)["id"], table_of(shown)["timer 1"]
-    height = table_of(shown)["height"]
-    told = run("block", height, "--timers", "--trace", "--changes").stdout
-    assert f"Block {height} looked at " in told
-    assert f"transaction {id_} at height {height}" in told
+    height = int(table_of(shown)["height"])
+    told = run("block", str(height), "--timers", "--trace", "--changes").stdout
+    assert f"Block {height:,} looked at " in told
+    assert f"transaction {id_} at height {height:,}" in told
     assert "balances, in base units:" in told
     shown = run("tx", id_, "--trace", "--changes").stdout
     assert f"transaction {id_} at height" in shown
