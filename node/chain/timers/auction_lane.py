@@ -20,7 +20,7 @@ from node.chain.block import Price
 from node.chain.context import BlockContext, QueuedFire
 from node.chain.globals import BlockPrices
 from node.chain.params import TieBreak
-from node.chain.timers import calendar, fairness
+from node.chain.timers import fairness
 from node.chain.timers.due_index import DueTimer, LaneView
 from node.chain.timers.gba import Bid, Inquiry, bid_of, common_context, default_bid
 from node.chain.timers.lane import (
@@ -35,6 +35,7 @@ from node.chain.timers.lane import (
     put_off_for_writes,
     record,
     remove_unfunded,
+    rewrite,
 )
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives import codec
@@ -198,7 +199,7 @@ class Judge:
         self._funds.clear()  # it was paid for
         answer = bid.max_fee, bid.max_priority
         if is_own and timer.last_bid != answer:
-            _rewrite(block, timer, replace(timer, last_bid=answer))
+            rewrite(block, timer, replace(timer, last_bid=answer))
             due = due.as_it_stands(block.journal)
         return due, self._price(bid), is_own
 
@@ -208,14 +209,8 @@ def _hold_over_cap(block: BlockContext, view: LaneView, timer: Timer) -> None:
     numbers = {"limit": timer.gas_limit, "cap": view.cap}
     put_off(block, timer, "cap", numbers)
     if not timer.is_over_cap_noted:
-        _rewrite(block, timer, replace(timer, is_over_cap_noted=True))
+        rewrite(block, timer, replace(timer, is_over_cap_noted=True))
         block.emit("TimerDeferredOverCap", timer_id=timer.timer_id, **numbers)
-
-
-def _rewrite(block: BlockContext, old: Timer, new: Timer) -> None:
-    """A note in the record: its place stays (D22)."""
-    calendar.replace(block.journal, new)
-    block.due_book.amend(old, new)
 
 
 class _Lane(Struct):

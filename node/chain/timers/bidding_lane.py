@@ -18,7 +18,6 @@ from node.chain.accounts import load_account
 from node.chain.block import Price
 from node.chain.context import BlockContext, QueuedFire
 from node.chain.globals import BlockPrices
-from node.chain.timers import calendar
 from node.chain.timers.bidding_index import BiddingView
 from node.chain.timers.due_index import DueTimer
 from node.chain.timers.gba import Bid, Inquiry, bid_of, common_context, default_bid
@@ -33,6 +32,7 @@ from node.chain.timers.lane import (
     put_off_for_cells,
     put_off_for_writes,
     record,
+    rewrite,
 )
 from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.chain.timers.weights import EpochWeights, FireSums
@@ -101,7 +101,7 @@ class Delivery:
             self._put_off_poor(timer, least, available)
             return None
         if timer.poor_note is not None:
-            _rewrite(block, timer, replace(timer, poor_note=None))
+            rewrite(block, timer, replace(timer, poor_note=None))
             due = due.as_it_stands(block.journal)
         if timer.gba is None:
             bid, price = self._offer_of(timer)
@@ -129,7 +129,7 @@ class Delivery:
         put_off(self.block, timer, "funds", numbers)
         note = self.view.epoch, Amount(least)
         if timer.poor_note != note:
-            _rewrite(self.block, timer, replace(timer, poor_note=note))
+            rewrite(self.block, timer, replace(timer, poor_note=note))
 
     def _offer_of(self, timer: Timer) -> tuple[Bid, Price]:
         stated = timer.max_fee_per_cycle, timer.max_priority_fee_per_cycle
@@ -149,15 +149,9 @@ class Delivery:
         self._funds.clear()  # it was paid for
         answer = bid.max_fee, bid.max_priority
         if is_own and timer.last_bid != answer:
-            _rewrite(block, timer, replace(timer, last_bid=answer))
+            rewrite(block, timer, replace(timer, last_bid=answer))
             due = due.as_it_stands(block.journal)
         return due, bid, is_own
-
-
-def _rewrite(block: BlockContext, old: Timer, new: Timer) -> None:
-    """A note in the record: its place stays (D22)."""
-    calendar.replace(block.journal, new)
-    block.due_book.amend(old, new)
 
 
 # --- build the priority queue ---------------------------------------------------------

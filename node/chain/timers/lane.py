@@ -122,6 +122,12 @@ def _collect(
     return True
 
 
+def rewrite(block: BlockContext, old: Timer, new: Timer) -> None:
+    """A note in the record: its place stays (D22)."""
+    calendar.replace(block.journal, new)
+    block.due_book.amend(old, new)
+
+
 def put_off(
     block: BlockContext, timer: Timer, reason: str, numbers: dict[str, int]
 ) -> None:
