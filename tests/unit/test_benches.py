@@ -61,6 +61,7 @@ TINY = {
         "WATCHES": 300,
         "BLOCKS": 2,
         "FIRES_ROUNDS": 1,
+        "WRITING_BLOCKS": 2,
     },
     "simulation": {"BLOCKS": 10, "ROUNDS": 1},
     "load": {
