@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pvm.runtime.failures import source_refused
     from pvm.runtime.owner import OWNER_KEY, RESERVED_KEYS
     from pvm.runtime.storage import STORAGE_PREFIX, storage_key
+    from pvm.tools.arcs import Arc, Arcs, ProbedCode, ProbedExecutor
     from pvm.tools.debugger import Debugger
     from pvm.tools.profile import (
         NO_LINE,
@@ -81,6 +82,8 @@ __all__ = [
     "STORAGE_PREFIX",
     "ActorCode",
     "Address",
+    "Arc",
+    "Arcs",
     "Block",
     "Cells",
     "CodeCache",
@@ -109,6 +112,8 @@ __all__ = [
     "OutOfWrites",
     "Outcome",
     "Place",
+    "ProbedCode",
+    "ProbedExecutor",
     "ProfiledCode",
     "ReadOnlyViolation",
     "Recorder",
@@ -148,6 +153,10 @@ _HOMES = {
     "NO_LINE": ".tools.profile",
     "ActorCode": ".actor_code",
     "Address": ".types",
+    "Arc": ".tools.arcs",
+    "Arcs": ".tools.arcs",
+    "ProbedCode": ".tools.arcs",
+    "ProbedExecutor": ".tools.arcs",
     "Block": ".compiler.block_costs",
     "CYCLES_LIMIT_MAX": ".meter",
     "Cells": ".types",

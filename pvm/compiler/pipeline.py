@@ -25,6 +25,7 @@ from pvm.compiler.lowering.decorators import write_out
 from pvm.compiler.lowering.desugar import desugar
 from pvm.compiler.parser import check_shape, decode, read, refuse
 from pvm.compiler.policy.module import check_policy
+from pvm.compiler.probes import SourceProbes, insert
 from pvm.compiler.syntax.imports import Find, resolve
 from pvm.errors import without_memory_errors
 from pvm.language import CELLS, MODULE_FUNCTION
@@ -59,6 +60,7 @@ def compile_module(
     file: str = language.ACTOR_FILE,
     block_costs: BlockCosts | None = None,
     charge: Charge = free,
+    probes: SourceProbes | None = None,
 ) -> Compiled:
     """The steps from source to code, where a stack is shallow (`worker.shallow`).
 
@@ -68,19 +70,26 @@ def compile_module(
         file: the name by which failures are located.
         block_costs: where the prices of its blocks are written down, for tools.
         charge: takes the cycles of each step before it is made (D6).
+        probes: where functions are written down that say which lines they run, for
+            tools.
 
     Raises:
         CompileError: it is not UTF-8, does not parse or is not in the language;
             carries every refusal of the first step that refuses.
         HostMemoryExhausted: this machine has no memory left; it is no refusal.
     """
-    return shallow(lambda: _steps(source, find, file, block_costs, charge))
+    tools = block_costs, probes
+    return shallow(lambda: _steps(source, find, file, tools, Nodes(charge)))
 
 
 def _steps(
-    source: bytes, find: Find, file: str, block_costs: BlockCosts | None, charge: Charge
+    source: bytes,
+    find: Find,
+    file: str,
+    tools: tuple[BlockCosts | None, SourceProbes | None],
+    nodes: Nodes,
 ) -> Compiled:
-    nodes = Nodes(charge)
+    block_costs, probes = tools
     is_library = file != language.ACTOR_FILE
     # Parse.
     text = decode(source)  # 1
@@ -92,6 +101,8 @@ def _steps(
     facts = gather(tree, find, found)  # 5
     check_policy(tree, facts, find, found)  # 6
     told = hint(first_lost_write(found))  # 7
+    if probes is not None:
+        insert(tree, probes)
     # Lower.
     marks = write_out(tree, facts, nodes)  # 8: decorators, in place
     found = desugar(tree, facts, nodes)  # 9: in place

@@ -1,1 +1,1 @@
-"""For authors of actors: profiles, prices of blocks, reports."""
+"""For authors of actors: profiles, coverage, prices of blocks, reports."""

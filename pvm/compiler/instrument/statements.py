@@ -3,6 +3,7 @@
 import ast
 
 from pvm import costs
+from pvm.compiler import probes
 from pvm.compiler.instrument.assignments import write_target
 from pvm.compiler.instrument.blocks import write_block, write_round
 from pvm.compiler.instrument.context import InstrumentContext
@@ -14,9 +15,9 @@ from pvm.compiler.pricing import FREE, price
 def write_expression_statement(
     context: InstrumentContext, node: ast.Expr
 ) -> list[ast.stmt]:
-    """A bare literal is dropped; a `yield` leaves and comes back."""
+    """A bare literal is dropped but for probes; a `yield` leaves and comes back."""
     if isinstance(node.value, ast.Constant):
-        return []
+        return probes.write(context.here, node.value.value)
     if isinstance(node.value, ast.Yield):
         return write_yield(context, node.value)
     node.value = context.write(node.value)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from pvm import costs, language
+from pvm.compiler import probes
 from pvm.compiler.instrument.assignments import write_target
 from pvm.compiler.instrument.blocks import charge, restore_depth, write_block
 from pvm.compiler.instrument.context import InstrumentContext
@@ -55,7 +56,8 @@ def _write_handler(
     context.caught.append(held)
     body = context.write_statements(node.body)
     context.caught.pop()
-    node.type, node.name = _write_caught_classes(context, node.type), name
+    caught = _write_caught_classes(context, node.type)
+    node.type, node.name = probes.write_tested(here, node, caught), name
     node.body = head + body
     return here.put(node)
 
