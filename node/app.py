@@ -41,6 +41,7 @@ from node.archive.verification import verify
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
+from node.explorer.page_files import PageFiles
 from node.http.metrics import Metrics
 from node.http.server import HttpPort, Probes
 from node.http.server import cannot_listen as cannot_listen_for_http
@@ -483,6 +484,7 @@ def _probes(
         is_ready=lambda: server.is_announced and not engine.is_stopping,
         height=lambda: engine.state.head.height,
         metrics=metrics.render,
+        files=PageFiles().answer,
     )
 
 

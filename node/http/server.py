@@ -1,4 +1,4 @@
-"""The operators' port: `/healthz`, `/readyz`, `/metrics`.
+"""The operators' port: `/healthz`, `/readyz`, `/metrics`, and the page at `/`.
 
 The socket is bound before the node says that it serves, so that its port is known;
 connections wait until the library is imported, which is begun when the first callers
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from node.http.static_answer import StaticFiles
 from node.runtime.settings import HttpLimits
 from node.runtime.types import CannotListen
 
@@ -51,6 +52,8 @@ class Probes(Struct, frozen=True):
     """Text and content type for an `Accept` header."""
     note_answer: Callable[[int], None] = lambda _status: None
     """Takes the status of each answer."""
+    files: StaticFiles = lambda _path, _headers: None
+    """The files of the page, for callers whose `Host` names this machine."""
 
 
 class HttpPort:
@@ -144,13 +147,20 @@ class HttpPort:
                 text, content_type = await self._probes.metrics(accept)
                 return web.Response(body=text, headers={"Content-Type": content_type})
             case _:
-                is_known = _is_this_machine(request)
-                return web.Response(
-                    status=404 if is_known else 421,
-                    text="there are /healthz, /readyz and /metrics\n"
-                    if is_known
-                    else "Host must name the machine that is asked\n",
-                )
+                return self._file(request)
+
+    def _file(self, request: "web.BaseRequest") -> "web.Response":
+        """A file of the page, for whoever names this machine."""
+        from aiohttp import web  # noqa: PLC0415 - see the top of this module
+
+        if not _is_this_machine(request):
+            text = "Host must name the machine that is asked\n"
+            return web.Response(status=421, text=text)
+        file = self._probes.files(request.path, request.headers)
+        if file is None:
+            text = "there are /, /healthz, /readyz and /metrics\n"
+            return web.Response(status=404, text=text)
+        return web.Response(status=file.status, headers=file.headers, body=file.body)
 
     def _told(self, *, is_good: bool) -> "web.Response":
         from aiohttp import web  # noqa: PLC0415 - see the top of this module

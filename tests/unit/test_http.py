@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 from contextlib import asynccontextmanager, closing
 from itertools import islice
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from node.explorer.page_files import PageFiles
 from node.http.server import HttpPort, Probes
 from node.runtime.settings import HttpLimits
 from node.runtime.types import CannotListen
@@ -17,7 +19,7 @@ DEADLINE_SECONDS = 20
 
 
 @asynccontextmanager
-async def serving(limits=None):
+async def serving(limits=None, *, is_page=False):
     """A port whose probes answer what `node` says."""
 
     async def metrics(accept):
@@ -30,6 +32,7 @@ async def serving(limits=None):
         lambda: 7,
         metrics,
         node.statuses.append,
+        PageFiles().answer if is_page else lambda _path, _headers: None,
     )
     port = HttpPort(probes, limits)
     node.port = port.bind("127.0.0.1", 0)
@@ -94,6 +97,21 @@ def test_it_answers_nothing_else():
             assert (await ask(node.port, "/", host="localhost"))[0] == 404
             assert (await ask(node.port, "/healthz", "POST"))[0] == 405
             assert await ask(node.port, "/healthz", "HEAD") == (200, "")
+
+    asyncio.run(scenario())
+
+
+def test_it_hands_out_the_page_to_whoever_names_this_machine():
+    async def scenario():
+        async with serving(is_page=True) as node:
+            status, page = await ask(node.port, "/", host="localhost")
+            assert (status, page[:15]) == (200, "<!doctype html>")
+            (path,) = re.findall(r'src="([^"]+)"', page)
+            status, script = await ask(node.port, path, host="127.0.0.1")
+            assert (status, "import" in script) == (200, True)
+            assert await ask(node.port, "/", "HEAD", host="localhost") == (200, "")
+            assert (await ask(node.port, path, host="evil.example"))[0] == 421
+            assert (await ask(node.port, "/static/x", host="localhost"))[0] == 404
 
     asyncio.run(scenario())
 

@@ -62,9 +62,21 @@ def test_it_holds_every_source_file_and_the_marks_of_typing(names):
     packaged = {
         name
         for name in names
-        if name.startswith(("node/", "pvm/")) and not name.startswith("node/_genesis/")
+        if name.startswith(("node/", "pvm/"))
+        and not name.startswith(("node/_genesis/", "node/explorer/static/"))
     }
     assert packaged == expected
+
+
+def test_it_holds_every_file_of_the_page_with_the_licences_of_others(names):
+    page = ROOT / "node" / "explorer" / "static"
+    expected = {
+        path.relative_to(ROOT).as_posix() for path in page.rglob("*") if path.is_file()
+    }
+    packaged = {name for name in names if name.startswith("node/explorer/static/")}
+    assert packaged == expected
+    assert "node/explorer/static/index.html" in packaged
+    assert "node/explorer/static/vendor/LICENSE.preact" in packaged
 
 
 def test_it_holds_the_genesis_files_and_the_example_actors(names):

@@ -1,0 +1,197 @@
+// What the node does now: its status, its head, and rewinds of its chain.
+//
+// A browser gives six connections to all tabs of an origin, and each stream takes one.
+// So a tab has one stream at a time, none while it is hidden, and all tabs together
+// STREAMS_MAX: one more asks every other second instead, and says so.
+
+import {ask, follow, session} from './api.js';
+import {number} from './format.js';
+import {makeStore, useStore} from './store.js';
+
+const STREAMS_MAX = 4;
+const ASK_MS = 2000;
+const BUSY_MS = 1000;
+const SHOW_MS = 120;
+const RETRY_MS = [500, 1000, 2000, 5000];
+const BLOCKS_KEPT = 40;
+
+// mode: `starting`, `live` (it follows), `asking` (others follow), `busy` (another
+// stream runs instead), `lost` (the node does not answer), `hidden`.
+export const live = makeStore({
+  mode: 'starting',
+  status: null, // the answer of GetStatus
+  head: null, // the latest header
+  blocks: [], // the latest blocks as they came, newest first
+  rewinds: 0, // how often the chain was taken back while this page looked
+  rewound: null, // where to, the last time: {height}
+});
+
+export const useLive = () => useStore(live);
+
+const refOf = ({height, hash}) => ({height, hash});
+
+let interrupt = () => {};
+const waiting = [];
+
+// Run `work(signal)`, which may hold a stream, in the place of the one that follows.
+export function instead(work) {
+  return new Promise((resolve, reject) => {
+    waiting.push({work, resolve, reject});
+    interrupt();
+  });
+}
+
+// Ask for the status now: something was changed by this page.
+export const refresh = async () => {
+  const status = await ask('QueryService/GetStatus');
+  live.update({status, head: latest(status.head, live.get().head)});
+};
+
+// A stream may be ahead of the answer.
+const latest = (asked, followed) =>
+  followed && number(followed.height) > number(asked.height) ? followed : asked;
+
+function pause(ms) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    interrupt = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+}
+
+const untilShown = () =>
+  new Promise((resolve) => {
+    interrupt = resolve;
+  });
+
+// The first of the slots that all tabs share which is free; `work(false)` if none is.
+function inSlot(work, index = 0) {
+  if (!navigator.locks) return work(true);
+  if (index === STREAMS_MAX) return work(false);
+  const name = `cowboy-devnet-stream-${index}`;
+  return navigator.locks
+    .request(name, {ifAvailable: true}, (lock) => (lock ? work(true).then(() => true) : false))
+    .then((isDone) => isDone || inSlot(work, index + 1));
+}
+
+export async function keepFollowing() {
+  document.addEventListener('visibilitychange', () => interrupt());
+  session.listen(() => interrupt());
+  for (let failures = 0; ; ) {
+    if (document.hidden && !waiting.length) {
+      live.update({mode: 'hidden'});
+      await untilShown();
+      continue;
+    }
+    try {
+      await catchUp();
+      failures = 0;
+      await inSlot(work);
+    } catch (error) {
+      if (error.name === 'AbortError') continue;
+      live.update({mode: 'lost'});
+      await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+    }
+  }
+}
+
+// The head, after a while in which nobody looked: the chain may have been taken back.
+async function catchUp() {
+  const seen = live.get().head;
+  const status = await ask('QueryService/GetStatus');
+  const isAhead = seen && number(status.head.height) > number(seen.height);
+  let isGone = seen && number(status.head.height) < number(seen.height);
+  if (isAhead) {
+    const request = {hash: seen.hash, view: 'BLOCK_VIEW_HEADER'};
+    isGone = await ask('QueryService/GetBlock', request).then(
+      () => false,
+      (error) => error.code === 'not_found',
+    );
+  } else if (seen && !isGone) {
+    isGone = status.head.hash !== seen.hash;
+  }
+  if (isGone) rewind(isAhead ? {} : {height: status.head.height});
+  live.update({status, head: status.head});
+}
+
+function rewind(place) {
+  const {rewinds} = live.get();
+  live.update({rewinds: rewinds + 1, rewound: place, blocks: []});
+}
+
+async function work(hasSlot) {
+  while (waiting.length) await runInstead(waiting.shift());
+  if (document.hidden) return;
+  if (hasSlot) await followBlocks();
+  else {
+    live.update({mode: 'asking'});
+    await pause(ASK_MS);
+  }
+}
+
+async function runInstead({work: task, resolve, reject}) {
+  const stop = new AbortController();
+  live.update({mode: 'busy'});
+  const asking = setInterval(() => refresh().catch(() => {}), BUSY_MS);
+  try {
+    resolve(await task(stop.signal));
+  } catch (error) {
+    reject(error);
+  } finally {
+    clearInterval(asking);
+  }
+  await catchUp();
+}
+
+async function followBlocks() {
+  const stop = new AbortController();
+  interrupt = () => stop.abort();
+  if (document.hidden || waiting.length) return;
+  const shown = batched((blocks) => {
+    const kept = [...blocks.reverse(), ...live.get().blocks].slice(0, BLOCKS_KEPT);
+    live.update({head: kept[0].header, blocks: kept});
+  });
+  const request = {resumeAfter: refOf(live.get().head), view: 'BLOCK_VIEW_SUMMARY'};
+  live.update({mode: 'live'});
+  try {
+    for await (const {block, reverted} of follow('StreamService/StreamBlocks', request, stop.signal)) {
+      if (block) shown.add(block);
+      if (reverted) {
+        shown.drop();
+        rewind({height: reverted.height ?? '0'});
+        await refreshHead();
+      }
+    }
+  } finally {
+    shown.flush();
+    interrupt = () => {};
+  }
+}
+
+async function refreshHead() {
+  const status = await ask('QueryService/GetStatus');
+  live.update({status, head: status.head});
+}
+
+// Takes values one by one and shows them together, some times a second.
+function batched(show) {
+  let held = [];
+  let timer = 0;
+  const flush = () => {
+    clearTimeout(timer);
+    timer = 0;
+    if (held.length) show(held.splice(0));
+  };
+  return {
+    add(value) {
+      held.push(value);
+      timer ||= setTimeout(flush, SHOW_MS);
+    },
+    drop() {
+      held = [];
+    },
+    flush,
+  };
+}

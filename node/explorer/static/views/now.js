@@ -1,0 +1,126 @@
+// Now: the head, what the lanes use, fees, pool, what is due next, and what a
+// development chain lets its reader do.
+
+import {html} from '../vendor/htm-preact.js';
+import {ask, useAnswer} from '../lib/api.js';
+import {Curves} from '../lib/chart.js';
+import {big, compact, counted, durationText, enumText, grouped, number, timeText} from '../lib/format.js';
+import {useLive} from '../lib/live.js';
+import {
+  Address, Answer, Card, Count, Empty, Failure, Hash, Height, KeyValues, Loading, Price, Table, TimerId, Title,
+} from '../lib/parts.js';
+import {linkTo} from '../views.js';
+import {Controls} from './now_controls.js';
+
+const FEES_BLOCKS = 100;
+const TIMERS_SHOWN = 8;
+
+export default function Now() {
+  const {status, head, rewinds} = useLive();
+  if (!status) return html`<${Title}>Now<//><${Loading} />`;
+  const at = [head.hash, rewinds];
+  return html`
+    <${Title} aside=${`node ${status.nodeVersion}`}>Now<//>
+    <div class="stack">
+      ${status.dev && html`<${Controls} status=${status} head=${head} />`}
+      <div class="grid">
+        <${Head} status=${status} head=${head} />
+      
+        <${Fees} at=${at} status=${status} />
+        <${Next} at=${at} head=${head} />
+        <${Latest} at=${at} />
+      </div>
+    </div>`;
+}
+
+const Head = ({status, head}) => html`
+  <${Card} title="Head" aside=${html`<${Hash} value=${head.hash} />`}>
+    <${KeyValues} rows=${[
+      ['height', html`<${Height} of=${head.height} />`],
+      ['virtual time', timeText(head.timestampMs)],
+      ['blocks are made', miningText(status)],
+      ['rules', status.rules],
+      ['in the pool', counted(status.poolTransactions ?? 0, 'transaction')],
+      ['waiting for a nonce', number(status.poolQueued) ? counted(status.poolQueued, 'transaction') : null],
+      ['states kept from', html`<${Count} of=${status.oldestStateHeight} />`],
+      ['confined', status.walls?.join(', ') || 'no'],
+    ]} />
+  <//>`;
+
+function miningText({miningMode, paceMs, autoTimers, timeHolds}) {
+  const mode = enumText(miningMode, 'MINING_MODE_');
+  const said = {interval: `every ${durationText(number(paceMs))}`, instant: 'for each transaction', manual: 'on request'};
+  const held = number(timeHolds) ? '; time is held' : '';
+  return `${said[mode] ?? mode}${autoTimers ? ', then to the next timer' : ''}${held}`;
+}
+
+// --- fees ---
+
+function Fees({at, status}) {
+  const request = {descending: true, view: 'BLOCK_VIEW_HEADER', pageSize: FEES_BLOCKS};
+  const answer = useAnswer((signal) => ask('QueryService/ListBlocks', request, signal), ['fees', at[1]], at);
+  return html`<${Card} title="Fees" aside="base units a unit, over the last blocks">
+    <${Answer} answer=${answer}>${({blocks = []}) => html`<${FeeCurves} blocks=${[...blocks].reverse()} />`}<//>
+    <${KeyValues} rows=${[
+      ['cycle, next block', html`<${Price} units=${status.nextBasefeeCycle} />`],
+      ['cell, next block', html`<${Price} units=${status.nextBasefeeCell} per="cell" />`],
+      ['lane, next block', html`<${Price} units=${status.nextBasefeeLane} />`],
+    ]} />
+  <//>`;
+}
+
+function FeeCurves({blocks}) {
+  const headers = blocks.map(({header}) => header);
+  const heights = headers.map(({height}) => number(height));
+  const curve = (name, kind, field) => ({name, kind, values: headers.map((header) => number(header[field]))});
+  const series = [
+    curve('cycle', 'user', 'basefeeCycle'),
+    curve('cell', 'deferred', 'basefeeCell'),
+    curve('lane', 'timer', 'basefeeLane'),
+  ];
+  return html`<${Curves} title="Basefees" heights=${heights} series=${series} />`;
+}
+
+// --- what is due ---
+
+function Next({at, head}) {
+  const request = {pageSize: TIMERS_SHOWN};
+  const answer = useAnswer((signal) => ask('TimerService/ListTimers', request, signal), ['next', at[1]], at);
+  return html`<${Card} title="Next due timers" aside=${linkTo('calendar') && html`<a href=${linkTo('calendar')}>calendar</a>`}>
+    <${Answer} answer=${answer}>${({timers = []}) => timers.length
+      ? html`<${Table} caption="Timers that are due next" rows=${timers} keyOf=${({id}) => id} columns=${[
+          {title: 'timer', of: ({id}) => html`<${TimerId} value=${id} />`},
+          {title: 'due at', isNumber: true, of: (timer) => html`<${Due} timer=${timer} head=${head} />`},
+          {title: 'actor', of: ({actor}) => html`<${Address} value=${actor} />`},
+          {title: 'most cycles', isNumber: true, of: ({record}) => grouped(record?.gasLimit ?? 0)},
+        ]} />`
+      : html`<${Empty} command="cowboy-devnet deploy genesis/actors/heartbeat.py --value '5 CBY'">
+          No timer waits. An actor schedules one with <code>schedule_timer</code>; this one does when it is deployed:<//>`}
+    <//>
+  <//>`;
+}
+
+function Due({timer, head}) {
+  if (timer.record?.kind === 'TIMER_KIND_STATE_WATCH') return html`<span class="muted">a watch</span>`;
+  const ahead = big(timer.height) - big(head.height);
+  return html`<${Height} of=${timer.height} /> <span class="muted">${ahead > 0n ? `in ${compact(ahead)}` : 'put off'}</span>`;
+}
+
+// --- blocks ---
+
+function Latest({at}) {
+  const request = {descending: true, view: 'BLOCK_VIEW_SUMMARY', pageSize: 10};
+  const answer = useAnswer((signal) => ask('QueryService/ListBlocks', request, signal), ['latest', at[1]], at);
+  return html`<${Card} title="Latest blocks">
+    <${Answer} answer=${answer}>${({blocks = []}) => html`
+      <${Table} caption="The latest blocks" rows=${blocks} keyOf=${({header}) => header.height ?? '0'} columns=${[
+        {title: 'height', of: ({header, run}) => html`<${Height} of=${header.height} />${
+          number(run?.last) > number(run?.first) && html` <span class="muted">of a run of ${grouped(big(run.last) - big(run.first) + 1n)}</span>`}`},
+        {title: 'transactions', isNumber: true, of: ({transactionIds = []}) => grouped(transactionIds.length)},
+        {title: 'fires', isNumber: true, of: ({fireCount}) => grouped(fireCount ?? 0)},
+        {title: 'messages', isNumber: true, of: ({messageCount}) => grouped(messageCount ?? 0)},
+        {title: 'cycles', isNumber: true, of: ({header}) => grouped(header.cyclesUsed ?? 0)},
+      ]} />`}
+    <//>
+  <//>`;
+}
