@@ -121,13 +121,7 @@ def advance_dry_run(dry_run: DryRun, candidates: Sequence[Transaction] = ()) -> 
     result = build_next(state, candidates, dry_run.stop - state.head.height)
     overlay = state.snapshot
     assert isinstance(overlay, Journal), "a dry run stands on an overlay of its own"
-    checkpoint = overlay.checkpoint()
-    for key, value in result.writes.changes.items():
-        if value is None:
-            overlay.delete(key)
-        else:
-            overlay.put(key, value)
-    overlay.commit(checkpoint)
+    overlay.lay_over(result.writes)
     dry_run.state = next_state(state, result, overlay)
     _note(dry_run, result)
 

@@ -24,7 +24,7 @@ from node.client.inputs import (
     source_of,
 )
 
-__all__ = ["Checks", "check_api", "check_chain", "check_connection"]
+__all__ = ["Checks", "check_api", "check_chain", "check_connection", "check_heights"]
 
 _Check = Callable[[str, object], object]
 
@@ -167,6 +167,7 @@ _CHAIN: Final[Mapping[str, _Check]] = {
     "execution_id": check_id,  # type: ignore[dict-item]
     "expect_failure": _flag,
     "fee_payer": _WHO,
+    "from_height": _least(0),
     "file": check_path,  # type: ignore[dict-item]
     "handler": check_text,
     "height": _least(0),
@@ -183,6 +184,7 @@ _CHAIN: Final[Mapping[str, _Check]] = {
     "timeout": _seconds,
     "timer_id": check_id,  # type: ignore[dict-item]
     "to": _WHO,
+    "to_height": _least(0),
     "topic": check_text,
     "transaction_id": check_id,  # type: ignore[dict-item]
     "value": _AMOUNT,
@@ -191,6 +193,19 @@ _CHAIN: Final[Mapping[str, _Check]] = {
 }
 check_chain: Final = Checks(_CHAIN)
 """Of `Devnet`, `Client` and `AsyncClient`."""
+
+
+def check_heights(from_height: int | None, to_height: int | None) -> None:
+    """A range of heights, both included, of which either may be left open.
+
+    Raises:
+        InvalidArgument: one is no height, or the first is above the last.
+    """
+    check_chain.optional(from_height=from_height, to_height=to_height)
+    if from_height is not None and to_height is not None and from_height > to_height:
+        wanted = f"at most to_height, {to_height}, is wanted"
+        raise InvalidArgument("from_height", wanted, from_height)
+
 
 _BYTES: Final[_Check] = check_bytes  # type: ignore[assignment]
 
@@ -202,7 +217,6 @@ _API: Final[Mapping[str, _Check]] = {
     "amount": _whole,
     "blocks": _least(0),
     "earlier": _messages,
-    "from_height": _least(0),
     "include_supply": _flag,
     "is_descending": _flag,
     "mode": _enumerated,

@@ -62,6 +62,12 @@ _KINDS = {
     types_pb2.RECEIPT_KIND_AGENT: ReceiptKind.AGENT,
 }
 
+
+def receipt_kind_from_proto(kind: "types_pb2.ReceiptKind.ValueType") -> ReceiptKind:
+    """What was executed."""
+    return _KINDS[kind]
+
+
 _WATCH_STATES = {
     timers_pb2.WATCH_STATE_IDLE: WatchState.IDLE,
     timers_pb2.WATCH_STATE_NOTED: WatchState.NOTED,
@@ -107,7 +113,7 @@ def receipt_from_proto(message: types_pb2.Receipt) -> Receipt:
     """What became of an execution."""
     price = message.price
     return Receipt(
-        _KINDS[message.kind],
+        receipt_kind_from_proto(message.kind),
         message.index,
         message.id,
         Hash32(message.origin),

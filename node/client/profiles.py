@@ -77,4 +77,6 @@ def _execution_from_proto(message: "types_pb2.ProfiledExecution") -> Profiled:
 
 
 def _stack_from_proto(message: "types_pb2.StackCost") -> Stack:
-    return tuple(Place(one.actor, one.name, one.line) for one in message.stack)
+    return tuple(
+        Place(one.actor, one.name, one.line, one.code_hash) for one in message.stack
+    )

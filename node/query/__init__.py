@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         is_in_chain,
         look_up_block,
         next_height,
+        require_contents,
         warnings_of,
     )
     from node.query.chain import (
@@ -164,6 +165,7 @@ __all__ = [
     "quote_text",
     "quote_timer",
     "require_actor",
+    "require_contents",
     "storage_page",
     "storage_value",
     "timer",
@@ -234,6 +236,7 @@ _HOMES = {
     "prove_transaction": ".proofs",
     "quote_timer": ".explain.quote",
     "require_actor": ".chain",
+    "require_contents": ".blocks",
     "storage_page": ".chain",
     "storage_value": ".chain",
     "block_text": ".explain.text",

@@ -1,10 +1,10 @@
 """Executing what a block executes, with the counts of `pvm.Recorder`.
 
-A `_Watcher` runs each message and changes nothing: the block is the same. Rule: what is
-left of a receipt beside the costs of its actors is that of the empty stack.
+A `CountingWatcher` runs each message and changes nothing: the block is the same. Rule:
+what is left of a receipt beside the costs of its actors is that of the empty stack.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -27,16 +27,20 @@ from pvm import (
     ProfiledCode,
     Recorder,
     Stack,
+    execute,
 )
 
-__all__ = ["profile_block", "profile_next", "profile_transaction"]
+__all__ = ["CountingWatcher", "profile_block", "profile_next", "profile_transaction"]
+
+CODES_KEPT = 64
+"""Codes that a watcher need not compile again for the next block."""
 
 
 def profile_next(
     state: State, candidates: Iterable[Transaction], heights_max: int
 ) -> tuple[BlockResult, ExecutionProfile]:
     """As `build_next`; with it what each of its receipts adds up from."""
-    watcher = _Watcher()
+    watcher = CountingWatcher()
     result = build_next(watcher.watching(state), candidates, heights_max)
     return result, watcher.profile(result.header.height, result.receipts)
 
@@ -47,7 +51,7 @@ def profile_block(state: State, block: Block) -> ExecutionProfile:
     Raises:
         InvalidBlock: it is not the next block.
     """
-    watcher = _Watcher()
+    watcher = CountingWatcher()
     result = apply_block(watcher.watching(state), block)
     return watcher.profile(block.header.height, result.receipts)
 
@@ -56,47 +60,61 @@ def profile_transaction(
     state: State, transaction: Transaction
 ) -> tuple[Simulated, ExecutionProfile]:
     """As `simulate_transaction`; with it what its receipt adds up from."""
-    watcher = _Watcher()
+    watcher = CountingWatcher()
     simulated = simulate_transaction(watcher.watching(state), transaction)
     receipts = () if simulated.receipt is None else (simulated.receipt,)
     height = Height(state.head.height + 1)
     return simulated, watcher.profile(height, receipts)
 
 
-class _Watcher:
-    """Executes the messages of one block and counts them, execution by execution."""
+class CountingWatcher:
+    """Executes the messages of a block and counts them, execution by execution."""
 
-    __slots__ = ("_codes", "_recorders", "_sources")
+    __slots__ = ("_chosen", "_codes", "_recorders", "_sources")
 
     def __init__(self) -> None:
+        self._chosen: Container[int] | None = None
         self._codes: dict[bytes, ProfiledCode] = {}
         self._recorders: dict[int, Recorder] = {}
         """By index of the receipt."""
         self._sources: dict[Address, str] = {}
+
+    def begin_block(self, chosen: Container[int]) -> None:
+        """Count another block's executions: those whose receipts have these indexes."""
+        self._chosen = chosen
+        self._recorders, self._sources = {}, {}
+        if len(self._codes) > CODES_KEPT:
+            self._codes = {}
+
+    def source(self, code_hash: bytes) -> str:
+        """The source of a code that was executed in this block."""
+        return self._codes[code_hash].source.decode()
 
     def watching(self, state: State) -> State:
         """The state, from which a block is executed here."""
         return replace(state, caches=replace(state.caches, execute=self.execute))
 
     def execute(
-        self, _code: ActorCode, message: Message, host: Host, meter: Meter
+        self, code: ActorCode, message: Message, host: Host, meter: Meter
     ) -> Outcome:
         """As `pvm.execute`."""
         assert isinstance(host, ActorHost), "messages of a block have the chain's host"
         index = host.execution.receipt_index
+        if self._chosen is not None and index not in self._chosen:
+            return execute(code, message, host, meter)
         if host.depth == 0:
             self._recorders[index] = Recorder()
-        code = self._code_of(host, message.actor)
-        return self._recorders[index].execute(code, message, host, meter)
+        profiled = self._code_of(host, message.actor)
+        return self._recorders[index].execute(profiled, message, host, meter)
 
     def _code_of(self, host: ActorHost, actor: Address) -> ProfiledCode:
         journal = host.execution.block.journal
         code_hash = load_account(journal, actor).code_hash
         if code_hash not in self._codes:
             self._codes[code_hash] = ProfiledCode(load_code(journal, code_hash))
-        if actor not in self._sources:
-            self._sources[actor] = load_code(journal, code_hash).decode()
-        return self._codes[code_hash]
+        profiled = self._codes[code_hash]
+        self._sources.setdefault(actor, profiled.source.decode())
+        return profiled
 
     def profile(self, height: Height, receipts: Iterable[Receipt]) -> ExecutionProfile:
         """Of the executions that have receipts."""

@@ -294,6 +294,11 @@ _KINDS: dict[ReceiptKind, "types_pb2.ReceiptKind.ValueType"] = {
 }
 
 
+def receipt_kind_to_proto(kind: ReceiptKind) -> "types_pb2.ReceiptKind.ValueType":
+    """What was executed."""
+    return _KINDS[kind]
+
+
 def printed_to_proto(printed: Printed) -> types_pb2.Printed:
     """What an actor wrote."""
     return types_pb2.Printed(
@@ -318,7 +323,7 @@ def receipt_to_proto(
 ) -> types_pb2.Receipt:
     """What became of an execution, what it cost whom, and what it printed."""
     return types_pb2.Receipt(
-        kind=_KINDS[receipt.kind],
+        kind=receipt_kind_to_proto(receipt.kind),
         height=height,
         index=receipt.index,
         id=receipt.id,

@@ -29,7 +29,12 @@ def _execution_to_proto(each: Profiled) -> pb.ProfiledExecution:
 def _cost_to_proto(stack: Stack, cost: Cost) -> pb.StackCost:
     return pb.StackCost(
         stack=[
-            pb.SourcePlace(actor=place.actor, name=place.name, line=place.line)
+            pb.SourcePlace(
+                actor=place.actor,
+                name=place.name,
+                line=place.line,
+                code_hash=place.code_hash,
+            )
             for place in stack
         ],
         cycles=cost.cycles,

@@ -1,5 +1,7 @@
 """QueryService: the state at the head, and all blocks."""
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -20,6 +22,7 @@ from node.rpc import convert, instructions, requests
 from node.rpc.answers import SMALL_BYTES, Answers, delimited
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, Pager, at_height, state_at
+from node.rpc.v1 import costs_pb2 as pb_costs
 from node.rpc.v1 import queries_pb2 as pb
 from node.rpc.v1 import traces_pb2 as pb_traces
 from node.rpc.v1 import types_pb2
@@ -31,6 +34,7 @@ from pvm.runtime.storage import STORAGE_PREFIX
 
 if TYPE_CHECKING:
     from node.query.trace.records import ReadTrace
+    from node.rpc.costing import CostStreams
 
 __all__ = ["BLOCKS_MAX", "ENTRIES_MAX", "Queries"]
 
@@ -52,6 +56,7 @@ class Queries(QueryServiceServicer):
         self._backend = backend
         self._answers = answers or Answers()
         self._is_dev = is_dev
+        self._costs: CostStreams | None = None
 
     # --- the chain -----------------------------------------------------------------
 
@@ -343,6 +348,24 @@ class Queries(QueryServiceServicer):
                 text="\n".join(map(str, trace.executions)),
             )
         )
+
+    @override
+    async def StreamCosts(
+        self,
+        request: pb_costs.StreamCostsRequest,
+        context: Context[pb_costs.StreamCostsRequest, pb_costs.StreamCostsResponse],
+    ) -> AsyncGenerator[pb_costs.StreamCostsResponse, None]:
+        """What lines and call stacks cost in a range of heights."""
+        if not self._is_dev:
+            raise InvalidRequest("costs", "are told on a development chain alone")
+        if self._costs is None:
+            # It compiles: it is imported if somebody asks.
+            from node.rpc.costing import CostStreams  # noqa: PLC0415
+
+            self._costs = CostStreams(self._backend, self._answers)
+        async with aclosing(self._costs.stream(request)) as responses:
+            async for response in responses:
+                yield response
 
     # --- blocks and transactions ---------------------------------------------------
 

@@ -168,6 +168,13 @@ class Journal:
         self._open.append(len(self._undo))
         return Checkpoint(len(self._open) - 1)
 
+    def lay_over(self, writes: WriteSet) -> None:
+        """Write what a block left behind, for good, outside of all checkpoints."""
+        assert not self._open, "what lies over the snapshot is not gone back on"
+        for key, value in writes.changes.items():
+            self.put(key, value)
+        self._undo.clear()
+
     def commit(self, checkpoint: Checkpoint) -> None:
         """Close the innermost checkpoint and keep what was written since."""
         assert checkpoint == len(self._open) - 1, "checkpoints close inside out"

@@ -61,7 +61,7 @@ from node.client._sync.receipt import (
     pending_receipt,
     sent_receipt,
 )
-from node.client.checks import check_chain
+from node.client.checks import check_chain, check_heights
 from node.client.exceptions import (
     BlockOpen,
     FireFailed,
@@ -143,6 +143,7 @@ from pvm.errors import without_memory_errors
 if TYPE_CHECKING:
     from node.client._sync.actor import Chain
     from node.client._sync.client import Client
+    from node.query.costs import RangeCosts
     from node.testing.debugging import Debugging
     from node.testing.rehearsals import Rehearsal
 
@@ -812,6 +813,39 @@ class Devnet:
         finally:
             self._profiles = [each for each in self._profiles if each is not profile]
             self._choose_build()
+
+    def costs(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        actor: Sender | None = None,
+    ) -> "RangeCosts":
+        """What lines of actors, and call stacks, cost in a range of heights.
+
+        The blocks are executed again to count. If the work becomes too much, it ends
+        before; the answer says so, and what else was left out.
+
+        Args:
+            from_height: the first height; by default all are meant.
+            to_height: the last one; by default the latest.
+            actor: only lines of this actor, and stacks in which it stands.
+
+        Raises:
+            InvalidArgument: the range has no heights.
+            UnknownId: the chain has not reached these heights, or no actor was deployed
+                at the address.
+        """
+        from node.testing.costs import range_costs  # noqa: PLC0415 - few want them
+
+        check_heights(from_height, to_height)
+        only = None if actor is None else self._actor_at(actor)
+        last = self.height if to_height is None else to_height
+        for name, height in {"from_height": from_height, "to_height": last}.items():
+            if height is not None and height > self.height:
+                raise unknown_height(name, height, self.height)
+        wanted = max(1, from_height or 0), last, only
+        found = self._on_worker(lambda: range_costs(self.state, self.results, *wanted))
+        return with_names(found, self._labels)
 
     def _build_profiled(
         self, state: State, candidates: Iterable[Transaction], heights_max: int

@@ -9,7 +9,7 @@ from node.query.trace.records import Changes, ExecutionTrace
 from node.query.trace.tracing import trace_block, trace_executions
 from node.state.historical_state import ChangedSnapshot
 
-__all__ = ["changes_at", "execution_trace"]
+__all__ = ["changes_at", "execution_trace", "state_before"]
 
 
 def execution_trace(
@@ -34,7 +34,7 @@ def execution_trace(
             if one.id == id_ and (kind is None or one.kind is kind)
         ]
         for receipt in sorted(found, key=lambda one: one.kind is ReceiptKind.AGENT):
-            before = _state_before(state, results, number)
+            before = state_before(state, results, number)
             (trace,) = trace_executions(
                 before, result.block, frozenset({receipt.index})
             )
@@ -54,10 +54,10 @@ def changes_at(state: State, results: list[BlockResult], height: int) -> Changes
     result = results[number]
     if number == 0 or result.is_empty:
         return Changes()
-    return trace_block(_state_before(state, results, number), result.block).changes
+    return trace_block(state_before(state, results, number), result.block).changes
 
 
-def _state_before(state: State, results: list[BlockResult], number: int) -> State:
+def state_before(state: State, results: list[BlockResult], number: int) -> State:
     """What the store holds, with all blocks from one on taken back."""
     changes: dict[bytes, bytes | None] = {}
     for result in reversed(results[number:]):

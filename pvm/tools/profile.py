@@ -22,6 +22,7 @@ from pvm.compiler.block_costs import PAID, BlockCosts
 from pvm.driver.actors import compile_actor
 from pvm.driver.execution_pool import new
 from pvm.driver.interpreter import execute
+from pvm.hashing import keccak256
 from pvm.host import Host
 from pvm.language import public_name
 from pvm.meter import Meter
@@ -55,6 +56,8 @@ class Place(NamedTuple):
     line: int
     """Line of the source from 1; `NO_LINE` for a host call and for what belongs to no
     line."""
+    code_hash: bytes = b""
+    """Of the actor's source, which an upgrade changes; b"" of a host call."""
 
 
 Stack = tuple[Place, ...]
@@ -78,7 +81,7 @@ NOTHING = Cost(0, 0)
 class ProfiledCode:
     """An actor compiled so that its executions can be counted by line."""
 
-    __slots__ = ("blocks", "code", "codes", "seen")
+    __slots__ = ("blocks", "code", "code_hash", "codes", "seen", "source")
 
     def __init__(self, source: bytes) -> None:
         """Compile a source.
@@ -86,8 +89,10 @@ class ProfiledCode:
         Raises:
             CompileError: the source is not in the language.
         """
+        self.source = source
         block_costs = BlockCosts()
         self.code = compile_actor(source, block_costs)
+        self.code_hash = keccak256(source)
         self.blocks = block_costs.blocks
         named = dict(_codes(self.code.module))
         self.codes = {id(code): name for code, name in named.items()}
@@ -118,7 +123,8 @@ class Recorder:
         """
         outer, vm = self._lines, new()
         base = () if outer is None else outer.stack
-        lines = _Lines(self.costs, profile, Place(message.actor, "", NO_LINE), base)
+        root = Place(message.actor, "", NO_LINE, profile.code_hash)
+        lines = _Lines(self.costs, profile, root, base)
         lines.watch(meter, sys._getframe())  # noqa: SLF001 - as inspect.currentframe
         vm.names[PAID] = lines.paid
         self._lines = lines
@@ -259,13 +265,14 @@ class _Lines:
 
     def _stack_of(self, frame: FrameType | None) -> Stack:
         """The actor's functions that are running, with their lines."""
-        codes, frames = self._profile.codes, []
+        codes, frames, root = self._profile.codes, [], self._root
         while frame is not None and frame is not self._bottom:
             name = codes.get(id(frame.f_code))
             if name is not None:
-                frames.append(Place(self._root.actor, name, frame.f_lineno))
+                place = Place(root.actor, name, frame.f_lineno, root.code_hash)
+                frames.append(place)
             frame = frame.f_back
-        return (*self._base, *reversed(frames or [self._root]))
+        return (*self._base, *reversed(frames or [root]))
 
 
 class _WatchedHost:

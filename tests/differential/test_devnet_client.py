@@ -583,6 +583,7 @@ UNKNOWN = {
     "block": ("height", 9, lambda chain: chain.block(9)),
     "explain_block": ("height", 9, lambda chain: chain.explain_block(9)),
     "changes": ("height", 9, lambda chain: chain.changes(9)),
+    "costs": ("actor", NOBODY, lambda chain: chain.costs(actor=NOBODY)),
     "trace": ("execution_id", NO_ID, lambda chain: chain.trace(NO_ID)),
     "trace_read": ("actor", NOBODY, lambda chain: chain.trace_read(NOBODY, "h")),
 }
@@ -712,6 +713,13 @@ BAD = {
     ),
     "changes": (
         "height", (-1, 1.5, "1", True, 2**64), lambda chain, bad: chain.changes(bad),
+    ),
+    "costs": ("actor", ADDRESSES[1:], lambda c, bad: c.costs(actor=bad)),
+    "costs from": (
+        "from_height", (-1, 1.5, "1", True, 2**64), lambda c, bad: c.costs(bad),
+    ),
+    "costs to": (
+        "to_height", (-1, 1.5, "1", True, 2**64), lambda c, bad: c.costs(None, bad),
     ),
     "trace_read": ("actor", ADDRESSES, lambda c, bad: c.trace_read(bad, "handler")),
     "trace_read handler": (

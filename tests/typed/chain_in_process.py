@@ -102,6 +102,7 @@ def passed(chain: Devnet) -> None:
         chain.advance(blocks=1_000)
     with chain.profile() as profile:
         assert_type(profile, Profile)
+    print(chain.costs(), chain.costs(1, 9).stacks[0][0].stack)
     assert_type(chain.supply(), Supply)
     assert_type(chain.head, Header)
     print(

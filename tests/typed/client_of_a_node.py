@@ -115,6 +115,8 @@ def used(client: Client, source: str, folder: Path) -> None:
         client.storage_entry(actor, "key"),
         client.head,
         client.timestamp_ms,
+        client.costs(1, 9, actor).actors[0].lines[3].cycles,
+        client.costs().folded(),
     )
     print(client.queue(actor)[0].place.tip, client.watches(watched=actor)[0].status)
     for timer in client.timers(actor):
@@ -174,6 +176,7 @@ def asked(api: Api, address: bytes, actor: bytes, timer: bytes) -> None:
     print(api.read(actor, "beats"), api.block(1), api.block_profile(1))
     print(api.trace_transaction(bytes(32)), api.trace_timer(bytes(32), 5))
     print(api.trace_block(1), next(api.stream_output([actor])), list(api.queue()))
+    print(next(api.stream_costs(1, 9, actor=actor)).summary.last_height)
     print(list(api.blocks(0)), api.transaction(timer), api.timer(timer))
     print(list(api.timers(TimerQuery(actor=actor))), api.explain_timer(timer))
     print(list(api.explain_block(1)), list(api.explain_block_pages(1)))

@@ -347,6 +347,7 @@ def test_what_actors_say_moves_no_terminal(run, tmp_path: Path) -> None:
         (("tx", id_, "--trace", "--changes"), 0),
         (("tx", id_, "--trace", "--json"), 0),
         (("block", height, "--trace", "--changes"), 0),
+        (("costs", "--from", height, "--actor", target), 0),
         (("call", target, "fail", "--trace"), 1),
         (("read", target, "tell", "--trace"), 0),
         (("call", target, "\x1b[2J"), 1),
@@ -367,6 +368,31 @@ def test_a_source_is_escaped_for_a_terminal_alone(run, tmp_path, monkeypatch) ->
     assert run("actor", target, "--source").output == RUDE
     monkeypatch.setattr("os.isatty", lambda descriptor: descriptor == 1)
     assert "# \\x1b[2J\\u202e" in run("actor", target, "--source").output
+
+
+def test_what_lines_cost_is_told_and_folded_into_a_file(run, tmp_path: Path) -> None:
+    path = tmp_path / "counting.py"
+    path.write_text("def work(payload):\n    total = len(payload)\n    return total\n")
+    target = table(run("deploy", str(path), "--salt", "costs"))["actor"]
+    height = table(run("call", target, "work", "v1"))["height"].replace(",", "")
+    file = tmp_path / "folded.txt"
+    only = ("--from", height, "--to", height, "--actor", target)
+    shown = run("costs", *only, "--folded", str(file)).stdout
+    assert shown.startswith(f"heights {int(height):,} to {int(height):,}: ")
+    (row,) = [line for line in shown.splitlines() if line.endswith("len(payload)")]
+    number, cycles, cells, executions = row.split()[:4]
+    assert (number, cells, executions) == ("2", "0", "1")
+    stack = f"transaction work of {target};{target} work:2"
+    assert f"{stack} {cycles}\n" in file.read_text(encoding="utf-8")
+    *_, summary = run("costs", *only, "--json").stdout.splitlines()
+    assert json.loads(summary)["summary"]["is_complete"] is True
+    told = run("costs", *only, "--folded", str(tmp_path), code=2).stderr
+    assert "is a directory" in told
+    lost = tmp_path / "absent" / "folded.txt"
+    assert (
+        "cannot be written" in run("costs", *only, "--folded", str(lost), code=1).stderr
+    )
+    assert "not reached" in run("costs", "--to", "99999999", code=1).stderr
 
 
 def test_what_an_actor_printed_and_did_is_told(run, tmp_path: Path) -> None:

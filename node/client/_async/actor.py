@@ -37,6 +37,7 @@ from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
+    from node.query.costs import RangeCosts
 
 __all__ = [
     "AsyncActor",
@@ -324,6 +325,15 @@ class AsyncChain(Protocol):
 
     async def snapshot(self) -> AsyncSnapshot:
         """The present state of the chain, to return to."""
+        ...
+
+    async def costs(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        actor: Sender | None = None,
+    ) -> "RangeCosts":
+        """What lines of actors, and call stacks, cost in a range of heights."""
         ...
 
     def profile(self) -> AbstractAsyncContextManager["Profile"]:

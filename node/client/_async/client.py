@@ -48,7 +48,7 @@ from node.client._async.receipt import (
     pending_receipt,
     sent_receipt,
 )
-from node.client.checks import check_chain
+from node.client.checks import check_chain, check_heights
 from node.client.decoding import (
     add_progress,
     block_from_proto,
@@ -135,6 +135,7 @@ from pvm import STORAGE_PREFIX, Failure
 if TYPE_CHECKING:
     from node.client._async.profiler import AsyncProfiler
     from node.client.profiles import Profile
+    from node.query.costs import RangeCosts
 
 __all__ = ["AsyncClient"]
 
@@ -829,6 +830,40 @@ class AsyncClient:
         finally:
             self._profilers = tuple(p for p in self._profilers if p is not profiler)
             await profiler.finish()
+
+    async def costs(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        actor: Sender | None = None,
+    ) -> "RangeCosts":
+        """What lines of actors, and call stacks, cost in a range of heights.
+
+        The node executes these blocks again to count. If the work becomes too much, it
+        ends before; the answer says so, and what else was left out.
+
+        Args:
+            from_height: the first height; by default the oldest that can be executed
+                again.
+            to_height: the last one; by default the latest.
+            actor: only lines of this actor, and stacks in which it stands.
+
+        Raises:
+            InvalidArgument: the range has no heights.
+            UnknownId: the chain has not reached these heights.
+            NodeError: `HISTORY_NOT_KEPT`, because the state before them is not kept;
+                `INVALID_ARGUMENT` if the chain is no development chain.
+        """
+        from node.client.costs import costs_from_proto  # noqa: PLC0415 - heavy
+
+        check_heights(from_height, to_height)
+        only = b"" if actor is None else address_of(actor, "actor")
+        last = "from_height" if to_height is None else "to_height"
+        given = from_height if to_height is None else to_height
+        with maps_unknown_id(last, given), maps_unknown_id("actor", only):
+            stream = self.api.stream_costs(from_height, to_height, actor=only)
+            told = [one async for one in stream if not one.HasField("progress")]
+        return with_names(costs_from_proto(told), self._own_labels)
 
     async def _count(self) -> None:
         """Let open profiles look at what was made."""

@@ -38,6 +38,7 @@ from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
+    from node.query.costs import RangeCosts
 
 __all__ = [
     "Actor",
@@ -325,6 +326,15 @@ class Chain(Protocol):
 
     def snapshot(self) -> Snapshot:
         """The present state of the chain, to return to."""
+        ...
+
+    def costs(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        actor: Sender | None = None,
+    ) -> "RangeCosts":
+        """What lines of actors, and call stacks, cost in a range of heights."""
         ...
 
     def profile(self) -> AbstractContextManager["Profile"]:

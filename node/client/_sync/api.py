@@ -34,6 +34,7 @@ from node.client.messages import (
 from node.client.proofs import Proven, Subject, check_proof
 from node.client.wallet import Wallet
 from node.rpc.v1 import (
+    costs_pb2,
     dev_pb2,
     dev_pb2_grpc,
     queries_pb2,
@@ -446,6 +447,24 @@ class Api:
                     yield response
         finally:
             call.cancel()
+
+    def stream_costs(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        *,
+        actor: bytes = b"",
+    ) -> Iterator[costs_pb2.StreamCostsResponse]:
+        """What lines cost in a range of heights: progress, then what was found.
+
+        It ends by itself. By default the range is all that can be executed again.
+        """
+        check_api(actor=actor)
+        check_api.optional(from_height=from_height, to_height=to_height)
+        request = costs_pb2.StreamCostsRequest(
+            from_height=from_height, to_height=to_height, actor=actor
+        )
+        return self._follow(self._queries.StreamCosts, request)
 
     # --- transactions --------------------------------------------------------------
 

@@ -334,7 +334,7 @@ class ReadTrace(Struct, frozen=True, dict=True):
 
 
 _NAMES = "names"
-_Told = TypeVar("_Told", Changes, ExecutionTrace, ReadTrace)
+_Told = TypeVar("_Told", bound=Struct)
 
 
 def with_names(told: _Told, names: Mapping[bytes, str]) -> _Told:
@@ -349,7 +349,7 @@ def with_names(told: _Told, names: Mapping[bytes, str]) -> _Told:
     return told
 
 
-def names_of(told: Changes | ExecutionTrace | ReadTrace) -> Mapping[bytes, str]:
+def names_of(told: Struct) -> Mapping[bytes, str]:
     """What addresses are called where it is printed."""
     names: Mapping[bytes, str] = vars(told).get(_NAMES, {})
     return names

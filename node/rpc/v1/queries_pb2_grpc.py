@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from node.rpc.v1 import costs_pb2 as node_dot_rpc_dot_v1_dot_costs__pb2
 from node.rpc.v1 import queries_pb2 as node_dot_rpc_dot_v1_dot_queries__pb2
 from node.rpc.v1 import traces_pb2 as node_dot_rpc_dot_v1_dot_traces__pb2
 
@@ -105,6 +106,11 @@ class QueryServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockResponse.FromString,
                 _registered_method=True)
+        self.StreamCosts = channel.unary_stream(
+                '/cowboy.devnet.v1.QueryService/StreamCosts',
+                request_serializer=node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsResponse.FromString,
+                _registered_method=True)
         self.GetProof = channel.unary_unary(
                 '/cowboy.devnet.v1.QueryService/GetProof',
                 request_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetProofRequest.SerializeToString,
@@ -202,6 +208,15 @@ class QueryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def StreamCosts(self, request, context):
+        """What each line of the actors, and each call stack, cost in a range of heights,
+        found by executing its blocks again. On a development chain only. Bounded: see
+        `CostsSummary`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetProof(self, request, context):
         """Proof of what a header commits to: one key, or a range of due heights.
         """
@@ -276,6 +291,11 @@ def add_QueryServiceServicer_to_server(servicer, server):
                     servicer.TraceBlock,
                     request_deserializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockResponse.SerializeToString,
+            ),
+            'StreamCosts': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamCosts,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsResponse.SerializeToString,
             ),
             'GetProof': grpc.unary_unary_rpc_method_handler(
                     servicer.GetProof,
@@ -639,6 +659,33 @@ class QueryService:
             '/cowboy.devnet.v1.QueryService/TraceBlock',
             node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_traces__pb2.TraceBlockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamCosts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/cowboy.devnet.v1.QueryService/StreamCosts',
+            node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsResponse.FromString,
             options,
             channel_credentials,
             insecure,

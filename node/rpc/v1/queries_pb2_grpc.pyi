@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from node.rpc.v1 import costs_pb2 as _costs_pb2
 from node.rpc.v1 import queries_pb2 as _queries_pb2
 from node.rpc.v1 import traces_pb2 as _traces_pb2
 import abc as _abc_1
@@ -57,6 +58,11 @@ class QueryServiceStub:
     """
     TraceTimer: _grpc.UnaryUnaryMultiCallable[_traces_pb2.TraceTimerRequest, _traces_pb2.TraceTimerResponse]
     TraceBlock: _grpc.UnaryUnaryMultiCallable[_traces_pb2.TraceBlockRequest, _traces_pb2.TraceBlockResponse]
+    StreamCosts: _grpc.UnaryStreamMultiCallable[_costs_pb2.StreamCostsRequest, _costs_pb2.StreamCostsResponse]
+    """What each line of the actors, and each call stack, cost in a range of heights,
+    found by executing its blocks again. On a development chain only. Bounded: see
+    `CostsSummary`.
+    """
     GetProof: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]
     """Proof of what a header commits to: one key, or a range of due heights."""
 
@@ -88,6 +94,11 @@ class QueryServiceAsyncStub(QueryServiceStub):
     """
     TraceTimer: _aio.UnaryUnaryMultiCallable[_traces_pb2.TraceTimerRequest, _traces_pb2.TraceTimerResponse]  # type: ignore[assignment]
     TraceBlock: _aio.UnaryUnaryMultiCallable[_traces_pb2.TraceBlockRequest, _traces_pb2.TraceBlockResponse]  # type: ignore[assignment]
+    StreamCosts: _aio.UnaryStreamMultiCallable[_costs_pb2.StreamCostsRequest, _costs_pb2.StreamCostsResponse]  # type: ignore[assignment]
+    """What each line of the actors, and each call stack, cost in a range of heights,
+    found by executing its blocks again. On a development chain only. Bounded: see
+    `CostsSummary`.
+    """
     GetProof: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]  # type: ignore[assignment]
     """Proof of what a header commits to: one key, or a range of due heights."""
 
@@ -194,6 +205,17 @@ class QueryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _traces_pb2.TraceBlockRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_traces_pb2.TraceBlockResponse, _abc.Awaitable[_traces_pb2.TraceBlockResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def StreamCosts(
+        self,
+        request: _costs_pb2.StreamCostsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_costs_pb2.StreamCostsResponse], _abc.AsyncIterator[_costs_pb2.StreamCostsResponse]]:
+        """What each line of the actors, and each call stack, cost in a range of heights,
+        found by executing its blocks again. On a development chain only. Bounded: see
+        `CostsSummary`.
+        """
 
     @_abc_1.abstractmethod
     def GetProof(

@@ -1486,22 +1486,26 @@ class SourcePlace(_message.Message):
     ACTOR_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     LINE_FIELD_NUMBER: _builtins.int
+    CODE_HASH_FIELD_NUMBER: _builtins.int
     actor: _builtins.bytes
     """Address of the actor of this source; empty for a host call."""
     name: _builtins.str
     """Name of the function or host call; empty for the body of the module."""
     line: _builtins.int
     """Absent for a host call, and for costs that belong to no line."""
+    code_hash: _builtins.bytes
+    """Of the actor then; empty for a host call."""
     def __init__(
         self,
         *,
         actor: _builtins.bytes = ...,
         name: _builtins.str = ...,
         line: _builtins.int = ...,
+        code_hash: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "line", b"line", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "code_hash", b"code_hash", "line", b"line", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,31 @@
+"""Costs of a `Devnet` by line: its blocks executed again, since any height."""
+
+from bisect import bisect_left
+
+from node.chain.transition import BlockResult, State
+from node.primitives.types import Address
+from node.query.costing import RangeCosting
+from node.query.costs import RangeCosts
+from node.testing.traces import state_before
+
+__all__ = ["range_costs"]
+
+
+def range_costs(
+    state: State,
+    results: list[BlockResult],
+    first: int,
+    last: int,
+    only: Address | None,
+) -> RangeCosts:
+    """What the blocks of some heights, of which there are results, cost."""
+    number = bisect_left(results, first, key=lambda one: one.header.height)
+    if number < len(results) and results[number].header.span > 1:
+        number += 1  # nothing is executed within a run
+    before = state_before(state, results, number)
+    costing = RangeCosting(before, first, last, only)
+    for result in results[number:]:
+        if costing.is_over:
+            break
+        costing.take(result.block, result.receipts)
+    return costing.costs()
