@@ -172,6 +172,7 @@ COMPILER_MODULES: Mapping[str, frozenset[str]] = {
 
 COMPILER_PLACES: Mapping[str, str] = {
     "abc.ABC": "a base class only",
+    "cowboy_sdk.Actor": "a base class only",
     "abc.abstractmethod": "a decorator of methods only",
     "dataclasses.dataclass": "a decorator of classes only",
     "dataclasses.field": "the value of a field of a dataclass only",

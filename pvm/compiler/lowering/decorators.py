@@ -14,6 +14,9 @@ writes what they mean into the methods they stand on, in plain statements:
 so a rule holds whichever way its method is reached, and a class without rules pays
 nothing. Rules are of the actor's class and of the classes it derives from; a method
 with an underscore has those that stand on it and no others.
+
+A class that derives from `cowboy_sdk.Actor` is the actor's without a mark, if no class
+has one; where several do, the one from which none of them derives.
 """
 
 import ast
@@ -28,6 +31,9 @@ from pvm.language import Rule
 from pvm.node_charges import Nodes
 
 SDK: Final = "cowboy_sdk"
+
+ACTOR: Final = f"{SDK}.Actor"
+"""A base that says to editors what an actor has, and to us which class is one."""
 
 ENTER: Final = "hidden_enter"
 LEAVE: Final = "hidden_leave"
@@ -50,7 +56,7 @@ class Marks(Struct, frozen=True):
     """What the decorators say of a module."""
 
     actor_class: str | None
-    """The class marked `@actor`."""
+    """The class marked `@actor`, or that derives from `Actor`."""
     constructors: frozenset[str]
     """Of `deploy`, `init` and `upgrade`, those that messages may call: the public."""
 
@@ -74,15 +80,27 @@ def decorator_name(node: ast.expr, facts: Facts) -> str | None:
 
 
 def actor_classes(tree: ast.Module, facts: Facts) -> list[ast.ClassDef]:
-    """Classes that are marked, in source order."""
-    return [
-        node
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and _is_marked(node, facts)
-    ]
+    """Classes that are marked or else derive from `Actor`, in source order."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    marked = [node for node in classes if is_marked(node, facts)]
+    return marked or _most_derived(classes, facts)
 
 
-def _is_marked(node: ast.ClassDef, facts: Facts) -> bool:
+def _most_derived(classes: list[ast.ClassDef], facts: Facts) -> list[ast.ClassDef]:
+    """Those that derive from `Actor`, without those that are bases of others."""
+    actors: dict[str, ast.ClassDef] = {}
+    bases: set[str] = set()
+    for node in classes:  # each stands below its bases
+        names = {base.id for base in node.bases if isinstance(base, ast.Name)}
+        is_direct = any(facts.meaning(base) == ACTOR for base in node.bases)
+        if is_direct or not names.isdisjoint(actors):
+            actors[node.name] = node
+            bases |= names
+    return [node for name, node in actors.items() if name not in bases]
+
+
+def is_marked(node: ast.ClassDef, facts: Facts) -> bool:
+    """Whether `@actor` stands on a class."""
     return any(decorator_name(one, facts) == ON_CLASS for one in node.decorator_list)
 
 

@@ -16,7 +16,8 @@ Before → after (sandbox-internals.md §2); temporaries and helpers have the pr
 * imports of inert modules are dropped
 * `@dataclass` classes → with their methods written out (`dataclasses`)
 * `class E(Enum)` → `class E(hidden_enum)`, `hidden_members(E)`
-* `ABC` as a base and `@abstractmethod` are dropped
+* `ABC` and `cowboy_sdk.Actor` as a base and `@abstractmethod` are dropped, and so is
+  the import of such an `Actor` by name
 * a class that would take its `__init__` from C gets an empty one, which carries the
   price of an instance
 """
@@ -28,6 +29,7 @@ from typing import TypeVar, cast
 from pvm import language
 from pvm.compiler.facts import ENUM, Facts
 from pvm.compiler.lowering import dataclasses, enums
+from pvm.compiler.lowering.decorators import ACTOR
 from pvm.compiler.syntax.visitor import Survey, blocks_of, parameters, survey
 from pvm.node_charges import Nodes
 
@@ -45,6 +47,7 @@ _OF_EMPTY_INIT = 5
 _OF_WITH = 10  # `try` and helpers of each manager
 
 _DROPPED = language.INERT_MODULES | language.COMPILER_MODULES.keys()
+_DROPPED_BASES = frozenset({"abc.ABC", ACTOR})
 
 
 def desugar(tree: ast.Module, facts: Facts, nodes: Nodes | None = None) -> Survey:
@@ -187,7 +190,12 @@ def _write_import(_context: _DesugarContext, node: ast.Import) -> Iterable[ast.s
 def _write_import_from(
     _context: _DesugarContext, node: ast.ImportFrom
 ) -> Iterable[ast.stmt]:
-    return () if node.module in _DROPPED else (node,)
+    if node.module in _DROPPED:
+        return ()
+    node.names = [
+        alias for alias in node.names if f"{node.module}.{alias.name}" != ACTOR
+    ]
+    return (node,) if node.names else ()
 
 
 def _write_function_def(
@@ -213,7 +221,7 @@ def _write_class_def(
     if record is not None:
         node = dataclasses.written_out(context.facts, node, record, context.nodes)
     node.bases = [
-        base for base in node.bases if context.facts.meaning(base) != "abc.ABC"
+        base for base in node.bases if context.facts.meaning(base) not in _DROPPED_BASES
     ]
     has_own = any(
         isinstance(statement, ast.FunctionDef) and statement.name == "__init__"

@@ -19,7 +19,10 @@ Refused = Iterator[tuple[ast.AST, str, str]]
 def check_decorators(tree: ast.Module, facts: Facts, found: Survey) -> Refused:
     """Decorators of `cowboy_sdk` in a module, with what is wrong about them."""
     for second in decorators.actor_classes(tree, facts)[1:]:
-        yield second, "a second class is marked @actor", "one @actor class a module"
+        if decorators.is_marked(second, facts):
+            yield second, "a second class is marked @actor", "one @actor class a module"
+        else:
+            yield second, "a second class derives from Actor", "@actor on one of them"
     methods = {
         id(method)
         for class_ in decorators.family_of(tree, facts)

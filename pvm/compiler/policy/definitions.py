@@ -9,6 +9,9 @@ from pvm.compiler.policy.context import PolicyContext, Position
 from pvm.compiler.policy.scopes import check_scopes, check_variables
 from pvm.compiler.syntax.visitor import parameters
 
+_COMPILERS_BASES = frozenset({"enum.Enum", "abc.ABC", decorators.ACTOR})
+"""Bases that the compiler writes out or drops."""
+
 
 def check_function_def(
     context: PolicyContext, node: ast.FunctionDef, position: Position
@@ -181,7 +184,7 @@ def _check_class_decorator(
 
 def _check_base(context: PolicyContext, node: ast.expr) -> None:
     match node:
-        case _ if context.facts.meaning(node) in {"enum.Enum", "abc.ABC"}:
+        case _ if context.facts.meaning(node) in _COMPILERS_BASES:
             pass
         case ast.Name(id=name) if context.facts.is_enum(name):
             context.refuse(node, "a base class that is an Enum", "an Enum of its own")

@@ -24,6 +24,11 @@ from cowboy_sdk.models import CowboyModel
 from cowboy_sdk.native import ActorRef, Address
 from cowboy_sdk.types import BlockHeight, PriorityTier, ordered_set
 
+
+class Actor:
+    """What editors know of an actor; the compiler drops it as a base, and its import."""
+
+
 OWNER = "OWNER"
 SELF = "SELF"
 

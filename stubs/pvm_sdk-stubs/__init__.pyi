@@ -1,0 +1,3 @@
+"""The older name of `cowboy_sdk`."""
+
+from cowboy_sdk import *

@@ -1,0 +1,3 @@
+"""The older name of `cowboy_sdk.codec`."""
+
+from cowboy_sdk.codec import *

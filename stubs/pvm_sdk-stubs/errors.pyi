@@ -1,0 +1,3 @@
+"""The older name of `cowboy_sdk.errors`."""
+
+from cowboy_sdk.errors import *

@@ -1,0 +1,3 @@
+"""The older name of `cowboy_sdk.guards`."""
+
+from cowboy_sdk.guards import *
