@@ -99,6 +99,7 @@ check-lint:
 	"$(BIN)/ruff" check .
 check-types:
 	"$(BIN)/mypy"
+	"$(BIN)/mypy" --config-file= --strict stubs
 check-api:
 	"$(BIN)/basedpyright" --pythonpath "$(BIN)/python"
 check-imports:

@@ -20,15 +20,16 @@ Costs     A fire takes some 3,500 cycles beside those of the call; a question to
 import json
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class AlarmClock:
+class AlarmClock(Actor):
     GAS_LIMIT = 250_000  # cycles of a fire: the most that all rules allow
     CALL_LIMIT = 230_000  # of the call; the rest is for the clock itself
     TIP_PER_BLOCK = 20  # base units a cycle for each block that the fire is late
     TIP_MAX = 1_000
 
-    def deploy(self, payload):
+    def deploy(self, payload: bytes):
         wanted = json.loads(payload)
         if type(wanted["blocks"]) is not int or wanted["blocks"] < 1:
             pvm_host.revert("blocks is 1 or more")
@@ -37,7 +38,7 @@ class AlarmClock:
         self.storage["blocks"] = wanted["blocks"]
         self._arm(pvm_host.block_height() + 1)
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         now = pvm_host.block_height()
@@ -60,7 +61,7 @@ class AlarmClock:
             pvm_host.cancel_timer(timer_id)
         pvm_host.transfer(self.deployer, pvm_host.get_balance(self.address))
 
-    def get_gas_bid(self, context):
+    def get_gas_bid(self, context: dict[str, int]):
         late = context["current_block_height"] - context["trigger_block_height"]
         tip = min(late * self.TIP_PER_BLOCK, self.TIP_MAX)
         market = context.get("basefee_lane_timer", context["basefee_cycle"])
@@ -81,7 +82,7 @@ class AlarmClock:
             return 0
         return wanted if type(wanted) is int else 0
 
-    def _arm(self, height):
+    def _arm(self, height: int):
         return pvm_host.schedule_timer(
             height, b"", gas_limit=self.GAS_LIMIT, gba=self.address
         )

@@ -21,9 +21,10 @@ Costs     `report`: about 1,140 cycles and 156 cells beside those of every trans
 import json
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class BiddingOracle:
+class BiddingOracle(Actor):
     REPORTERS_MAX = 16
     PRICE_MAX = 10**18
     GAS_LIMIT = 40_000  # cycles of a fire
@@ -31,7 +32,7 @@ class BiddingOracle:
     TIP_PER_BLOCK = 50  # and for each block that the fire is late
     FEE_MAX = 20_000  # base units a cycle: above it, waiting is cheaper
 
-    def deploy(self, payload):
+    def deploy(self, payload: bytes):
         wanted = json.loads(payload)
         reporters = [
             bytes.fromhex(text.removeprefix("0x")) for text in wanted["reporters"]
@@ -44,7 +45,7 @@ class BiddingOracle:
         self.storage["blocks"] = wanted["blocks"]
         self._arm()
 
-    def report(self, payload):
+    def report(self, payload: bytes):
         sender, price = pvm_host.get_sender(), int(payload)
         if sender not in self.storage["reporters"]:
             pvm_host.revert("only a reporter reports")
@@ -52,7 +53,7 @@ class BiddingOracle:
             pvm_host.revert("a price is an integer above 0")
         self.storage["report:" + sender.hex()] = price
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         self._arm()
@@ -72,7 +73,7 @@ class BiddingOracle:
             pvm_host.revert("no price was published yet")
         return {"price": self.storage["price"], "height": self.storage["height"]}
 
-    def get_gas_bid(self, context):
+    def get_gas_bid(self, context: dict[str, int]):
         late = context["current_block_height"] - context["trigger_block_height"]
         published, now = self.storage.get("price", 0), self._median()
         moved = abs(now - published) * 1_000 // published if published else 0

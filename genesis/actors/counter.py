@@ -12,15 +12,16 @@ Costs     `increment`: about 1,540 cycles and 72 cells beside the 5,000 cycles a
 """
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Counter:
+class Counter(Actor):
     STEP_MAX = 1_000
 
     def deploy(self):
         self.storage["value"] = 0
 
-    def increment(self, payload):
+    def increment(self, payload: bytes):
         step = int(payload) if payload else 1
         if not 1 <= step <= self.STEP_MAX:
             pvm_host.revert(f"a step is 1 to {self.STEP_MAX}, not {step}")

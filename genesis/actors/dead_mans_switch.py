@@ -21,12 +21,13 @@ Costs     `alive`: about 2,700 cycles and 186 cells beside those of every transa
 import json
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class DeadMansSwitch:
+class DeadMansSwitch(Actor):
     GAS_LIMIT = 20_000  # cycles of the fire
 
-    def deploy(self, payload):
+    def deploy(self, payload: bytes):
         wanted = json.loads(payload)
         heir = bytes.fromhex(wanted["heir"].removeprefix("0x"))
         if len(heir) != 20:
@@ -46,13 +47,13 @@ class DeadMansSwitch:
         self._arm()
         return self.storage["deadline"]
 
-    def withdraw(self, payload):
+    def withdraw(self, payload: bytes):
         self._only_owner()
         if pvm_host.block_height() > self.storage["deadline"]:
             pvm_host.revert("too late: the heir may claim")
         pvm_host.transfer(self.deployer, int(payload))
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         self._pay_heir()

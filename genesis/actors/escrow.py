@@ -22,18 +22,20 @@ Costs     `open`: about 3,100 cycles and 322 cells; `release`: about 3,500 cycle
 
 import base64
 import json
+from typing import Any
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Escrow:
+class Escrow(Actor):
     BLOCKS_MAX = 100_000
     GAS_LIMIT = 30_000  # cycles of the fire
 
     def deploy(self):
         self.storage["deals"] = 0
 
-    def open(self, payload):
+    def open(self, payload: bytes):
         wanted = json.loads(payload)
         seller = bytes.fromhex(wanted["seller"].removeprefix("0x"))
         blocks, deposit = wanted["blocks"], pvm_host.context()["value"]
@@ -61,53 +63,53 @@ class Escrow:
         }
         return number
 
-    def release(self, payload):
+    def release(self, payload: bytes):
         number, deal = self._deal(payload)
         if pvm_host.get_sender() != deal["buyer"]:
             pvm_host.revert("only the buyer releases the deposit")
         self._cancel(deal)
         self._close(number, deal, deal["seller"], "released")
 
-    def refund(self, payload):
+    def refund(self, payload: bytes):
         number, deal = self._deal(payload)
         if pvm_host.get_sender() != deal["seller"]:
             pvm_host.revert("only the seller gives the deposit back")
         self._cancel(deal)
         self._close(number, deal, deal["buyer"], "refunded")
 
-    def expire(self, payload):
+    def expire(self, payload: bytes):
         number, deal = self._deal(payload)
         if pvm_host.block_height() <= deal["expires_at"]:
             pvm_host.revert(f"the deal stands until height {deal['expires_at']}")
         self._cancel(deal)
         self._close(number, deal, deal["buyer"], "expired")
 
-    def time_is_up(self, payload):
+    def time_is_up(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         number, deal = self._deal(payload)
         self._close(number, deal, deal["buyer"], "expired")
 
-    def deal(self, payload):
+    def deal(self, payload: bytes):
         return self._deal(payload)[1]
 
-    def _deal(self, payload):
+    def _deal(self, payload: bytes):
         number = int(payload)
         deal = self.storage.get(f"deal:{number}")
         if deal is None:
             pvm_host.revert(f"there is no open deal {number}")
         return number, deal
 
-    def _close(self, number, deal, to, how):
+    def _close(self, number: int, deal: dict[str, Any], to: bytes, how: str):
         del self.storage[f"deal:{number}"]
         pvm_host.transfer(to, deal["deposit"])
         pvm_host.emit_event(how, str(number).encode())
 
-    def _cancel(self, deal):
+    def _cancel(self, deal: dict[str, Any]):
         # The timer may be gone already, for want of money.
         if pvm_host.get_timer(deal["timer"]) is not None:
             pvm_host.cancel_timer(deal["timer"])
 
-    def _routed(self, handler, number):
+    def _routed(self, handler: str, number: int):
         inner = base64.b64encode(str(number).encode()).decode()
         return json.dumps({"_handler": handler, "_payload": inner}).encode()

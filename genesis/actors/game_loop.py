@@ -21,12 +21,13 @@ Costs     `join`: about 2,700 cycles and 157 cells; `move`: about 2,250 cycles a
 """
 
 import pvm_host
+from cowboy_sdk import Actor
 
 MOVES = (b"north", b"east", b"south", b"west")
 STEPS = ((0, -1), (1, 0), (0, 1), (-1, 0))
 
 
-class GameLoop:
+class GameLoop(Actor):
     SIZE = 8  # fields of a side
     PLAYERS_MAX = 16
     TICK = 5  # blocks from beat to beat
@@ -50,7 +51,7 @@ class GameLoop:
         self.storage["players"] = players
         self._run()
 
-    def move(self, payload):
+    def move(self, payload: bytes):
         players, name = self.storage["players"], pvm_host.get_sender().hex()
         if name not in players:
             pvm_host.revert("join first")
@@ -70,7 +71,7 @@ class GameLoop:
             pvm_host.revert("the game runs, or nobody plays")
         self._run()
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         height, players = pvm_host.block_height(), self.storage["players"]
@@ -94,7 +95,7 @@ class GameLoop:
             name: self.storage[name] for name in ("ticks", "missed", "coin", "players")
         }
 
-    def get_gas_bid(self, context):
+    def get_gas_bid(self, context: dict[str, int]):
         late = context["current_block_height"] - context["trigger_block_height"]
         tip = self.TIP if late < self.TICK else self.TIP_LATE
         market = context.get("basefee_lane_timer", context["basefee_cycle"])
@@ -116,7 +117,7 @@ class GameLoop:
             self.storage["beat"], b"", gas_limit=self.GAS_LIMIT, gba=self.address
         )
 
-    def _anywhere(self, domain):
+    def _anywhere(self, domain: bytes):
         # Everybody can predict it (language.md); a game for stakes needs more.
         drawn = pvm_host.randomness(domain)
         return [drawn[0] % self.SIZE, drawn[1] % self.SIZE]

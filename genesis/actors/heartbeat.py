@@ -15,9 +15,10 @@ Costs     fire: about 2,300 cycles and 33 cells. When it is due, the chain sets 
 """
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Heartbeat:
+class Heartbeat(Actor):
     INTERVAL = 10  # blocks
     GAS_LIMIT = 20_000  # cycles a fire may use
 
@@ -25,7 +26,7 @@ class Heartbeat:
         self.storage["beats"] = 0
         self._schedule()
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         self.storage["beats"] += 1

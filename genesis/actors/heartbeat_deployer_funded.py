@@ -21,9 +21,10 @@ Costs     `renew`: about 2,400 cycles and 79 cells for six fires, beside those o
 """
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class DeployerFundedHeartbeat:
+class DeployerFundedHeartbeat(Actor):
     INTERVAL = 10  # blocks
     FIRES = 6  # of a period
     GAS_LIMIT = 20_000  # cycles a fire may use
@@ -33,7 +34,7 @@ class DeployerFundedHeartbeat:
         self.storage["scheduled_until"] = pvm_host.block_height()
         self._schedule_period()
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         self.storage["beats"] += 1

@@ -29,11 +29,13 @@ Costs     `borrow`: about 12,000 cycles and 621 cells; `repay`: about 7,200 cycl
 """
 
 import json
+from typing import Any
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Liquidation:
+class Liquidation(Actor):
     LOANS_MAX = 12  # so that one fire can sell off all of them
     LENT = 60  # percent of the worth of the tokens
     RISKY = 80  # percent
@@ -44,14 +46,14 @@ class Liquidation:
     TIP_PER_PERCENT = 200  # base units a cycle for each percent above it
     FEE_MAX = 20_000  # base units a cycle: above it, waiting is cheaper
 
-    def deploy(self, payload):
+    def deploy(self, payload: bytes):
         wanted = json.loads(payload)
         self.storage["token"] = bytes.fromhex(wanted["token"].removeprefix("0x"))
         self.storage["oracle"] = bytes.fromhex(wanted["oracle"].removeprefix("0x"))
         self.storage["loans"] = 0
         self._watch()
 
-    def borrow(self, payload):
+    def borrow(self, payload: bytes):
         tokens, borrower = int(payload), pvm_host.get_sender()
         if tokens < 1:
             pvm_host.revert("1 token or more")
@@ -69,7 +71,7 @@ class Liquidation:
         pvm_host.transfer(borrower, debt)
         return number
 
-    def repay(self, payload):
+    def repay(self, payload: bytes):
         number, loan = self._loan(payload)
         if pvm_host.get_sender() != loan["borrower"]:
             pvm_host.revert("only the borrower repays")
@@ -78,7 +80,7 @@ class Liquidation:
         del self.storage[f"loan:{number}"]
         self._move_tokens("transfer", loan["borrower"], loan["tokens"])
 
-    def liquidate(self, payload):
+    def liquidate(self, payload: bytes):
         number, loan = self._loan(payload)
         price = self._price()
         if self._risk(loan, price) <= self.RISKY:
@@ -90,7 +92,7 @@ class Liquidation:
         self._move_tokens("transfer", loan["borrower"], loan["tokens"] - seized)
         pvm_host.emit_event("liquidated", str(number).encode())
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         if not pvm_host.list_timers():  # a watch lives on, a timer does not
@@ -108,16 +110,16 @@ class Liquidation:
             pvm_host.revert("it watches already")
         self._watch()
 
-    def withdraw(self, payload):
+    def withdraw(self, payload: bytes):
         if pvm_host.get_sender() != self.deployer:
             pvm_host.revert("only the lender may do this")
         pvm_host.transfer(self.deployer, int(payload))
 
-    def loan(self, payload):
+    def loan(self, payload: bytes):
         _, loan = self._loan(payload)
         return {**loan, "risk": self._risk(loan, self._price())}
 
-    def get_gas_bid(self, context):
+    def get_gas_bid(self, context: dict[str, int]):
         loans = [self.storage[key] for key in self.storage.keys("loan:")]
         tip = 0
         if loans:
@@ -148,7 +150,7 @@ class Liquidation:
                 gba=self.address,
             )
 
-    def _try_to_liquidate(self, number):
+    def _try_to_liquidate(self, number: bytes):
         # As a call: what fails is undone whole, and the others are looked at.
         try:
             pvm_host.call_actor(self.address, "liquidate", number, 40_000)
@@ -159,18 +161,20 @@ class Liquidation:
         answer = pvm_host.call_actor(self.storage["oracle"], "price", b"", 20_000)
         return pvm_host.cbor_decode(answer)["price"]
 
-    def _risk(self, loan, price):
+    def _risk(self, loan: dict[str, Any], price: int):
         worth = loan["tokens"] * price
         return -(-loan["debt"] * 100 // worth)  # percent, rounded up
 
-    def _loan(self, payload):
+    def _loan(self, payload: bytes):
         number = int(payload)
         loan = self.storage.get(f"loan:{number}")
         if loan is None:
             pvm_host.revert(f"there is no open loan {number}")
         return number, loan
 
-    def _move_tokens(self, handler, to, amount, owner=None):
+    def _move_tokens(
+        self, handler: str, to: bytes, amount: int, owner: bytes | None = None
+    ):
         wanted = {"to": to.hex(), "amount": amount}
         if owner is not None:
             wanted["owner"] = owner.hex()

@@ -21,9 +21,10 @@ Costs     `serve`: about 2,300 cycles and 244 cells beside those of every transa
 import json
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Ping:
+class Ping(Actor):
     ROUNDS_MAX = 4
     RALLY_CYCLES = 100_000  # set aside for all messages of a rally
     RALLY_CELLS = 60_000  # likewise; each message gets half of what its sender has
@@ -35,7 +36,7 @@ class Ping:
         self.storage["rallies"] = 0
         self.storage["lost"] = 0
 
-    def serve(self, payload):
+    def serve(self, payload: bytes):
         wanted = json.loads(payload)
         if "timer" in self.storage:
             pvm_host.revert("a rally is on")
@@ -45,7 +46,7 @@ class Ping:
         self.storage["rounds_left"] = wanted["rounds"]
         self._hit(1, self.RALLY_CYCLES, self.RALLY_CELLS)
 
-    def pong(self, payload):
+    def pong(self, payload: bytes):
         if pvm_host.get_sender() != self.storage["pong"]:
             pvm_host.revert("only the other player returns the ball")
         if "timer" not in self.storage:
@@ -60,14 +61,14 @@ class Ping:
             self.storage["rallies"] += 1
             pvm_host.emit_event("rally", str(ball).encode())
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         del self.storage["timer"]
         self.storage["lost"] += 1
         pvm_host.emit_event("lost", b"")
 
-    def _hit(self, ball, cycles, cells):
+    def _hit(self, ball: int, cycles: int, cells: int | None):
         pvm_host.send_message(
             self.storage["pong"],
             "ping",

@@ -9,15 +9,16 @@ Costs     message: about 1,920 cycles and 19 cells, from the budget of the messa
 """
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Pong:
+class Pong(Actor):
     KEPT_CYCLES = 2_000  # of a message's budget, for what happens after the answer
 
     def deploy(self):
         self.storage["returned"] = 0
 
-    def ping(self, payload):
+    def ping(self, payload: bytes):
         self.storage["returned"] += 1
         pvm_host.send_message(
             pvm_host.get_sender(),

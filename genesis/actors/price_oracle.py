@@ -20,14 +20,15 @@ Costs     `report`: about 1,140 cycles and 175 cells beside those of every trans
 import json
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class PriceOracle:
+class PriceOracle(Actor):
     REPORTERS_MAX = 16
     PRICE_MAX = 10**18
     GAS_LIMIT = 40_000  # cycles of a fire
 
-    def deploy(self, payload):
+    def deploy(self, payload: bytes):
         wanted = json.loads(payload)
         reporters = [
             bytes.fromhex(text.removeprefix("0x")) for text in wanted["reporters"]
@@ -42,7 +43,7 @@ class PriceOracle:
         self.storage["round"] = 1
         self._arm()
 
-    def report(self, payload):
+    def report(self, payload: bytes):
         sender, price = pvm_host.get_sender(), int(payload)
         if sender not in self.storage["reporters"]:
             pvm_host.revert("only a reporter reports")
@@ -50,7 +51,7 @@ class PriceOracle:
             pvm_host.revert("a price is an integer above 0")
         self.storage["report:" + sender.hex()] = price
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         self._arm()

@@ -28,12 +28,13 @@ Costs     `subscribe`: about 2,840 cycles and 175 cells; `cancel`: about 2,800 c
 import json
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Subscriptions:
+class Subscriptions(Actor):
     BATCH = 50  # customers that one collection charges, so that it fits any fire
 
-    def deploy(self, payload):
+    def deploy(self, payload: bytes):
         wanted = json.loads(payload)
         for name in ("price", "blocks"):
             if type(wanted[name]) is not int or wanted[name] < 1:
@@ -45,7 +46,7 @@ class Subscriptions:
     def subscribe(self):
         self._enroll(pvm_host.get_sender(), pvm_host.context()["value"])
 
-    def enroll(self, payload):
+    def enroll(self, payload: bytes):
         self._only_merchant()
         addresses = [bytes.fromhex(t.removeprefix("0x")) for t in json.loads(payload)]
         deposit, rest = divmod(pvm_host.context()["value"], len(addresses))
@@ -91,12 +92,12 @@ class Subscriptions:
         self.storage["earned"] = 0
         pvm_host.transfer(self.deployer, earned)
 
-    def customer(self, payload):
+    def customer(self, payload: bytes):
         address = bytes.fromhex(payload.decode().removeprefix("0x"))
         deposit, due = self._customer(address)
         return {"deposit": deposit, "due": due}
 
-    def _enroll(self, who, deposit):
+    def _enroll(self, who: bytes, deposit: int):
         price = self.storage["price"]
         if pvm_host.get_state(b"customer:" + who) is not None:
             pvm_host.revert("is a customer already")
@@ -107,17 +108,17 @@ class Subscriptions:
         due = pvm_host.block_height() + self.storage["blocks"]
         self._save(who, deposit - price, due)
 
-    def _customer(self, who):
+    def _customer(self, who: bytes):
         record = pvm_host.get_state(b"customer:" + who)
         if record is None:
             pvm_host.revert("is no customer")
         return pvm_host.cbor_decode(record)
 
-    def _save(self, who, deposit, due):
+    def _save(self, who: bytes, deposit: int, due: int):
         pvm_host.set_state(b"customer:" + who, pvm_host.cbor_encode([deposit, due]))
         pvm_host.set_state(b"due:" + due.to_bytes(8, "big") + who, b"")
 
-    def _leave(self, who, deposit, due):
+    def _leave(self, who: bytes, deposit: int, due: int):
         pvm_host.delete_state(b"customer:" + who)
         pvm_host.delete_state(b"due:" + due.to_bytes(8, "big") + who)
         self.storage["customers"] -= 1

@@ -22,13 +22,14 @@ Costs     `release`: about 3,900 cycles and 128 cells beside those of every tran
 import json
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Vesting:
+class Vesting(Actor):
     INSTALMENTS_MAX = 120
     GAS_LIMIT = 20_000  # cycles of a fire
 
-    def deploy(self, payload):
+    def deploy(self, payload: bytes):
         wanted = json.loads(payload)
         beneficiary = bytes.fromhex(wanted["beneficiary"].removeprefix("0x"))
         instalments, blocks = wanted["instalments"], wanted["blocks"]
@@ -55,7 +56,7 @@ class Vesting:
                 gas_limit=self.GAS_LIMIT,
             )
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         self._release()
 
     def release(self):

@@ -15,9 +15,10 @@ Costs     `visit`: about 1,030 cycles and 110 cells for the first visitor, and m
 """
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Visitors:
+class Visitors(Actor):
     DAY = 100  # blocks
     GAS_LIMIT = 20_000  # cycles a fire may use
 
@@ -34,10 +35,10 @@ class Visitors:
         self.storage["visits"] = visits
         return visits[who]
 
-    def visits_of(self, payload):
+    def visits_of(self, payload: bytes):
         return self.storage["visits"].get(payload.decode().removeprefix("0x"), 0)
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         self.storage["days"] += 1

@@ -16,9 +16,10 @@ Costs     `visit`: about 1,310 cycles and 110 cells, however many visitors there
 """
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class Visitors:
+class Visitors(Actor):
     DAY = 100  # blocks
     GAS_LIMIT = 20_000  # cycles a fire may use
     STEP = 25  # visitors that are moved at once
@@ -30,13 +31,13 @@ class Visitors:
         self.storage["days"] = 0
         self._arm()
 
-    def upgrade(self, payload):
+    def upgrade(self, payload: bytes):
         if self.storage.get("form") != 1:
             pvm_host.revert("only storage of the form 1 can be moved")
         self.storage["form"] = 2
         self._move()
 
-    def move(self, payload):
+    def move(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         self._move()
@@ -61,17 +62,17 @@ class Visitors:
         self._add(who, 1)
         return self._count(who)
 
-    def visits_of(self, payload):
+    def visits_of(self, payload: bytes):
         return self._count(payload.decode().removeprefix("0x"))
 
-    def _add(self, who, count):
+    def _add(self, who: str, count: int):
         self.storage[f"visits:{who}"] = self.storage.get(f"visits:{who}", 0) + count
 
-    def _count(self, who):
+    def _count(self, who: str):
         old = self.storage.get("visits", {})
         return self.storage.get(f"visits:{who}", 0) + old.get(who, 0)
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         self.storage["days"] += 1

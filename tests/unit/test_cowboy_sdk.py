@@ -16,6 +16,7 @@ from pvm.testing import DEPLOYER, SENDER, World, call_once
 NAMES = frozenset(
     {
         "actor",
+        "Actor",
         "public",
         "callable_by",
         "pure",

@@ -1,4 +1,4 @@
-"""What an installed `cowboy-devnet` is: two packages, the genesis files, a command.
+"""What an installed `cowboy-devnet` is: two packages, stubs, genesis files, a command.
 
 The sources lie flat in the checkout, so that a wheel could carry tests or scripts into
 site-packages, under names that are not ours to take.
@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 GENESIS = ROOT / "genesis"
+STUBS = ROOT / "stubs"
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +46,17 @@ def read(wheel: Path, suffix: str) -> str:
         return archive.read(name).decode()
 
 
-def test_it_holds_node_and_pvm_and_nothing_else(names):
+def test_it_holds_node_and_pvm_and_stubs_and_nothing_else(names):
     folders = {name.split("/")[0] for name in names}
     information = {name for name in folders if name.endswith(".dist-info")}
     assert len(information) == 1
-    assert folders - information == {"node", "pvm"}
+    stubs = {path.name for path in STUBS.iterdir()}
+    assert folders - information == {"node", "pvm"} | stubs
+
+
+def test_it_holds_every_stub(names):
+    expected = {path.relative_to(STUBS).as_posix() for path in STUBS.rglob("*.pyi")}
+    assert {name for name in names if name.split("/")[0].endswith("-stubs")} == expected
 
 
 def test_it_holds_every_source_file_and_the_marks_of_typing(names):

@@ -2,15 +2,16 @@
 
 import pytest
 
+from node.client import Chain
 from standing_orders import StandingOrder
 
 
 @pytest.fixture(params=["devnet", "devnet_client"])
-def chain(request):
+def chain(request: pytest.FixtureRequest) -> Chain:
     """The same chain twice: in this process, and a real node in another one."""
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
-def order(chain):
+def order(chain: Chain) -> StandingOrder:
     return StandingOrder.open(chain, chain.accounts[0], "20 CBY")

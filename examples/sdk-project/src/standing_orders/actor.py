@@ -3,16 +3,17 @@
 import json
 
 import pvm_host
+from cowboy_sdk import Actor
 
 
-class StandingOrder:
+class StandingOrder(Actor):
     GAS_LIMIT = 60_000
 
     def deploy(self):
         self.storage["owner"] = pvm_host.get_sender()
         self.storage["payments"] = 0
 
-    def start(self, payload):
+    def start(self, payload: bytes):
         self._only_owner()
         wanted = json.loads(payload.decode())
         if wanted["every"] < 1 or wanted["amount"] < 1:
@@ -27,7 +28,7 @@ class StandingOrder:
         for timer_id in pvm_host.list_timers():
             pvm_host.cancel_timer(timer_id)
 
-    def handle_timer(self, payload):
+    def handle_timer(self, payload: bytes):
         if pvm_host.get_sender() != self.address:
             pvm_host.revert("only a timer calls this")
         pvm_host.transfer(self.storage["to"], self.storage["amount"])
