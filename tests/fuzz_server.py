@@ -85,7 +85,16 @@ TEXTS = (
 )
 OFFERED_MAX = 5 << 20
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-UNBOUNDED = {"start", "replay", "--follow", "watch", "output", "--url", "--help"}
+UNBOUNDED = {
+    "console",
+    "start",
+    "replay",
+    "--follow",
+    "watch",
+    "output",
+    "--url",
+    "--help",
+}
 """Words of commands that end only when they are told to, or speak with no node."""
 
 

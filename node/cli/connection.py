@@ -27,6 +27,9 @@ __all__ = [
     "Command",
     "Connection",
     "client_command",
+    "endpoint_of",
+    "tls_ca_option",
+    "token_file_option",
 ]
 
 EXIT_REFUSED = 1
@@ -37,6 +40,18 @@ Command: TypeAlias = Callable[[], None]
 """What click makes a command of: it alone knows the arguments, and gives them."""
 
 _STATUS_KEY = "grpc-status-details-bin"
+
+
+tls_ca_option = click.option(
+    "--tls-ca",
+    type=click.Path(path_type=Path),
+    help="Authorities to trust with TLS, PEM.  [default: the system's]",
+)
+token_file_option = click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="The token that the node wants.",
+)
 
 
 class _Failure(Protocol):
@@ -116,7 +131,8 @@ def _reason(error: _Failure) -> str | None:
     return None
 
 
-def _endpoint(url: str, tls_ca: Path | None, token_file: Path | None) -> Endpoint:
+def endpoint_of(url: str, tls_ca: Path | None, token_file: Path | None) -> Endpoint:
+    """Where a node is, and what it wants, as options say it."""
     try:
         endpoint = Endpoint(
             url,
@@ -145,7 +161,7 @@ def client_command(
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> None:
-        endpoint = _endpoint(url, tls_ca, token_file)
+        endpoint = endpoint_of(url, tls_ca, token_file)
         connection = Connection(endpoint, timeout, Output(form, labels))
         with connection.failures_told():
             function(connection, *args, **kwargs)
@@ -169,16 +185,8 @@ def client_command(
             metavar="HOST:PORT",
             help="Where the node is; https://HOST:PORT, if it speaks TLS.",
         ),
-        click.option(
-            "--tls-ca",
-            type=click.Path(path_type=Path),
-            help="Authorities to trust with TLS, PEM.  [default: the system's]",
-        ),
-        click.option(
-            "--token-file",
-            type=click.Path(path_type=Path),
-            help="The token that the node wants.",
-        ),
+        tls_ca_option,
+        token_file_option,
     ):
         decorated = option(decorated)
     return cast("Command", decorated)

@@ -281,6 +281,12 @@ class Devnet:
         self.require_open()
         return self.results[-1]
 
+    @property
+    def waiting(self) -> tuple[Transaction, ...]:
+        """The transactions that wait for the next block, in order."""
+        self.require_open()
+        return tuple(self._queue)
+
     def result_at(self, height: int) -> BlockResult:
         """The result of the block at a height; within a run, that of the run.
 

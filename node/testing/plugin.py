@@ -62,6 +62,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "pdb, PyCharm and VS Code stop in them, and `breakpoint()` does",
     )
     group.addoption(
+        "--devnet-console",
+        action="store_true",
+        help="open a prompt on the chain of each test that fails, as --pdb does on its "
+        "frames: ask it, try what would help, .save that as a test",
+    )
+    group.addoption(
         "--devnet-bundle",
         metavar="FOLDER",
         help="write the whole chain of each test that fails into a file in FOLDER, "
@@ -72,6 +78,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the mark known, and begin what the run was asked for."""
     config.addinivalue_line("markers", _MARK)
+    if config.getoption("--devnet-console"):
+        from node.testing.console.failed_test import refuse_workers  # noqa: PLC0415
+
+        refuse_workers(config)
     path = config.getoption("--devnet-profile")
     if path is not None:
         from node.testing.profiles import RunProfile  # noqa: PLC0415 - only if wanted
@@ -260,6 +270,19 @@ def pytest_runtest_makereport(
                 told = _write_bundle(chain, folder, item, name)
                 report.sections.append((f"{_SECTION} bundle: {name}", told))
     return report
+
+
+def pytest_exception_interact(
+    node: pytest.Item | pytest.Collector, call: pytest.CallInfo[None]
+) -> None:
+    """Open a prompt on the chain of a failed test, in a run that asked for it."""
+    is_wanted = node.config.getoption("--devnet-console") and call.when == "call"
+    if is_wanted and call.excinfo is not None and isinstance(node, pytest.Function):
+        chains = _chains_of(node)
+        if chains:
+            from node.testing.console.failed_test import prompt_on  # noqa: PLC0415
+
+            prompt_on(node, chains, call.excinfo.value)
 
 
 def _add_output(item: pytest.Function, *, is_failed: bool) -> None:

@@ -629,7 +629,7 @@ NAMES_NO_ID = {
     "require_open", "results", "set_balance", "set_code", "set_storage", "simulate",
     "snapshot", "state", "stream_blocks", "stream_events",
     "stream_timers", "submit", "submit_raw", "supply", "take_output",
-    "timestamp_ms", "transfer", "upgrade",
+    "timestamp_ms", "transfer", "upgrade", "waiting",
 }  # fmt: skip
 """Of an address that nothing ever touched, the account is an empty one."""
 

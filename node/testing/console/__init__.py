@@ -1,0 +1,1 @@
+"""A prompt on a chain: statements, their values, undo, and the session as a test."""
