@@ -23,7 +23,7 @@ from node.chain.transaction import (
 )
 from node.chain.transition import head_governed
 from node.primitives import codec
-from tests.differential.timer_model import Numbers, next_lane
+from tests.differential.timer_model import Numbers, keccak256, next_lane
 
 ACTOR = """
 import pvm_host
@@ -31,6 +31,10 @@ import pvm_host
 class Player:
     def do(self, payload):
         return [self._one(*entry) for entry in pvm_host.cbor_decode(payload)]
+
+    def undo(self, payload):
+        self.do(payload)
+        raise ValueError("all of it is undone")
 
     def handle_timer(self, payload):
         return [pvm_host.context().get("timer"), self.do(payload)]
@@ -53,10 +57,12 @@ class Player:
 
     def _one(self, name, *rest):
         try:
-            if name in ("timer", "timeout", "watch", "update"):
+            if name in ("timer", "timer_ex", "timeout", "watch", "update"):
                 return self._set(name, *rest)
             return self._act(name, *rest)
         except pvm_host.HostError as error:
+            if name == "mail":
+                raise ValueError("what is left of the budget decides") from error
             return error.name
 
     def _set(self, name, *rest):
@@ -66,6 +72,8 @@ class Player:
             options["expires_at"] = max(0, now + options.pop("expires_in"))
         if name == "timer":
             return pvm_host.schedule_timer(now + where[0], data, **options)
+        if name == "timer_ex":
+            return pvm_host.schedule_timer_ex(now + where[0], data, **options)
         if name == "timeout":
             return pvm_host.set_timeout(where[0], now + where[1], data, **options)
         if name == "watch":
@@ -93,7 +101,12 @@ class Player:
             self.storage["answer"] = rest[0]
         elif name == "call":
             return pvm_host.cbor_decode(pvm_host.call_actor(rest[0], "do", rest[1]))
-        elif name == "send":
+        elif name == "attempt":
+            try:
+                pvm_host.call_actor(rest[0], "undo", rest[1])
+            except pvm_host.RevertError:
+                return "undone"
+        elif name in ("send", "mail"):
             pvm_host.send_message(
                 rest[0], "do", rest[1], cycles=rest[2], cells=rest[3]
             )
@@ -115,7 +128,7 @@ SIGNERS = "s1", "s2", "s3", "s4"
 KEYS_MAX = 14
 STARVED_MAX = 2
 LEAVING_MAX = 2
-BLOCK_CELLS = 1_200_000 + 740_000
+BLOCK_CELLS = 1_200_000 + 780_000
 NUMBERS = Numbers()
 FIELDS = {
     "lane": "lane_timer_cycles",
@@ -258,6 +271,8 @@ class TimerCrowd:
     def _act(self, signer):
         name = self.choose("aaabbbcccde")
         does = [self._entry(name, signer) for _ in range(1 + self.pick(6))]
+        if self.in_force == "globalbox" and self.pick(4) == 0:
+            does += self._again(name)
         self._do(signer, name, does)
 
     def _entry(self, name, signer):
@@ -269,10 +284,14 @@ class TimerCrowd:
             other = self.choose("abce")
             does = [self._small(other) for _ in range(1 + self.pick(2))]
             budget = self.choose([(20_000, 2_000), (60_000, 9_000)])
-            return self.choose([["call", other, does], ["send", other, does, *budget]])
+            calls = [["call", other, does], ["send", other, does, *budget]]
+            return self.choose([*calls, self._undone(name)])
         if kind < (10 if self.in_force == "globalbox" else 2):
             return self._boxed(name)
         terms = self._terms(name, signer)
+        if self.pick(8) == 0:
+            few = {k: terms[k] for k in ("limit", "expires", "payer") if k in terms}
+            return self.packed("timer_ex", 1 + self.pick(2), self._told(name), few)
         return self.packed("timer", 1 + self.pick(2), self._told(name), terms)
 
     def _boxed(self, name):
@@ -362,6 +381,8 @@ class TimerCrowd:
                 [["burn", 25_000], *small],
                 [["fill", self.choose([3, 12]), 62_500]],
                 [self._nested(name)],
+                [self._undone(name), self._small(name)],
+                [["mail", self.choose("abce"), [self._small(name)], 20_000, 2_000]],
                 [["toggle", b"k"], ["toggle", b"k2"], ["toggle", self._key()]],
                 small,
                 small,
@@ -377,6 +398,24 @@ class TimerCrowd:
             return self.packed("timer", self.pick(3), does, terms)
         terms["client_nonce"] = b"1"
         return self.packed("timeout", name, self.pick(3), does, terms)
+
+    def _undone(self, name):
+        """A call that fails, often of oneself, after it acted on timers."""
+        other = self.choose([name, name, name, *"abce"])
+        choices = [self._nested(other), ["cancel", self.choose(self._ids(other))]]
+        does = [self.choose(choices) for _ in range(1 + self.pick(2))]
+        return ["attempt", other, does]
+
+    def _again(self, name):
+        """One nonce, set and cancelled by turns, for good or in calls that fail."""
+        nonce, address = b"again", self.addresses[name]
+        terms = {"client_nonce": nonce}
+        once = self.packed("timeout", name, 1 + self.pick(3), [["own"]], terms)
+        cancel = ["cancel", keccak256(b"client", address, address, nonce)]
+        both = [once, cancel], [cancel, once]
+        choices = [once, once, cancel, cancel, ["own"]]
+        choices += [["attempt", name, does] for does in ([once], [cancel], *both)]
+        return [self.choose(choices) for _ in range(3 + self.pick(3))]
 
     def _terms(self, name, signer):
         basefee = self.model.basefee_lane or self.model.basefee_cycle
@@ -420,11 +459,11 @@ class TimerCrowd:
         return [self._pack_one(*action) for action in does]
 
     def _pack_one(self, name, *rest):
-        if name in ("call", "send"):
+        if name in ("call", "send", "mail", "attempt"):
             target, does, *budget = rest
             packed = codec.encode(self._pack(does))
             return [name, self.addresses[target], packed, *budget]
-        if name not in ("timer", "timeout", "watch", "update"):
+        if name not in ("timer", "timer_ex", "timeout", "watch", "update"):
             return [name, *rest]
         *where, does, terms = rest
         options = {OPTIONS[k]: v for k, v in terms.items() if k in OPTIONS}

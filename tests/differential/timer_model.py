@@ -11,6 +11,7 @@ A rule set is a `RulesModel`; `fifo_model`, `auction_model`, `bidding_model` and
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 
 from Crypto.Hash import keccak
@@ -141,8 +142,8 @@ class Message:
     payer: str
     cycles: int
     cells: int
-    price: tuple[int, int]
-    """Base units for a cycle and for a cell, burned; locked at sending."""
+    price: tuple[int, int, int, int]
+    """As a fire's; locked at sending."""
 
 
 @dataclass
@@ -323,15 +324,13 @@ class Model:
                 break
             del self.arriving[0]
             use = self.use_of_message()
-            results = self.act(message.target, message.does, use)
+            paying = message.payer, message.price
+            results = self.act(message.target, message.does, use, paying=paying)
             self.told.messages.append((message.target, results))
             self.count(use)
-            cycle, cell = message.price
-            left = (message.cycles - use.cycles) * cycle
-            left += (message.cells - use.cells) * cell
-            self.balances[message.payer] += left
-            self.burned["cycle"] += use.cycles * cycle
-            self.burned["cell"] += use.cells * cell
+            left = message.cycles - use.cycles, message.cells - use.cells
+            self.balances[message.payer] += price_of(*left, message.price)
+            self.burn(use, message.price)
         self.pending = self.arriving + self.pending
 
     def next_basefee(self, basefee: int, used: int, which: int) -> int:
@@ -375,18 +374,30 @@ class Model:
     def transact(self, actor: str, does: list, use: Use, signer: str) -> list | None:
         """A transaction to an actor: the results of its actions, None if it failed."""
         self.count(use)
-        return self.act(actor, does, use, signer)
+        price = self.basefee_cycle, 0, self.basefee_cell, 0
+        return self.act(actor, does, use, signer, (signer, price))
 
     def count(self, use: Use) -> None:
         """An execution used so much of the block."""
         self.cycles += use.cycles
         self.cells += use.cells
 
-    def act(self, actor, does, use, signer=None) -> list | None:
-        """D16: the effects of all actions if it succeeded, else none."""
+    def burn(self, use: Use, price: tuple[int, int, int, int]) -> None:
+        """D7, D29: where what an execution used goes; its payer has paid before."""
+        cycle, tip, cell, lane = price
+        self.burned["cycle"] += use.cycles * cycle
+        self.burned["lane"] += use.cycles * lane
+        self.burned["cell"] += use.cells * cell
+        self.proposer += use.cycles * tip
+
+    def act(self, actor, does, use, signer=None, paying=None) -> list | None:
+        """D16: the effects of all actions if it succeeded, else none.
+
+        `paying` is who pays for messages that it sends, and at which price.
+        """
         if not use.is_success:
             return None
-        acting = _Acting(self, actor, signer)
+        acting = _Acting(self, actor, signer, paying)
         results = [acting.one(*action) for action in does]
         self.keys += len(acting.keys)
         return results
@@ -456,16 +467,12 @@ class Model:
         self.told.fires.append(told)
         use = self.use_of_fire(timer.id)
         assert use.cycles <= limit
-        told.results = self.act(timer.target, timer.does, use)
+        paying = timer.payer, price
+        told.results = self.act(timer.target, timer.does, use, paying=paying)
         self.count(use)
         self.lane_used += use.cycles
-        paid = use.cycles * (self.basefee_cycle + self.basefee_lane + tip)
-        paid += use.cells * self.basefee_cell
-        self.balances[timer.payer] += cost - paid
-        self.burned["cycle"] += use.cycles * self.basefee_cycle
-        self.burned["lane"] += use.cycles * self.basefee_lane
-        self.burned["cell"] += use.cells * self.basefee_cell
-        self.proposer += use.cycles * tip
+        self.balances[timer.payer] += cost - price_of(use.cycles, use.cells, price)
+        self.burn(use, price)
         return use.cycles
 
     # --- agents -------------------------------------------------------------------
@@ -512,8 +519,9 @@ class Model:
 class _Acting:
     """One successful execution of an actor: its actions one after the other."""
 
-    def __init__(self, model: Model, actor: str, signer: str | None) -> None:
+    def __init__(self, model, actor, signer, paying) -> None:
         self.model, self.actor, self.signer = model, actor, signer
+        self.paying = paying
         self.keys: set = set()
         self.address = model.fixed.addresses[actor]
 
@@ -554,18 +562,33 @@ class _Acting:
 
     def call(self, target: str, does: list) -> list:
         """D13: what the callee does, it does itself, for the same signer."""
-        callee = _Acting(self.model, target, self.signer)
+        callee = _Acting(self.model, target, self.signer, self.paying)
         callee.keys = self.keys
         return [callee.one(*action) for action in does]
 
+    def attempt(self, target: str, does: list) -> str:
+        """D13: a callee fails in the end, and nothing of what it did is left."""
+        model, keys = self.model, set(self.keys)
+        kept = {name: copy(getattr(model, name)) for name in _UNDONE}
+        records = [(timer, dict(vars(timer))) for timer in model.timers]
+        self.call(target, does)
+        self.keys.clear()
+        self.keys |= keys
+        for name, value in kept.items():
+            setattr(model, name, value)
+        for timer, fields in records:
+            vars(timer).update(fields)
+        return "undone"
+
     def send(self, target: str, does: list, cycles: int, cells: int) -> None:
-        """D14: of a transaction, whose signer pays in advance."""
-        model = self.model
-        price = model.basefee_cycle, model.basefee_cell
-        message = Message(target, does, self.signer, cycles, cells, price)
-        model.balances[self.signer] -= cycles * price[0] + cells * price[1]
+        """D14: whoever pays for the execution pays in advance, at its price."""
+        model, (payer, price) = self.model, self.paying
+        message = Message(target, does, payer, cycles, cells, price)
+        model.balances[payer] -= price_of(cycles, cells, price)
         self.keys.add(("message", len(model.pending)))
         model.pending.append(message)
+
+    mail = send
 
     # --- timers -------------------------------------------------------------------
 
@@ -598,6 +621,8 @@ class _Acting:
         timer_id = self._next_id(due, packed)
         fields = {"payer": payer, "agent": terms.get("agent"), **rules.fees(terms)}
         return self._accept(timer_id, self.actor, due, does, terms, **fields)
+
+    timer_ex = timer
 
     def timeout(self, target: str, ahead: int, does: list, terms: dict) -> object:
         return self._set(target, self.model.height + ahead, (), does, terms)
@@ -769,6 +794,27 @@ class _Acting:
         model.prolong(timer, model.height + ahead)
         self.keys.add(timer_id)
         return None
+
+
+_UNDONE = (
+    "balances",
+    "storage",
+    "answers",
+    "counters",
+    "sequence",
+    "timers",
+    "queue",
+    "noted",
+    "queued_fires",
+    "pending",
+)
+"""What an execution changes of a model, beside the records of timers."""
+
+
+def price_of(cycles: int, cells: int, price: tuple[int, int, int, int]) -> int:
+    """Base units for so much, all parts of a price together."""
+    cycle, tip, cell, lane = price
+    return cycles * (cycle + tip + lane) + cells * cell
 
 
 def next_lane(basefee: int, used: int, lane: int) -> int:
