@@ -3,7 +3,7 @@
 No root of the state speaks of any of it; `keys.py` has the layout. `record` says what
 a block adds, the readers answer from a snapshot. Both are pure.
 
-Rules: an empty block costs three small keys. What a decision about a timer adds of
+Rules: an empty block costs four small keys. What a decision about a timer adds of
 its own is bounded too: a put-off, of which one block can have 10,000, is only in the
 block's trace (`timers/trace.py`), which names its place in the calendar; of a timer
 that ended after it was due, history keeps whose its place was. Every other decision is
@@ -58,6 +58,7 @@ from node.primitives.crypto import keccak256
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.state import keys
 from node.state.store import StoreSnapshot, WriteSet
+from node.totals import totals_of
 from pvm import Failure, Frame
 
 __all__ = [
@@ -138,6 +139,7 @@ def record(result: BlockResult) -> WriteSet:
         keys.HEAD: keys.height8(header.height),
         keys.header(header.height): header.encode(),
         keys.block_by_hash(header.hash()): keys.height8(header.height),
+        keys.block_totals(0, header.height): totals_of(result).encode(),
     }
     if header.span > 1:
         changes[keys.run_config(header.height)] = encode_config(result.basefee_config)

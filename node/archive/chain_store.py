@@ -22,6 +22,7 @@ from node.primitives.types import Hash32, Height
 from node.state import keys, snapshots, undo
 from node.state.snapshots import NamedSnapshot
 from node.state.store import Store, StoreSnapshot, WriteSet
+from node.totals import RunningTotals, totals_of
 
 __all__ = [
     "CLEARED_KEYS_MAX",
@@ -54,13 +55,14 @@ _CLEARING = b""
 class ChainStore:
     """A store with one chain in it, which grows and goes back by whole blocks."""
 
-    __slots__ = ("_store", "_trail", "keep_blocks")
+    __slots__ = ("_store", "_totals", "_trail", "keep_blocks")
 
     def __init__(self, store: Store, keep_blocks: int | None = None) -> None:
         self._store = store
         self.keep_blocks = keep_blocks
         """Of how many heights below the head all is kept; None: of all."""
         self._trail: undo.UndoRange | None = None
+        self._totals: RunningTotals | None = None
 
     # --- blocks ----------------------------------------------------------------------
 
@@ -79,6 +81,11 @@ class ChainStore:
         """
         trail = self._load_trail(head.height)
         recorded = history.record(result)
+        totals, self._totals = self._totals, None  # loaded again, should this fail
+        if totals is None:
+            totals = RunningTotals.load(snapshot, head.height)
+        left = totals.add(result.header.height, totals_of(result))
+        recorded |= WriteSet(left)
         record, trail = undo.extend(
             snapshot,
             trail,
@@ -91,7 +98,7 @@ class ChainStore:
             height = result.header.height
             writes |= prune(snapshot, height, self.keep_blocks, trail.pinned)
         self._store.commit(writes, sync=sync and not result.is_empty)
-        self._trail = trail
+        self._trail, self._totals = trail, totals
         return self._store.snapshot()
 
     def sync(self) -> None:
@@ -115,7 +122,7 @@ class ChainStore:
         """
         if not self.lowest_reachable(head) <= target <= head:
             raise LookupError(f"no undo record leads from height {head} to {target}")
-        self._trail = None
+        self._trail = self._totals = None
         undone = rewind(self._store, head, target)
         return self._store.snapshot(), undone
 

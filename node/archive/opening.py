@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from node import history
-from node.archive import chain_store
+from node.archive import chain_store, made_totals
 from node.chain.block import Header, decode_header
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.errors import InvalidGenesis
@@ -89,7 +89,8 @@ def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opene
     """Open the chain in `store`, or begin it; runs on the worker thread.
 
     `want` names the genesis that is asked for, given the one that is there. A rewind
-    or a reset that was cut short is finished first.
+    or a reset that was cut short is finished first, and totals of blocks are made where
+    an earlier version wrote none.
 
     Raises:
         ForeignGenesis: They differ.
@@ -105,8 +106,13 @@ def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opene
         return Opened(reset_chain(store, stored), stored, is_fresh=False)
     if _finish_rewind(store):
         snapshot = store.snapshot()
+    head = _require_sound(snapshot)
+    if made_totals.is_missing(snapshot, head.height):
+        _add_totals(store, head)
+        snapshot = store.snapshot()
     number = history.load_consensus(snapshot)
-    return Opened(_resume(stored, snapshot), stored, is_fresh=False, consensus=number)
+    state = _open(stored, head, snapshot)
+    return Opened(state, stored, is_fresh=False, consensus=number)
 
 
 def require_chain(
@@ -135,7 +141,10 @@ def whole_state(snapshot: StoreSnapshot) -> State | None:
     stored = load_genesis(snapshot)
     if stored is None or snapshot.get(keys.UNFINISHED):
         return None
-    return _resume(stored, snapshot)
+    head = _require_sound(snapshot)
+    if made_totals.is_missing(snapshot, head.height):
+        return None
+    return _open(stored, head, snapshot)
 
 
 def _require_wanted(
@@ -160,6 +169,13 @@ def _finish_rewind(store: Store) -> bool:
         return chain_store.finish_rewind(store)
     except LookupError as error:
         raise DamagedChain(f"a rewind cannot be finished: {error}") from error
+
+
+def _add_totals(store: Store, head: Header) -> None:
+    try:
+        made_totals.add_missing(store, head.height)
+    except (ValueError, LookupError, TypeError, AssertionError) as error:
+        raise DamagedChain(f"what blocks did cannot be read: {error}") from error
 
 
 def begin_unfinished(store: Store, genesis: Genesis) -> State:
@@ -213,10 +229,6 @@ def load_genesis(snapshot: StoreSnapshot) -> Genesis | None:
         return parse_genesis(codec.decode(document))  # type: ignore[arg-type]
     except (codec.MalformedCbor, InvalidGenesis) as error:
         raise DamagedChain(f"the folder's genesis cannot be read: {error}") from error
-
-
-def _resume(genesis: Genesis, snapshot: StoreSnapshot) -> State:
-    return _open(genesis, _require_sound(snapshot), snapshot)
 
 
 def _require_sound(snapshot: StoreSnapshot) -> Header:

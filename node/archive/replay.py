@@ -268,6 +268,9 @@ class Replay:
         recorded = history.record(result).changes
         wanted = {key_of(header.height): None for key_of in _OPTIONAL} | dict(recorded)
         del wanted[keys.HEAD]
+        totals = keys.block_totals(0, header.height)
+        if self._snapshot.get(totals) is None:  # an earlier version's folder
+            del wanted[totals]
         if not self._is_folder:
             alone = [key_of(header.height) for key_of in BLOCK_RECORDS]
             wanted = {key: wanted[key] for key in alone}

@@ -53,6 +53,7 @@ _NAMES: Final = {
     b"hx": "height of the block with hash",
     b"ht": "place of transaction",
     b"hl": "history of timer",
+    b"hs": "totals of blocks",
 }
 
 

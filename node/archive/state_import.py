@@ -44,6 +44,7 @@ from node.state.journal import Journal
 from node.state.leveldb import LevelStore
 from node.state.retention import Oldest
 from node.state.store import Store, StoreSnapshot, WriteSet
+from node.totals import RunningTotals, totals_of
 
 __all__ = ["import_folder", "load_state"]
 
@@ -193,6 +194,9 @@ def _history_of(file: StateFile) -> WriteSet:
         changes[keys.header(head.height)] = head.encode()
         changes[keys.block_by_hash(head.hash())] = keys.height8(head.height)
         changes[keys.OLDEST] = oldest.encode()
+        left = RunningTotals()
+        left.add(0, totals_of(first))
+        changes |= left.move_to(head.height)
     return WriteSet(changes)
 
 

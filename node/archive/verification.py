@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from node import history
 from node.archive.globalbox_verification import verify_globalbox
+from node.archive.made_totals import expected_groups, totals_at
 from node.archive.opening import DamagedChain
 from node.chain.accounts import decode_account
 from node.chain.block import Header, Receipt, ReceiptKind, list_root
@@ -70,6 +71,7 @@ def verify(state: State) -> Verified:
     verify_globalbox(snapshot)
     _verify_lane(state)
     blocks, transactions = _verify_history(snapshot, state.head)
+    _verify_totals(snapshot, state.head)
     _verify_way_back(snapshot, state.head)
     return Verified(blocks, transactions, accounts, timers)
 
@@ -322,6 +324,25 @@ def _verify_decisions(
         assert identity is not None, "they are all there to be kept"
         _require(snapshot, place, identity, f"a timer that ended in {at}")
     return len(entries), len(ended)
+
+
+def _verify_totals(snapshot: StoreSnapshot, head: Header) -> None:
+    """Totals of each block whose contents are kept, and of groups of heights."""
+    first = max(0, load_oldest(snapshot).contents)
+    for header in history.headers_after(snapshot, first - 1):
+        what = f"block {header.height}: its totals"
+        wanted = totals_at(snapshot, header).encode()
+        _require(snapshot, keys.block_totals(0, header.height), wanted, what)
+    groups = 0
+    for key, wanted in expected_groups(snapshot, head.height):
+        _require(snapshot, key, wanted, "the totals of a group of heights")
+        groups += 1
+    start, stop = keys.block_totals(1, 0), keys.prefix_stop(keys.BLOCK_TOTALS_PREFIX)
+    found = sum(1 for _ in snapshot.range(start, stop))
+    if found != groups:
+        raise DamagedChain(
+            f"there are totals of {found} groups of heights, and {groups} such groups"
+        )
 
 
 def _verify_way_back(snapshot: StoreSnapshot, head: Header) -> None:

@@ -29,6 +29,7 @@ __all__ = ["Checks", "check_api", "check_chain", "check_connection", "check_heig
 _Check = Callable[[str, object], object]
 
 _ENUM_MAX = 2**31 - 1
+_UINT32_MAX = 2**32 - 1
 _INSTRUCTIONS: Final[tuple[type, ...]] = get_args(Instruction)
 
 
@@ -77,6 +78,10 @@ def _flag(name: str, value: object) -> None:
 
 def _enumerated(name: str, value: object) -> None:
     check_count(name, value, 0, _ENUM_MAX)  # type: ignore[arg-type]
+
+
+def _uint32(name: str, value: object) -> None:
+    check_count(name, value, 0, _UINT32_MAX)  # type: ignore[arg-type]
 
 
 def _instruction(name: str, value: object) -> None:
@@ -216,6 +221,8 @@ _API: Final[Mapping[str, _Check]] = {
     "actors": _bytes_each,
     "amount": _whole,
     "blocks": _least(0),
+    "buckets": _uint32,
+    "changes": _uint32,
     "earlier": _messages,
     "include_supply": _flag,
     "is_descending": _flag,
@@ -225,6 +232,7 @@ _API: Final[Mapping[str, _Check]] = {
     "parts": _parts,
     "put_offs_to": _least(0),
     "subject": _subject,
+    "to_height": _least(0),
     "transaction_id": _BYTES,
     "trace": _flag,
     "view": _enumerated,

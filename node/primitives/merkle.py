@@ -41,6 +41,7 @@ from node.primitives.tree_pages import (
     decode_inner,
     encode_bucket,
     hash_page,
+    read_outline,
     replace_leaves,
 )
 from node.primitives.types import Hash32
@@ -160,6 +161,40 @@ class Tree:
                 if key is not None:
                     return key
         return None
+
+    def counts(self, shift: int, first: int, count: int) -> list[int]:
+        """How many keys lie in each of `count` intervals of equal width.
+
+        Interval i has the keys whose number, shifted right by `shift` bits, is
+        `first` + i. An inner page says how many leaves are below it, so no more pages
+        are read than meet the borders of intervals.
+
+        Raises:
+            BrokenTree: A page is missing.
+        """
+        found = [0] * count
+        if self._load_page("") is not None:
+            self._count_in("", shift, first, found)
+        return found
+
+    def _count_in(self, path: str, shift: int, first: int, found: list[int]) -> None:
+        page = self._page(path)
+        if page[0] == BUCKET_TAG:
+            for at in range(1, len(page), self._entry_bytes):
+                place = int.from_bytes(page[at : at + self._key_bytes], "big") >> shift
+                if 0 <= place - first < len(found):
+                    found[place - first] += 1
+            return
+        inner = read_outline(page)
+        below = 8 * self._key_bytes - BITS_PER_NIBBLE * inner.depth
+        low, high = inner.number << below, ((inner.number + 1) << below) - 1
+        place = (low >> shift) - first
+        if place != (high >> shift) - first:
+            start, stop = first << shift, (first + len(found)) << shift
+            for child in inner.children_between(start, stop, below - BITS_PER_NIBBLE):
+                self._count_in(child, shift, first, found)
+        elif 0 <= place < len(found):
+            found[place] += inner.count
 
     def audit(self, key: bytes) -> bytes | None:
         """The leaf under `key`, or None, with each page on the way hashed again.

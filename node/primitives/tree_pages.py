@@ -18,6 +18,8 @@ pairwise as `merkle` defines it. The rest of it serves to find the way.
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 
+from msgspec import Struct
+
 __all__ = [
     "BITS_PER_NIBBLE",
     "BUCKET_TAG",
@@ -31,12 +33,14 @@ __all__ = [
     "BrokenTree",
     "InnerPage",
     "Leaf",
+    "PageOutline",
     "decode_bucket",
     "decode_inner",
     "encode_bucket",
     "hash_bytes",
     "hash_page",
     "is_inner_page",
+    "read_outline",
     "replace_leaves",
 ]
 
@@ -140,6 +144,44 @@ def decode_inner(page: bytes) -> InnerPage:
     if at != len(page):
         raise BrokenTree("a page of the tree is malformed")
     return InnerPage(depth, prefix, int.from_bytes(page[2:6], "big"), slots)
+
+
+class PageOutline(Struct, frozen=True, gc=False):
+    """What an inner page says of the leaves below it, without its hashes."""
+
+    depth: int
+    prefix: str
+    number: int
+    """The prefix as a number of so many nibbles."""
+    count: int
+    live: int
+    """A bit for each slot: whether anything hangs there."""
+
+    def children_between(self, start: int, stop: int, bits: int) -> Iterator[str]:
+        """Paths of the slots that have numbers from `start` to below `stop`.
+
+        Each slot has those that begin with its path and end with any `bits` bits.
+        """
+        first = self.number << BITS_PER_NIBBLE
+        low = max(0, (start >> bits) - first)
+        high = min(SLOTS - 1, (stop - 1 >> bits) - first)
+        for nibble in range(low, high + 1):
+            if self.live >> nibble & 1:
+                yield self.prefix + NIBBLES[nibble]
+
+
+def read_outline(page: bytes) -> PageOutline:
+    """The outline of an inner page: a tenth of the effort of decoding it.
+
+    Raises:
+        BrokenTree: The bytes are no inner page.
+    """
+    if len(page) < _HEADER_BYTES or page[0] != _INNER_TAG:
+        raise BrokenTree("a page of the tree is malformed")
+    depth = page[1]
+    prefix = page[_HEADER_BYTES : _HEADER_BYTES + (depth + 1 >> 1)].hex()[:depth]
+    count, live = int.from_bytes(page[2:6], "big"), page[6] << 8 | page[7]
+    return PageOutline(depth, prefix, int(prefix or "0", 16), count, live)
 
 
 def encode_bucket(leaves: Sequence[Leaf]) -> bytes:

@@ -76,6 +76,14 @@ if TYPE_CHECKING:
     )
     from node.query.explain.timer import Step, TimerExplanation, explain, explain_timer
     from node.query.globalbox import queue_page
+    from node.query.height_ranges import (
+        DueBucket,
+        DueTimers,
+        LaneLimits,
+        LaneUseBucket,
+        LaneUseRange,
+    )
+    from node.query.heights import BUCKETS_MAX, count_due, epochs_reach, lane_use
     from node.query.pagination import Page
     from node.query.proofs import (
         Proof,
@@ -98,6 +106,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "BUCKETS_MAX",
     "ActorView",
     "BlockExplanation",
     "BlockLookup",
@@ -105,10 +114,15 @@ __all__ = [
     "ChainStatus",
     "Committed",
     "Contest",
+    "DueBucket",
+    "DueTimers",
     "EndedTimer",
     "HeightNotReached",
     "HistoryNotKept",
     "InvalidQuote",
+    "LaneLimits",
+    "LaneUseBucket",
+    "LaneUseRange",
     "LiveTimer",
     "MissingKind",
     "NextFees",
@@ -136,10 +150,12 @@ __all__ = [
     "committed_height",
     "committed_in",
     "content_bytes",
+    "count_due",
     "count_supply",
     "decision_text",
     "dry_run_text",
     "ended_timers_page",
+    "epochs_reach",
     "explain",
     "explain_block",
     "explain_timer",
@@ -150,6 +166,7 @@ __all__ = [
     "height_of",
     "is_in_chain",
     "is_of_lane",
+    "lane_use",
     "live_timers_page",
     "look_up_block",
     "next_fees",
@@ -174,6 +191,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BUCKETS_MAX": ".heights",
+    "DueBucket": ".height_ranges",
+    "DueTimers": ".height_ranges",
+    "LaneLimits": ".height_ranges",
+    "LaneUseBucket": ".height_ranges",
+    "LaneUseRange": ".height_ranges",
+    "count_due": ".heights",
+    "epochs_reach": ".heights",
+    "lane_use": ".heights",
     "ActorView": ".chain",
     "BlockExplanation": ".explain.block",
     "BlockLookup": ".blocks",

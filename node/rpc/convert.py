@@ -39,6 +39,7 @@ from node.runtime.types import DroppedTransaction, MiningMode
 from node.state.snapshots import NamedSnapshot
 from pvm import Failure, FireContext
 from pvm.output import NO_PRINTOUT, Printed, Printout
+from pvm.runtime.storage import STORAGE_PREFIX
 
 MODES: dict[MiningMode, "queries_pb2.MiningMode.ValueType"] = {
     MiningMode.INTERVAL: queries_pb2.MINING_MODE_INTERVAL,
@@ -61,6 +62,15 @@ and a transaction a megabyte."""
 def mining_mode_to_proto(mode: MiningMode) -> "queries_pb2.MiningMode.ValueType":
     """A mining mode on the wire."""
     return MODES[mode]
+
+
+def storage_name(key: bytes) -> str | None:
+    """The name in `self.storage` that a raw key stands for, if it stands for one."""
+    if not key.startswith(STORAGE_PREFIX):
+        return None
+    # An actor may write any bytes behind the prefix with set_state.
+    name = key.removeprefix(STORAGE_PREFIX).decode(errors="replace")
+    return name if STORAGE_PREFIX + name.encode() == key else None
 
 
 # --- blocks ------------------------------------------------------------------------

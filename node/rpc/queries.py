@@ -18,7 +18,7 @@ from node.chain.simulation import call_read_only
 from node.chain.transition import State
 from node.primitives.types import Address, Height
 from node.query import ActorView, Supply
-from node.rpc import convert, instructions, requests
+from node.rpc import convert, heights, instructions, requests
 from node.rpc.answers import SMALL_BYTES, Answers, delimited
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import Context, Pager, at_height, state_at
@@ -30,7 +30,6 @@ from node.rpc.v1.queries_pb2_grpc import QueryServiceServicer
 from node.runtime.types import Backend, DroppedTransaction, Pending, UnknownTransaction
 from node.state import keys
 from node.state.retention import load_oldest
-from pvm.runtime.storage import STORAGE_PREFIX
 
 if TYPE_CHECKING:
     from node.query.trace.records import ReadTrace
@@ -41,6 +40,9 @@ __all__ = ["BLOCKS_MAX", "ENTRIES_MAX", "Queries"]
 ENTRIES_DEFAULT = 100
 ENTRIES_MAX = 1_000
 """Entries of a page of storage or timers; a page is full at 1 MiB as well."""
+
+CHANGES_DEFAULT = 1_000
+"""Of an actor's storage that one stream tells."""
 
 BLOCKS_DEFAULT = 20
 BLOCKS_MAX = 100
@@ -286,6 +288,36 @@ class Queries(QueryServiceServicer):
 
         return await self._answers.run(show)
 
+    @override
+    async def StreamStorageHistory(
+        self,
+        request: pb.StreamStorageHistoryRequest,
+        context: Context[
+            pb.StreamStorageHistoryRequest, pb.StreamStorageHistoryResponse
+        ],
+    ) -> AsyncGenerator[pb.StreamStorageHistoryResponse, None]:
+        """An actor's storage over time, the latest change first."""
+        # It compiles: it is imported if somebody asks.
+        from node.query.trace.storage_history import (  # noqa: PLC0415
+            CHANGES_MAX,
+            WantedHistory,
+        )
+        from node.rpc.storage_history import tell_history  # noqa: PLC0415
+
+        actor = requests.parse_address(request.actor, "actor")
+        if len(request.prefix) > STATE_KEY_BYTES_MAX:
+            raise InvalidRequest("prefix", f"has at most {STATE_KEY_BYTES_MAX} bytes")
+        first, last = requests.parse_heights(
+            request, 0, self._backend.state.head.height
+        )
+        count = requests.parse_count(
+            request.changes, "changes", CHANGES_DEFAULT, CHANGES_MAX
+        )
+        wanted = WantedHistory(actor, request.prefix, first, last, count)
+        async with aclosing(tell_history(self._backend, wanted)) as responses:
+            async for response in responses:
+                yield response
+
     # --- traces ---------------------------------------------------------------------
 
     @override
@@ -465,6 +497,22 @@ class Queries(QueryServiceServicer):
         return await self._answers.run(show)
 
     @override
+    async def GetLaneUse(
+        self,
+        request: pb.GetLaneUseRequest,
+        context: Context[pb.GetLaneUseRequest, pb.GetLaneUseResponse],
+    ) -> pb.GetLaneUseResponse:
+        """What blocks used and paid over a range of heights."""
+        state = self._backend.state
+        first, last = requests.parse_heights(request, 0, state.head.height)
+        count = requests.parse_buckets(request.buckets)
+        return await self._answers.run(
+            lambda: heights.lane_use_to_proto(
+                query.lane_use(state, first, last, count), state.head
+            )
+        )
+
+    @override
     async def GetTransaction(
         self,
         request: pb.GetTransactionRequest,
@@ -539,13 +587,7 @@ def _supply_to_proto(supply: Supply) -> pb.Supply:
 
 
 def _entry_to_proto(key: bytes, value: bytes) -> pb.StorageEntry:
-    entry = pb.StorageEntry(key=key, value=value)
-    if key.startswith(STORAGE_PREFIX):
-        # An actor may write any bytes behind the prefix with set_state.
-        name = key.removeprefix(STORAGE_PREFIX).decode(errors="replace")
-        if STORAGE_PREFIX + name.encode() == key:
-            entry.name = name
-    return entry
+    return pb.StorageEntry(key=key, value=value, name=convert.storage_name(key))
 
 
 def _read_to_proto(state: State, result: ReadOnlyResult) -> pb.CallReadOnlyResponse:

@@ -65,6 +65,10 @@ _HASH_BYTES = 32
 _AMOUNT_DIGITS_MAX = len(str(U128_MAX))
 
 
+BUCKETS_DEFAULT = 256
+"""Into which a range of heights is cut at the most, unless another number is said."""
+
+
 class MalformedRequest(Exception):  # noqa: N818 - a refusal, named like the others
     """The bytes of a request are not the message that its method takes."""
 
@@ -75,6 +79,17 @@ class InvalidRequest(Exception):  # noqa: N818 - a refusal, named like the other
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field} {message}")
         self.field = field
+
+
+class _Heights(Protocol):
+    """A request with optional `from_height` and `to_height`."""
+
+    from_height: int
+    to_height: int
+
+    def HasField(self, field_name: Literal["from_height", "to_height"], /) -> bool:
+        """Whether an optional field is set."""
+        ...
 
 
 class _StorageKey(Protocol):
@@ -562,3 +577,31 @@ def parse_count(count: int, field: str, default: int, maximum: int) -> int:
     if count > maximum:
         raise InvalidRequest(field, f"is at most {maximum}, not {count}")
     return count or default
+
+
+def parse_heights(request: _Heights, first: int, last: int) -> tuple[int, int]:
+    """The first and the last height of a range, with what is meant by absent ones.
+
+    Raises:
+        InvalidRequest: The last is below the first.
+    """
+    if request.HasField("from_height"):
+        first = request.from_height
+    if request.HasField("to_height"):
+        last = request.to_height
+    if not request.HasField("to_height"):
+        last = max(first, last)
+    elif not request.HasField("from_height"):
+        first = min(first, last)
+    if last < first:
+        raise InvalidRequest("to_height", f"is at least from_height, {first}")
+    return first, last
+
+
+def parse_buckets(count: int) -> int:
+    """Into how many buckets a range of heights is cut at the most.
+
+    Raises:
+        InvalidRequest: It is above the maximum.
+    """
+    return parse_count(count, "buckets", BUCKETS_DEFAULT, query.BUCKETS_MAX)

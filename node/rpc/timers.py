@@ -13,7 +13,7 @@ from node.query import (
     QuoteRequest,
     TimerCriteria,
 )
-from node.rpc import convert, explanations, requests
+from node.rpc import convert, explanations, heights, requests
 from node.rpc.answers import Answers
 from node.rpc.queries import ENTRIES_DEFAULT, ENTRIES_MAX
 from node.rpc.requests import InvalidRequest
@@ -175,6 +175,24 @@ class Timers(TimerServiceServicer):
             following = (start + count).to_bytes(_INDEX_BYTES, "big")
             response.next_page_token = pager.token(following)
         return response
+
+    @override
+    async def CountDueTimers(
+        self,
+        request: pb.CountDueTimersRequest,
+        context: Context[pb.CountDueTimersRequest, pb.CountDueTimersResponse],
+    ) -> pb.CountDueTimersResponse:
+        """How many timers are due over a range of heights, and what came of others."""
+        state = self._backend.state
+        head = state.head.height
+        reach = query.epochs_reach(state)
+        first, last = requests.parse_heights(request, min(head, reach), reach)
+        count = requests.parse_buckets(request.buckets)
+        return await self._answers.run(
+            lambda: heights.due_timers_to_proto(
+                query.count_due(state, first, last, count), state.head
+            )
+        )
 
     @override
     async def QuoteTimer(

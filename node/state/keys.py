@@ -309,6 +309,17 @@ def transaction_location(transaction_id: bytes) -> bytes:
     return b"ht" + transaction_id
 
 
+BLOCK_TOTALS_PREFIX = b"hs"
+
+
+def block_totals(level: int, height: int) -> bytes:
+    """→ totals of the header at a height, which is level 0, or of a group of heights.
+
+    A group is named by its first height, and has four of the level below it.
+    """
+    return BLOCK_TOTALS_PREFIX + bytes([level]) + height8(height)
+
+
 def timer_history(timer_id: bytes, height: int = 0, index: int = 0) -> bytes:
     """→ one decision about a timer; ranges tell its life in order."""
     return b"hl" + timer_id + height8(height) + index.to_bytes(4, "big")

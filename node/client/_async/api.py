@@ -303,6 +303,23 @@ class AsyncApi:
         request = traces_pb2.TraceBlockRequest(height=height)
         return await self._call(self._queries.TraceBlock, request)
 
+    async def lane_use(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = 0,
+    ) -> queries_pb2.GetLaneUseResponse:
+        """What blocks used of their lanes, and the fees, over a range of heights.
+
+        The range goes by default from genesis to the head, in at most 256 buckets.
+        """
+        check_api(buckets=buckets)
+        check_api.optional(from_height=from_height, to_height=to_height)
+        request = queries_pb2.GetLaneUseRequest(
+            from_height=from_height, to_height=to_height, buckets=buckets
+        )
+        return await self._call(self._queries.GetLaneUse, request)
+
     async def transaction(
         self, transaction_id: bytes
     ) -> queries_pb2.GetTransactionResponse:
@@ -377,12 +394,53 @@ class AsyncApi:
             yield page
             token = page.next_page_token
 
+    async def count_due_timers(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = 0,
+    ) -> timers_pb2.CountDueTimersResponse:
+        """How many timers are due over a range of heights, and what came of others.
+
+        The range goes by default from the head to the end of the epoch queue, in at
+        most 256 buckets.
+        """
+        check_api(buckets=buckets)
+        check_api.optional(from_height=from_height, to_height=to_height)
+        request = timers_pb2.CountDueTimersRequest(
+            from_height=from_height, to_height=to_height, buckets=buckets
+        )
+        return await self._call(self._timers.CountDueTimers, request)
+
     async def quote_timer(
         self, wanted: timers_pb2.QuoteTimerRequest
     ) -> timers_pb2.QuoteTimerResponse:
         """What a timer would cost, and how many fires its payer can pay for."""
         check_api(wanted=wanted)
         return await self._call(self._timers.QuoteTimer, wanted)
+
+    def stream_storage_history(
+        self,
+        actor: bytes,
+        prefix: bytes = b"",
+        from_height: int | None = None,
+        to_height: int | None = None,
+        changes: int = 0,
+    ) -> AsyncIterator[queries_pb2.StreamStorageHistoryResponse]:
+        """An actor's storage over time, the latest change first; the end comes last.
+
+        It tells by default of 1,000 changes, as far back as states are kept.
+        """
+        check_api(actor=actor, prefix=prefix, changes=changes)
+        check_api.optional(from_height=from_height, to_height=to_height)
+        request = queries_pb2.StreamStorageHistoryRequest(
+            actor=actor,
+            prefix=prefix,
+            from_height=from_height,
+            to_height=to_height,
+            changes=changes,
+        )
+        return self._follow(self._queries.StreamStorageHistory, request)
 
     # --- streams -------------------------------------------------------------------
 

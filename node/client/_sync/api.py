@@ -298,6 +298,23 @@ class Api:
         request = traces_pb2.TraceBlockRequest(height=height)
         return self._call(self._queries.TraceBlock, request)
 
+    def lane_use(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = 0,
+    ) -> queries_pb2.GetLaneUseResponse:
+        """What blocks used of their lanes, and the fees, over a range of heights.
+
+        The range goes by default from genesis to the head, in at most 256 buckets.
+        """
+        check_api(buckets=buckets)
+        check_api.optional(from_height=from_height, to_height=to_height)
+        request = queries_pb2.GetLaneUseRequest(
+            from_height=from_height, to_height=to_height, buckets=buckets
+        )
+        return self._call(self._queries.GetLaneUse, request)
+
     def transaction(self, transaction_id: bytes) -> queries_pb2.GetTransactionResponse:
         """What became of a transaction: pending, in a block, or dropped."""
         check_api(transaction_id=transaction_id)
@@ -368,12 +385,53 @@ class Api:
             yield page
             token = page.next_page_token
 
+    def count_due_timers(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = 0,
+    ) -> timers_pb2.CountDueTimersResponse:
+        """How many timers are due over a range of heights, and what came of others.
+
+        The range goes by default from the head to the end of the epoch queue, in at
+        most 256 buckets.
+        """
+        check_api(buckets=buckets)
+        check_api.optional(from_height=from_height, to_height=to_height)
+        request = timers_pb2.CountDueTimersRequest(
+            from_height=from_height, to_height=to_height, buckets=buckets
+        )
+        return self._call(self._timers.CountDueTimers, request)
+
     def quote_timer(
         self, wanted: timers_pb2.QuoteTimerRequest
     ) -> timers_pb2.QuoteTimerResponse:
         """What a timer would cost, and how many fires its payer can pay for."""
         check_api(wanted=wanted)
         return self._call(self._timers.QuoteTimer, wanted)
+
+    def stream_storage_history(
+        self,
+        actor: bytes,
+        prefix: bytes = b"",
+        from_height: int | None = None,
+        to_height: int | None = None,
+        changes: int = 0,
+    ) -> Iterator[queries_pb2.StreamStorageHistoryResponse]:
+        """An actor's storage over time, the latest change first; the end comes last.
+
+        It tells by default of 1,000 changes, as far back as states are kept.
+        """
+        check_api(actor=actor, prefix=prefix, changes=changes)
+        check_api.optional(from_height=from_height, to_height=to_height)
+        request = queries_pb2.StreamStorageHistoryRequest(
+            actor=actor,
+            prefix=prefix,
+            from_height=from_height,
+            to_height=to_height,
+            changes=changes,
+        )
+        return self._follow(self._queries.StreamStorageHistory, request)
 
     # --- streams -------------------------------------------------------------------
 

@@ -5,15 +5,16 @@ says is its own, those of the calls below it, and those that were cut.
 """
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from typing_extensions import override
 
-from node.chain.block import ReadOnlyResult, Receipt
+from node.chain.block import ReadOnlyResult, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.primitives.hex_repr import show_struct
-from node.primitives.types import Address, Height
+from node.primitives.types import Address, Hash32, Height
 from pvm import Failure
 from pvm.output import Printed
 
@@ -29,10 +30,13 @@ __all__ = [
     "CodeChange",
     "EventMade",
     "ExecutionTrace",
+    "HistoryStop",
     "MessageQueued",
     "ReadTrace",
     "Step",
     "StorageChange",
+    "StorageHistory",
+    "StoragePast",
     "StorageWrite",
     "TimerReplaced",
     "TimerTouched",
@@ -309,6 +313,51 @@ def _printed(call: TracedCall) -> Iterator[Printed]:
             yield step
         elif isinstance(step, TracedCall):
             yield from _printed(step)
+
+
+class StoragePast(Struct, frozen=True):
+    """A value of an actor's state that one execution changed, net."""
+
+    __repr__ = show_struct
+
+    height: Height
+    key: bytes
+    """Raw key of the actor's state."""
+    before: bytes | None
+    """The raw value that it had before, or None if there was none."""
+    after: bytes | None
+    kind: ReceiptKind
+    """What was executed."""
+    receipt_index: int
+    """Of its receipt in the block."""
+    id: bytes
+    """Of the transaction or timer, or the message's msg_id."""
+    origin: Hash32
+    """Id of the transaction that caused it; 32 zero bytes for fires and their messages.
+    """
+    handler: str
+    """What was called first; not always a handler of the actor."""
+
+
+class HistoryStop(Enum):
+    """Why a walk ended."""
+
+    COMPLETE = "complete"
+    """All of the range was told."""
+    BOUND = "bound"
+    """It told as many changes as were asked for, or executed 1,000 blocks."""
+    NOT_KEPT = "not kept"
+    """The states below are not kept."""
+
+
+class StorageHistory(Struct, frozen=True):
+    """Changes of an actor's storage, the latest first."""
+
+    changes: tuple[StoragePast, ...]
+    stop: HistoryStop
+    """Why there are no more."""
+    next_height: Height
+    """All changes above it were told: the next question ends there."""
 
 
 class BlockTrace(Struct, frozen=True):

@@ -5,7 +5,7 @@ all that is needed. Of a block no more is executed than what comes before the ex
 that is wanted; nothing is kept, no root is computed.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from typing import SupportsIndex
 
 from msgspec.structs import replace
@@ -33,7 +33,16 @@ from node.query.trace.watcher import CallWatcher, TraceRoom
 from node.state import keys
 from pvm.errors import without_memory_errors
 
-__all__ = ["trace_block", "trace_executions", "trace_read", "trace_simulation"]
+__all__ = [
+    "storage_changes",
+    "trace_block",
+    "trace_executions",
+    "trace_read",
+    "trace_simulation",
+]
+
+_Pairs = Mapping[bytes, tuple[bytes | None, bytes | None]]
+"""What an execution changed: keys of the database, values before and after."""
 
 
 @without_memory_errors
@@ -55,6 +64,26 @@ def trace_block(state: State, block: Block) -> BlockTrace:
     executed = _ExecutedAgain(state, TraceRoom(), None)
     executed.run(block, upto=None)
     return BlockTrace(block.header.height, executed.traces(), executed.changes())
+
+
+@without_memory_errors
+def storage_changes(
+    state: State, block: Block, prefix: bytes
+) -> tuple[tuple[Receipt, bytes, bytes | None, bytes | None], ...]:
+    """What each execution of a block changed under keys of the database, in order.
+
+    Of each change the execution, the key, the value before and after. `state` is that
+    of the block's parent; no call is noted.
+    """
+    found: list[tuple[Receipt, bytes, bytes | None, bytes | None]] = []
+
+    def note(receipt: Receipt, pairs: _Pairs) -> None:
+        names = sorted(key for key in pairs if key.startswith(prefix))
+        found.extend((receipt, key, *pairs[key]) for key in names)
+
+    executed = _ExecutedAgain(state, TraceRoom(0), (), note)
+    executed.run(block, upto=None)
+    return tuple(found)
 
 
 @without_memory_errors
@@ -114,9 +143,14 @@ class _ExecutedAgain:
     """A block that is executed again, and what its executions did and changed."""
 
     def __init__(
-        self, state: State, room: TraceRoom, wanted: Container[int] | None
+        self,
+        state: State,
+        room: TraceRoom,
+        wanted: Container[int] | None,
+        told: Callable[[Receipt, _Pairs], None] | None = None,
     ) -> None:
         self._room = room
+        self._told = told
         self._wanted = wanted
         self._state = state
         self._watcher = CallWatcher(room, wanted, self._begin)
@@ -165,6 +199,8 @@ class _ExecutedAgain:
     def _end(self, receipt: Receipt) -> None:
         journal, place = self._block.journal, self._place
         self._place = journal.place
+        if self._told is not None:
+            self._told(receipt, journal.changes_since(place))
         if self._wanted is not None and receipt.index not in self._wanted:
             return
         pairs = journal.changes_since(place)

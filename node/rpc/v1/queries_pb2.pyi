@@ -46,6 +46,32 @@ MINING_MODE_MANUAL: MiningMode.ValueType  # 3
 """Blocks are made by Mine and Advance only."""
 Global___MiningMode: _TypeAlias = MiningMode  # noqa: Y015
 
+class _HistoryStop:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _HistoryStopEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HistoryStop.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    HISTORY_STOP_UNSPECIFIED: _HistoryStop.ValueType  # 0
+    HISTORY_STOP_COMPLETE: _HistoryStop.ValueType  # 1
+    """All of the range was told."""
+    HISTORY_STOP_BOUND: _HistoryStop.ValueType  # 2
+    """As many changes were told as were asked for, or 1,000 blocks executed again."""
+    HISTORY_STOP_NOT_KEPT: _HistoryStop.ValueType  # 3
+    """The states below are not kept."""
+
+class HistoryStop(_HistoryStop, metaclass=_HistoryStopEnumTypeWrapper):
+    """Why a stream of storage history ended."""
+
+HISTORY_STOP_UNSPECIFIED: HistoryStop.ValueType  # 0
+HISTORY_STOP_COMPLETE: HistoryStop.ValueType  # 1
+"""All of the range was told."""
+HISTORY_STOP_BOUND: HistoryStop.ValueType  # 2
+"""As many changes were told as were asked for, or 1,000 blocks executed again."""
+HISTORY_STOP_NOT_KEPT: HistoryStop.ValueType  # 3
+"""The states below are not kept."""
+Global___HistoryStop: _TypeAlias = HistoryStop  # noqa: Y015
+
 @_typing.final
 class GetStatusRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
@@ -1181,3 +1207,423 @@ class GetProofResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetProofResponse: _TypeAlias = GetProofResponse  # noqa: Y015
+
+@_typing.final
+class GetLaneUseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_HEIGHT_FIELD_NUMBER: _builtins.int
+    TO_HEIGHT_FIELD_NUMBER: _builtins.int
+    BUCKETS_FIELD_NUMBER: _builtins.int
+    from_height: _builtins.int
+    """If absent, genesis."""
+    to_height: _builtins.int
+    """Included. If absent, the head."""
+    buckets: _builtins.int
+    """At most so many, from 1 to 1,024; 0 means 256."""
+    def __init__(
+        self,
+        *,
+        from_height: _builtins.int | None = ...,
+        to_height: _builtins.int | None = ...,
+        buckets: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_from_height", b"_from_height", "_to_height", b"_to_height", "from_height", b"from_height", "to_height", b"to_height"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_from_height", b"_from_height", "_to_height", b"_to_height", "buckets", b"buckets", "from_height", b"from_height", "to_height", b"to_height"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__from_height: _TypeAlias = _typing.Literal["from_height"]  # noqa: Y015
+    _WhichOneofArgType__from_height: _TypeAlias = _typing.Literal["_from_height", b"_from_height"]  # noqa: Y015
+    _WhichOneofReturnType__to_height: _TypeAlias = _typing.Literal["to_height"]  # noqa: Y015
+    _WhichOneofArgType__to_height: _TypeAlias = _typing.Literal["_to_height", b"_to_height"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__from_height) -> _WhichOneofReturnType__from_height | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__to_height) -> _WhichOneofReturnType__to_height | None: ...
+
+Global___GetLaneUseRequest: _TypeAlias = GetLaneUseRequest  # noqa: Y015
+
+@_typing.final
+class GetLaneUseResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BUCKETS_FIELD_NUMBER: _builtins.int
+    WIDTH_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    LIMITS_FIELD_NUMBER: _builtins.int
+    COUNTED_FROM_FIELD_NUMBER: _builtins.int
+    width: _builtins.int
+    """Heights of each bucket: a power of 4. Each begins at a multiple of it."""
+    counted_from: _builtins.int
+    """Of blocks below this height nothing is told."""
+    @_builtins.property
+    def buckets(self) -> _containers.RepeatedCompositeFieldContainer[Global___LaneUseBucket]:
+        """Ascending, without gaps: the first holds from_height, the last to_height."""
+
+    @_builtins.property
+    def head(self) -> _types_pb2.BlockRef: ...
+    @_builtins.property
+    def limits(self) -> Global___LaneLimits:
+        """What the next block has; governance may have changed some of it since a bucket."""
+
+    def __init__(
+        self,
+        *,
+        buckets: _abc.Iterable[Global___LaneUseBucket] | None = ...,
+        width: _builtins.int = ...,
+        head: _types_pb2.BlockRef | None = ...,
+        limits: Global___LaneLimits | None = ...,
+        counted_from: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "limits", b"limits"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buckets", b"buckets", "counted_from", b"counted_from", "head", b"head", "limits", b"limits", "width", b"width"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetLaneUseResponse: _TypeAlias = GetLaneUseResponse  # noqa: Y015
+
+@_typing.final
+class LaneAmounts(_message.Message):
+    """Cycles of each lane, and cells."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TRANSACTION_CYCLES_FIELD_NUMBER: _builtins.int
+    TIMER_CYCLES_FIELD_NUMBER: _builtins.int
+    MESSAGE_CYCLES_FIELD_NUMBER: _builtins.int
+    AGENT_CYCLES_FIELD_NUMBER: _builtins.int
+    CELLS_FIELD_NUMBER: _builtins.int
+    transaction_cycles: _builtins.int
+    timer_cycles: _builtins.int
+    message_cycles: _builtins.int
+    """Of deferred messages."""
+    agent_cycles: _builtins.int
+    """Of Gas Bidding Agents."""
+    cells: _builtins.int
+    def __init__(
+        self,
+        *,
+        transaction_cycles: _builtins.int = ...,
+        timer_cycles: _builtins.int = ...,
+        message_cycles: _builtins.int = ...,
+        agent_cycles: _builtins.int = ...,
+        cells: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_cycles", b"agent_cycles", "cells", b"cells", "message_cycles", b"message_cycles", "timer_cycles", b"timer_cycles", "transaction_cycles", b"transaction_cycles"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LaneAmounts: _TypeAlias = LaneAmounts  # noqa: Y015
+
+@_typing.final
+class LaneLimits(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BLOCK_FIELD_NUMBER: _builtins.int
+    TARGET_CYCLES_FIELD_NUMBER: _builtins.int
+    TARGET_CELLS_FIELD_NUMBER: _builtins.int
+    target_cycles: _builtins.int
+    """Above these the basefees rise."""
+    target_cells: _builtins.int
+    @_builtins.property
+    def block(self) -> Global___LaneAmounts: ...
+    def __init__(
+        self,
+        *,
+        block: Global___LaneAmounts | None = ...,
+        target_cycles: _builtins.int = ...,
+        target_cells: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["block", b"block"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "target_cells", b"target_cells", "target_cycles", b"target_cycles"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LaneLimits: _TypeAlias = LaneLimits  # noqa: Y015
+
+@_typing.final
+class FeeRange(_message.Message):
+    """A basefee over the blocks of a bucket, in base units for one cycle or cell."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    LEAST_FIELD_NUMBER: _builtins.int
+    GREATEST_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    first: _builtins.str
+    least: _builtins.str
+    greatest: _builtins.str
+    last: _builtins.str
+    def __init__(
+        self,
+        *,
+        first: _builtins.str = ...,
+        least: _builtins.str = ...,
+        greatest: _builtins.str = ...,
+        last: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "greatest", b"greatest", "last", b"last", "least", b"least"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FeeRange: _TypeAlias = FeeRange  # noqa: Y015
+
+@_typing.final
+class LaneUseBucket(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_HEIGHT_FIELD_NUMBER: _builtins.int
+    TO_HEIGHT_FIELD_NUMBER: _builtins.int
+    HEADERS_FIELD_NUMBER: _builtins.int
+    HEIGHTS_FIELD_NUMBER: _builtins.int
+    BUSY_FIELD_NUMBER: _builtins.int
+    TRANSACTIONS_FIELD_NUMBER: _builtins.int
+    FIRES_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    FAILED_FIELD_NUMBER: _builtins.int
+    USED_FIELD_NUMBER: _builtins.int
+    MOST_FIELD_NUMBER: _builtins.int
+    BASEFEE_CYCLE_FIELD_NUMBER: _builtins.int
+    BASEFEE_CELL_FIELD_NUMBER: _builtins.int
+    BASEFEE_LANE_FIELD_NUMBER: _builtins.int
+    BURNED_FIELD_NUMBER: _builtins.int
+    TIPPED_FIELD_NUMBER: _builtins.int
+    from_height: _builtins.int
+    """Both included."""
+    to_height: _builtins.int
+    headers: _builtins.int
+    """Headers that stand there. A run of empty heights has one, at its last height: all
+    else is empty where there is none.
+    """
+    heights: _builtins.int
+    """Heights that they stand for."""
+    busy: _builtins.int
+    """Blocks among them in which more happened than time."""
+    transactions: _builtins.int
+    fires: _builtins.int
+    messages: _builtins.int
+    """Deferred messages that were delivered."""
+    failed: _builtins.int
+    """Executions of any kind that failed."""
+    burned: _builtins.str
+    """Base units."""
+    tipped: _builtins.str
+    @_builtins.property
+    def used(self) -> Global___LaneAmounts:
+        """Used by all blocks together."""
+
+    @_builtins.property
+    def most(self) -> Global___LaneAmounts:
+        """The most that one block used of each."""
+
+    @_builtins.property
+    def basefee_cycle(self) -> Global___FeeRange: ...
+    @_builtins.property
+    def basefee_cell(self) -> Global___FeeRange: ...
+    @_builtins.property
+    def basefee_lane(self) -> Global___FeeRange:
+        """All 0 under rules other than `auction`."""
+
+    def __init__(
+        self,
+        *,
+        from_height: _builtins.int = ...,
+        to_height: _builtins.int = ...,
+        headers: _builtins.int = ...,
+        heights: _builtins.int = ...,
+        busy: _builtins.int = ...,
+        transactions: _builtins.int = ...,
+        fires: _builtins.int = ...,
+        messages: _builtins.int = ...,
+        failed: _builtins.int = ...,
+        used: Global___LaneAmounts | None = ...,
+        most: Global___LaneAmounts | None = ...,
+        basefee_cycle: Global___FeeRange | None = ...,
+        basefee_cell: Global___FeeRange | None = ...,
+        basefee_lane: Global___FeeRange | None = ...,
+        burned: _builtins.str = ...,
+        tipped: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["basefee_cell", b"basefee_cell", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "most", b"most", "used", b"used"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["basefee_cell", b"basefee_cell", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "burned", b"burned", "busy", b"busy", "failed", b"failed", "fires", b"fires", "from_height", b"from_height", "headers", b"headers", "heights", b"heights", "messages", b"messages", "most", b"most", "tipped", b"tipped", "to_height", b"to_height", "transactions", b"transactions", "used", b"used"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LaneUseBucket: _TypeAlias = LaneUseBucket  # noqa: Y015
+
+@_typing.final
+class StreamStorageHistoryRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_FIELD_NUMBER: _builtins.int
+    PREFIX_FIELD_NUMBER: _builtins.int
+    FROM_HEIGHT_FIELD_NUMBER: _builtins.int
+    TO_HEIGHT_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    actor: _builtins.bytes
+    prefix: _builtins.bytes
+    """Prefix of the raw key; if empty, all keys."""
+    from_height: _builtins.int
+    """The stream goes from the second down to the first of these heights, both included.
+    If absent, genesis.
+    """
+    to_height: _builtins.int
+    """If absent, the head. To go on after an end, give its next_to_height."""
+    changes: _builtins.int
+    """The stream ends after so many changes, at the end of a block: 1 to 10,000; 0 means
+    1,000.
+    """
+    def __init__(
+        self,
+        *,
+        actor: _builtins.bytes = ...,
+        prefix: _builtins.bytes = ...,
+        from_height: _builtins.int | None = ...,
+        to_height: _builtins.int | None = ...,
+        changes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_from_height", b"_from_height", "_to_height", b"_to_height", "from_height", b"from_height", "to_height", b"to_height"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_from_height", b"_from_height", "_to_height", b"_to_height", "actor", b"actor", "changes", b"changes", "from_height", b"from_height", "prefix", b"prefix", "to_height", b"to_height"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__from_height: _TypeAlias = _typing.Literal["from_height"]  # noqa: Y015
+    _WhichOneofArgType__from_height: _TypeAlias = _typing.Literal["_from_height", b"_from_height"]  # noqa: Y015
+    _WhichOneofReturnType__to_height: _TypeAlias = _typing.Literal["to_height"]  # noqa: Y015
+    _WhichOneofArgType__to_height: _TypeAlias = _typing.Literal["_to_height", b"_to_height"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__from_height) -> _WhichOneofReturnType__from_height | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__to_height) -> _WhichOneofReturnType__to_height | None: ...
+
+Global___StreamStorageHistoryRequest: _TypeAlias = StreamStorageHistoryRequest  # noqa: Y015
+
+@_typing.final
+class StreamStorageHistoryResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGE_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def change(self) -> Global___StorageHistoryChange: ...
+    @_builtins.property
+    def end(self) -> Global___StorageHistoryEnd:
+        """Always the last."""
+
+    def __init__(
+        self,
+        *,
+        change: Global___StorageHistoryChange | None = ...,
+        end: Global___StorageHistoryEnd | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "end", b"end", "item", b"item"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "end", b"end", "item", b"item"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["change", "end"]  # noqa: Y015
+    _WhichOneofArgType_item: _TypeAlias = _typing.Literal["item", b"item"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_item) -> _WhichOneofReturnType_item | None: ...
+
+Global___StreamStorageHistoryResponse: _TypeAlias = StreamStorageHistoryResponse  # noqa: Y015
+
+@_typing.final
+class StorageHistoryChange(_message.Message):
+    """A value that one execution changed, net."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    RECEIPT_INDEX_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
+    HANDLER_FIELD_NUMBER: _builtins.int
+    height: _builtins.int
+    key: _builtins.bytes
+    before: _builtins.bytes
+    """Absent where there was no value, or none is left."""
+    after: _builtins.bytes
+    name: _builtins.str
+    """For an entry of self.storage its name; the values are then canonical CBOR."""
+    kind: _types_pb2.ReceiptKind.ValueType
+    """What was executed: a transaction, a fire, a message."""
+    receipt_index: _builtins.int
+    """Its index among the receipts of the block."""
+    id: _builtins.bytes
+    """Id of the transaction or timer, or the message's msg_id."""
+    origin: _builtins.bytes
+    """Id of the transaction that caused it; 32 zero bytes for fires and their messages."""
+    handler: _builtins.str
+    """What it called; not always a handler of the actor."""
+    def __init__(
+        self,
+        *,
+        height: _builtins.int = ...,
+        key: _builtins.bytes = ...,
+        before: _builtins.bytes | None = ...,
+        after: _builtins.bytes | None = ...,
+        name: _builtins.str | None = ...,
+        kind: _types_pb2.ReceiptKind.ValueType = ...,
+        receipt_index: _builtins.int = ...,
+        id: _builtins.bytes = ...,
+        origin: _builtins.bytes = ...,
+        handler: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_name", b"_name", "after", b"after", "before", b"before", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_name", b"_name", "after", b"after", "before", b"before", "handler", b"handler", "height", b"height", "id", b"id", "key", b"key", "kind", b"kind", "name", b"name", "origin", b"origin", "receipt_index", b"receipt_index"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__after: _TypeAlias = _typing.Literal["after"]  # noqa: Y015
+    _WhichOneofArgType__after: _TypeAlias = _typing.Literal["_after", b"_after"]  # noqa: Y015
+    _WhichOneofReturnType__before: _TypeAlias = _typing.Literal["before"]  # noqa: Y015
+    _WhichOneofArgType__before: _TypeAlias = _typing.Literal["_before", b"_before"]  # noqa: Y015
+    _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
+    _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after) -> _WhichOneofReturnType__after | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__before) -> _WhichOneofReturnType__before | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
+
+Global___StorageHistoryChange: _TypeAlias = StorageHistoryChange  # noqa: Y015
+
+@_typing.final
+class StorageHistoryEnd(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STOP_FIELD_NUMBER: _builtins.int
+    NEXT_TO_HEIGHT_FIELD_NUMBER: _builtins.int
+    BLOCKS_FIELD_NUMBER: _builtins.int
+    stop: Global___HistoryStop.ValueType
+    next_to_height: _builtins.int
+    """All changes above this height were told: the next stream begins here, unless the
+    range is complete.
+    """
+    blocks: _builtins.int
+    """How many blocks were executed again."""
+    def __init__(
+        self,
+        *,
+        stop: Global___HistoryStop.ValueType = ...,
+        next_to_height: _builtins.int = ...,
+        blocks: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocks", b"blocks", "next_to_height", b"next_to_height", "stop", b"stop"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StorageHistoryEnd: _TypeAlias = StorageHistoryEnd  # noqa: Y015

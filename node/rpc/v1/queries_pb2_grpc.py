@@ -111,6 +111,16 @@ class QueryServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsResponse.FromString,
                 _registered_method=True)
+        self.GetLaneUse = channel.unary_unary(
+                '/cowboy.devnet.v1.QueryService/GetLaneUse',
+                request_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetLaneUseRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetLaneUseResponse.FromString,
+                _registered_method=True)
+        self.StreamStorageHistory = channel.unary_stream(
+                '/cowboy.devnet.v1.QueryService/StreamStorageHistory',
+                request_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.StreamStorageHistoryRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.StreamStorageHistoryResponse.FromString,
+                _registered_method=True)
         self.GetProof = channel.unary_unary(
                 '/cowboy.devnet.v1.QueryService/GetProof',
                 request_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetProofRequest.SerializeToString,
@@ -217,6 +227,23 @@ class QueryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetLaneUse(self, request, context):
+        """What blocks used of their lanes, and the fees, over a range of heights, in few
+        numbers, whatever the number of blocks.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamStorageHistory(self, request, context):
+        """An actor's storage over time, the latest change first, each with what caused it. The
+        states before the blocks in which it changed must be kept (see `at_height`): the
+        stream ends where they are not, or where it has told enough, and says where to go on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetProof(self, request, context):
         """Proof of what a header commits to: one key, or a range of due heights.
         """
@@ -296,6 +323,16 @@ def add_QueryServiceServicer_to_server(servicer, server):
                     servicer.StreamCosts,
                     request_deserializer=node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsResponse.SerializeToString,
+            ),
+            'GetLaneUse': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetLaneUse,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetLaneUseRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.GetLaneUseResponse.SerializeToString,
+            ),
+            'StreamStorageHistory': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamStorageHistory,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_queries__pb2.StreamStorageHistoryRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_queries__pb2.StreamStorageHistoryResponse.SerializeToString,
             ),
             'GetProof': grpc.unary_unary_rpc_method_handler(
                     servicer.GetProof,
@@ -686,6 +723,60 @@ class QueryService:
             '/cowboy.devnet.v1.QueryService/StreamCosts',
             node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_costs__pb2.StreamCostsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetLaneUse(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.QueryService/GetLaneUse',
+            node_dot_rpc_dot_v1_dot_queries__pb2.GetLaneUseRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_queries__pb2.GetLaneUseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamStorageHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/cowboy.devnet.v1.QueryService/StreamStorageHistory',
+            node_dot_rpc_dot_v1_dot_queries__pb2.StreamStorageHistoryRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_queries__pb2.StreamStorageHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

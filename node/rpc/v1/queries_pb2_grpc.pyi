@@ -63,6 +63,15 @@ class QueryServiceStub:
     found by executing its blocks again. On a development chain only. Bounded: see
     `CostsSummary`.
     """
+    GetLaneUse: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetLaneUseRequest, _queries_pb2.GetLaneUseResponse]
+    """What blocks used of their lanes, and the fees, over a range of heights, in few
+    numbers, whatever the number of blocks.
+    """
+    StreamStorageHistory: _grpc.UnaryStreamMultiCallable[_queries_pb2.StreamStorageHistoryRequest, _queries_pb2.StreamStorageHistoryResponse]
+    """An actor's storage over time, the latest change first, each with what caused it. The
+    states before the blocks in which it changed must be kept (see `at_height`): the
+    stream ends where they are not, or where it has told enough, and says where to go on.
+    """
     GetProof: _grpc.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]
     """Proof of what a header commits to: one key, or a range of due heights."""
 
@@ -98,6 +107,15 @@ class QueryServiceAsyncStub(QueryServiceStub):
     """What each line of the actors, and each call stack, cost in a range of heights,
     found by executing its blocks again. On a development chain only. Bounded: see
     `CostsSummary`.
+    """
+    GetLaneUse: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetLaneUseRequest, _queries_pb2.GetLaneUseResponse]  # type: ignore[assignment]
+    """What blocks used of their lanes, and the fees, over a range of heights, in few
+    numbers, whatever the number of blocks.
+    """
+    StreamStorageHistory: _aio.UnaryStreamMultiCallable[_queries_pb2.StreamStorageHistoryRequest, _queries_pb2.StreamStorageHistoryResponse]  # type: ignore[assignment]
+    """An actor's storage over time, the latest change first, each with what caused it. The
+    states before the blocks in which it changed must be kept (see `at_height`): the
+    stream ends where they are not, or where it has told enough, and says where to go on.
     """
     GetProof: _aio.UnaryUnaryMultiCallable[_queries_pb2.GetProofRequest, _queries_pb2.GetProofResponse]  # type: ignore[assignment]
     """Proof of what a header commits to: one key, or a range of due heights."""
@@ -215,6 +233,27 @@ class QueryServiceServicer(metaclass=_abc_1.ABCMeta):
         """What each line of the actors, and each call stack, cost in a range of heights,
         found by executing its blocks again. On a development chain only. Bounded: see
         `CostsSummary`.
+        """
+
+    @_abc_1.abstractmethod
+    def GetLaneUse(
+        self,
+        request: _queries_pb2.GetLaneUseRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_queries_pb2.GetLaneUseResponse, _abc.Awaitable[_queries_pb2.GetLaneUseResponse]]:
+        """What blocks used of their lanes, and the fees, over a range of heights, in few
+        numbers, whatever the number of blocks.
+        """
+
+    @_abc_1.abstractmethod
+    def StreamStorageHistory(
+        self,
+        request: _queries_pb2.StreamStorageHistoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_queries_pb2.StreamStorageHistoryResponse], _abc.AsyncIterator[_queries_pb2.StreamStorageHistoryResponse]]:
+        """An actor's storage over time, the latest change first, each with what caused it. The
+        states before the blocks in which it changed must be kept (see `at_height`): the
+        stream ends where they are not, or where it has told enough, and says where to go on.
         """
 
     @_abc_1.abstractmethod

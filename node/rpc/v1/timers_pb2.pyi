@@ -1354,3 +1354,142 @@ class QuoteTimerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___QuoteTimerResponse: _TypeAlias = QuoteTimerResponse  # noqa: Y015
+
+@_typing.final
+class CountDueTimersRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_HEIGHT_FIELD_NUMBER: _builtins.int
+    TO_HEIGHT_FIELD_NUMBER: _builtins.int
+    BUCKETS_FIELD_NUMBER: _builtins.int
+    from_height: _builtins.int
+    """If absent, the head."""
+    to_height: _builtins.int
+    """Included. If absent, the last height that the epoch queue reaches."""
+    buckets: _builtins.int
+    """At most so many, from 1 to 1,024; 0 means 256."""
+    def __init__(
+        self,
+        *,
+        from_height: _builtins.int | None = ...,
+        to_height: _builtins.int | None = ...,
+        buckets: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_from_height", b"_from_height", "_to_height", b"_to_height", "from_height", b"from_height", "to_height", b"to_height"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_from_height", b"_from_height", "_to_height", b"_to_height", "buckets", b"buckets", "from_height", b"from_height", "to_height", b"to_height"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__from_height: _TypeAlias = _typing.Literal["from_height"]  # noqa: Y015
+    _WhichOneofArgType__from_height: _TypeAlias = _typing.Literal["_from_height", b"_from_height"]  # noqa: Y015
+    _WhichOneofReturnType__to_height: _TypeAlias = _typing.Literal["to_height"]  # noqa: Y015
+    _WhichOneofArgType__to_height: _TypeAlias = _typing.Literal["_to_height", b"_to_height"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__from_height) -> _WhichOneofReturnType__from_height | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__to_height) -> _WhichOneofReturnType__to_height | None: ...
+
+Global___CountDueTimersRequest: _TypeAlias = CountDueTimersRequest  # noqa: Y015
+
+@_typing.final
+class CountDueTimersResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BUCKETS_FIELD_NUMBER: _builtins.int
+    WIDTH_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    RING_TO_FIELD_NUMBER: _builtins.int
+    EPOCHS_TO_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
+    QUEUED_FIELD_NUMBER: _builtins.int
+    COUNTED_FROM_FIELD_NUMBER: _builtins.int
+    width: _builtins.int
+    """Heights of each bucket: a power of 4. Each begins at a multiple of it."""
+    ring_to: _builtins.int
+    """The last height that lies within the ring, and the last one that the epoch queue
+    reaches; what is due later lies in the overflow set. No result depends on it.
+    """
+    epochs_to: _builtins.int
+    pending: _builtins.int
+    """Pending timers of the whole calendar."""
+    queued: _builtins.int
+    """Fires that are queued in the Globalbox. Their timers are not in the calendar, but
+    for watches.
+    """
+    counted_from: _builtins.int
+    """Of blocks below this height nothing is told."""
+    @_builtins.property
+    def buckets(self) -> _containers.RepeatedCompositeFieldContainer[Global___DueTimersBucket]:
+        """Ascending, without gaps: the first holds from_height, the last to_height."""
+
+    @_builtins.property
+    def head(self) -> _types_pb2.BlockRef: ...
+    def __init__(
+        self,
+        *,
+        buckets: _abc.Iterable[Global___DueTimersBucket] | None = ...,
+        width: _builtins.int = ...,
+        head: _types_pb2.BlockRef | None = ...,
+        ring_to: _builtins.int = ...,
+        epochs_to: _builtins.int = ...,
+        pending: _builtins.int = ...,
+        queued: _builtins.int = ...,
+        counted_from: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["head", b"head"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buckets", b"buckets", "counted_from", b"counted_from", "epochs_to", b"epochs_to", "head", b"head", "pending", b"pending", "queued", b"queued", "ring_to", b"ring_to", "width", b"width"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CountDueTimersResponse: _TypeAlias = CountDueTimersResponse  # noqa: Y015
+
+@_typing.final
+class DueTimersBucket(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_HEIGHT_FIELD_NUMBER: _builtins.int
+    TO_HEIGHT_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
+    SCHEDULED_FIELD_NUMBER: _builtins.int
+    FIRES_FIELD_NUMBER: _builtins.int
+    PUT_OFFS_FIELD_NUMBER: _builtins.int
+    EXPIRED_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    CANCELLED_FIELD_NUMBER: _builtins.int
+    from_height: _builtins.int
+    """Both included."""
+    to_height: _builtins.int
+    pending: _builtins.int
+    """Timers that are pending now and are due at these heights. A watch is due where it is
+    collected.
+    """
+    scheduled: _builtins.int
+    """What the blocks at these heights did; all 0 above the head. A run of empty heights
+    counts at its last one.
+    """
+    fires: _builtins.int
+    put_offs: _builtins.int
+    expired: _builtins.int
+    removed: _builtins.int
+    """Timers that were removed since their payers could not pay."""
+    cancelled: _builtins.int
+    def __init__(
+        self,
+        *,
+        from_height: _builtins.int = ...,
+        to_height: _builtins.int = ...,
+        pending: _builtins.int = ...,
+        scheduled: _builtins.int = ...,
+        fires: _builtins.int = ...,
+        put_offs: _builtins.int = ...,
+        expired: _builtins.int = ...,
+        removed: _builtins.int = ...,
+        cancelled: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancelled", b"cancelled", "expired", b"expired", "fires", b"fires", "from_height", b"from_height", "pending", b"pending", "put_offs", b"put_offs", "removed", b"removed", "scheduled", b"scheduled", "to_height", b"to_height"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DueTimersBucket: _TypeAlias = DueTimersBucket  # noqa: Y015

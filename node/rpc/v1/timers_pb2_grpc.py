@@ -60,6 +60,11 @@ class TimerServiceStub:
                 request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockRequest.SerializeToString,
                 response_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockResponse.FromString,
                 _registered_method=True)
+        self.CountDueTimers = channel.unary_unary(
+                '/cowboy.devnet.v1.TimerService/CountDueTimers',
+                request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.CountDueTimersRequest.SerializeToString,
+                response_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.CountDueTimersResponse.FromString,
+                _registered_method=True)
         self.QuoteTimer = channel.unary_unary(
                 '/cowboy.devnet.v1.TimerService/QuoteTimer',
                 request_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.QuoteTimerRequest.SerializeToString,
@@ -106,6 +111,14 @@ class TimerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CountDueTimers(self, request, context):
+        """How many timers are due over a range of heights, and what became of those that were,
+        in few numbers, whatever the number of timers and blocks.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def QuoteTimer(self, request, context):
         """What a timer would cost, at the prices of the next block.
         """
@@ -140,6 +153,11 @@ def add_TimerServiceServicer_to_server(servicer, server):
                     servicer.ExplainBlock,
                     request_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockRequest.FromString,
                     response_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockResponse.SerializeToString,
+            ),
+            'CountDueTimers': grpc.unary_unary_rpc_method_handler(
+                    servicer.CountDueTimers,
+                    request_deserializer=node_dot_rpc_dot_v1_dot_timers__pb2.CountDueTimersRequest.FromString,
+                    response_serializer=node_dot_rpc_dot_v1_dot_timers__pb2.CountDueTimersResponse.SerializeToString,
             ),
             'QuoteTimer': grpc.unary_unary_rpc_method_handler(
                     servicer.QuoteTimer,
@@ -283,6 +301,33 @@ class TimerService:
             '/cowboy.devnet.v1.TimerService/ExplainBlock',
             node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockRequest.SerializeToString,
             node_dot_rpc_dot_v1_dot_timers__pb2.ExplainBlockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CountDueTimers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cowboy.devnet.v1.TimerService/CountDueTimers',
+            node_dot_rpc_dot_v1_dot_timers__pb2.CountDueTimersRequest.SerializeToString,
+            node_dot_rpc_dot_v1_dot_timers__pb2.CountDueTimersResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -44,6 +44,10 @@ class TimerServiceStub:
     """Why a timer did what it did, as recorded when it was decided, and what awaits it."""
     ExplainBlock: _grpc.UnaryUnaryMultiCallable[_timers_pb2.ExplainBlockRequest, _timers_pb2.ExplainBlockResponse]
     """The same for a block: every due timer, in the order in which it was looked at."""
+    CountDueTimers: _grpc.UnaryUnaryMultiCallable[_timers_pb2.CountDueTimersRequest, _timers_pb2.CountDueTimersResponse]
+    """How many timers are due over a range of heights, and what became of those that were,
+    in few numbers, whatever the number of timers and blocks.
+    """
     QuoteTimer: _grpc.UnaryUnaryMultiCallable[_timers_pb2.QuoteTimerRequest, _timers_pb2.QuoteTimerResponse]
     """What a timer would cost, at the prices of the next block."""
 
@@ -63,6 +67,10 @@ class TimerServiceAsyncStub(TimerServiceStub):
     """Why a timer did what it did, as recorded when it was decided, and what awaits it."""
     ExplainBlock: _aio.UnaryUnaryMultiCallable[_timers_pb2.ExplainBlockRequest, _timers_pb2.ExplainBlockResponse]  # type: ignore[assignment]
     """The same for a block: every due timer, in the order in which it was looked at."""
+    CountDueTimers: _aio.UnaryUnaryMultiCallable[_timers_pb2.CountDueTimersRequest, _timers_pb2.CountDueTimersResponse]  # type: ignore[assignment]
+    """How many timers are due over a range of heights, and what became of those that were,
+    in few numbers, whatever the number of timers and blocks.
+    """
     QuoteTimer: _aio.UnaryUnaryMultiCallable[_timers_pb2.QuoteTimerRequest, _timers_pb2.QuoteTimerResponse]  # type: ignore[assignment]
     """What a timer would cost, at the prices of the next block."""
 
@@ -109,6 +117,16 @@ class TimerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_timers_pb2.ExplainBlockResponse, _abc.Awaitable[_timers_pb2.ExplainBlockResponse]]:
         """The same for a block: every due timer, in the order in which it was looked at."""
+
+    @_abc_1.abstractmethod
+    def CountDueTimers(
+        self,
+        request: _timers_pb2.CountDueTimersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_timers_pb2.CountDueTimersResponse, _abc.Awaitable[_timers_pb2.CountDueTimersResponse]]:
+        """How many timers are due over a range of heights, and what became of those that were,
+        in few numbers, whatever the number of timers and blocks.
+        """
 
     @_abc_1.abstractmethod
     def QuoteTimer(

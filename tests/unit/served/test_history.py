@@ -1,4 +1,4 @@
-"""What happened can be read back as it was; an empty block costs three keys."""
+"""What happened can be read back as it was; an empty block costs four keys."""
 
 from msgspec.structs import replace
 
@@ -15,12 +15,13 @@ from node.state.store import WriteSet
 ALICE, BOB = Wallet.dev(0), Wallet.dev(1)
 
 
-def test_an_empty_block_costs_three_keys(chain):
+def test_an_empty_block_costs_four_keys(chain):
     result = chain.block()
     assert set(history.record(result).changes) == {
         keys.HEAD,
         keys.header(1),
         keys.block_by_hash(result.block.header.hash()),
+        keys.block_totals(0, 1),
     }
 
 
@@ -127,7 +128,7 @@ def test_put_offs_are_in_the_trace_alone(chain):
     gone = make_decision(b"\x02" * 32, Decision.EXPIRED)
     writes = record_trace(chain, put_off, gone)
     kinds = sorted(key[:2] for key in writes.changes)
-    assert kinds == [keys.HEAD[:2], b"hd", b"hh", b"hl", b"hp", b"hx"]
+    assert kinds == [keys.HEAD[:2], b"hd", b"hh", b"hl", b"hp", b"hs", b"hx"]
     snapshot = chain.store.snapshot()
     assert history.load_trace(snapshot, Height(1)) == (put_off, gone)
     assert history.load_timer_decisions(snapshot, put_off.timer_id) == []
