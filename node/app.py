@@ -43,7 +43,7 @@ from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
 from node.explorer.page_files import PageFiles
 from node.http.metrics import Metrics
-from node.http.server import HttpPort, Probes
+from node.http.server import HttpHandler, HttpPort, HttpSite, Probes
 from node.http.server import cannot_listen as cannot_listen_for_http
 from node.rpc.guard import CallWatch
 from node.rpc.server import RpcServer, cannot_listen
@@ -90,7 +90,7 @@ EXIT_USAGE = 2
 _STDERR = 2
 
 LATE_SECONDS = 0.5
-"""After the node serves, until its log opens and the operators' port answers: the first
+"""After the node serves, until its log opens and the HTTP port answers: the first
 callers are not kept waiting while their libraries are imported."""
 
 _GARBAGE_THRESHOLD = 20_000
@@ -302,7 +302,7 @@ async def _serve(
         probes = replace(
             _probes(engine, server, metrics, alive), note_answer=stats.note_http
         )
-        port = HttpPort(probes, config.http)
+        port = _make_port(config, probes, server)
         try:
             http_listen = _bind(port, config.http_listen)
             number = await server.start(str(config.grpc_listen))
@@ -462,7 +462,7 @@ def _make_server(
 
 
 def _bind(port: HttpPort, listen: Listen | None) -> Listen | None:
-    """Where the operators' port listens, if one is wanted."""
+    """Where the HTTP port listens, if one is wanted."""
     if listen is None:
         return None
     return replace(listen, port=port.bind(listen.host, listen.port))
@@ -484,8 +484,24 @@ def _probes(
         is_ready=lambda: server.is_announced and not engine.is_stopping,
         height=lambda: engine.state.head.height,
         metrics=metrics.render,
-        files=PageFiles().answer,
     )
+
+
+def _make_port(config: NodeConfig, probes: Probes, server: RpcServer) -> HttpPort:
+    """The HTTP port, with the API and the page unless the operator wants neither."""
+    access = config.http_access
+    if not access.is_api_served:
+        return HttpPort(probes, config.http, HttpSite(access=access))
+
+    def load() -> tuple[HttpHandler, ...]:
+        # Imported late: see `LATE_SECONDS`.
+        from node.rpc.connect.endpoint import ConnectEndpoint  # noqa: PLC0415
+
+        endpoint = ConnectEndpoint(server.services, server.answers, config.rpc)
+        return (endpoint.answer,)
+
+    probes = replace(probes, files=PageFiles().answer)
+    return HttpPort(probes, config.http, HttpSite(load, access))
 
 
 def _size_of(data_dir: Path | None) -> int:

@@ -27,7 +27,13 @@ from node.primitives import amounts
 from node.primitives.types import Amount
 from node.rpc.access import Access, AccessError, read_certificate, read_token
 from node.rpc.limits import RpcLimits
-from node.runtime.settings import Confinement, FeedLimits, HttpLimits, MiningMode
+from node.runtime.settings import (
+    Confinement,
+    FeedLimits,
+    HttpAccess,
+    HttpLimits,
+    MiningMode,
+)
 
 __all__ = [
     "DEFAULT_GENESIS",
@@ -42,6 +48,7 @@ __all__ = [
     "parse_access",
     "parse_amount",
     "parse_duration_ms",
+    "parse_http_access",
     "parse_listen",
     "parse_memory_max",
 ]
@@ -188,7 +195,9 @@ class NodeConfig(Struct, frozen=True):
     http_listen: Listen | None = field(default_factory=lambda: Listen(port=8080))
     """Where operators ask; None: nowhere."""
     access: Access = field(default_factory=Access)
-    """Token and certificate of the gRPC port."""
+    """Token and certificate of both ports."""
+    http_access: HttpAccess = field(default_factory=HttpAccess)
+    """To whom the HTTP port answers, and whether it has the API."""
     rpc: RpcLimits = field(default_factory=RpcLimits)
     http: HttpLimits = field(default_factory=HttpLimits)
     pool: PoolLimits = field(default_factory=PoolLimits)
@@ -306,6 +315,42 @@ def parse_access(chain: Path | None, key: Path | None, token: Path | None) -> Ac
         return Access(None if token is None else read_token(token), pair)
     except AccessError as error:
         raise ConfigError(str(error)) from error
+
+
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|[0-9a-f:]{2,45}", re.ASCII)
+_ORIGIN = re.compile(r"https?://(\[[0-9a-f:]{2,45}\]|[a-z0-9.-]{1,253})(:\d{1,5})?")
+
+
+def parse_http_access(
+    access: Access, *, is_api_served: bool, hosts: str | None, origins: str | None
+) -> HttpAccess:
+    """To whom the HTTP port answers: names and origins, each list with commas.
+
+    Raises:
+        ConfigError: One of them is no name, or no origin.
+    """
+    names, places = _entries(hosts), _entries(origins)
+    for name in names:
+        if _HOST.fullmatch(name) is None:
+            raise ConfigError(
+                f"--http-hosts {name}: write names or addresses alone, as "
+                "`devnet.example,node`: no port, no scheme, no wildcard"
+            )
+    for origin in places:
+        if _ORIGIN.fullmatch(origin) is None:
+            raise ConfigError(
+                f"--http-origins {origin}: write `http://HOST:PORT` or "
+                "`https://HOST`, without a path or a wildcard"
+            )
+    certificate = access.certificate
+    tls = None if certificate is None else certificate.context
+    return HttpAccess(is_api_served, names, places, tls)
+
+
+def _entries(text: str | None) -> frozenset[str]:
+    """What a list names, in lower case."""
+    entries = (entry.strip().lower() for entry in (text or "").split(","))
+    return frozenset(entry for entry in entries if entry)
 
 
 # --- the genesis ---------------------------------------------------------------------

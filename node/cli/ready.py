@@ -135,8 +135,11 @@ def _kept(ready: Ready) -> str:
 
 def _is_kept_in(ready: Ready) -> bool:
     """Whether strangers are kept from what development allows."""
+    listens = [ready.grpc_listen]
+    if ready.http_listen is not None and ready.config.http_access.is_api_served:
+        listens.append(ready.http_listen)
     has_token = ready.config.access.token is not None
-    return has_token or _is_loopback(ready.grpc_listen.host)
+    return has_token or all(_is_loopback(listen.host) for listen in listens)
 
 
 def _accounts(ready: Ready) -> list[str]:

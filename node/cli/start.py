@@ -20,6 +20,7 @@ from node.config import (
     parse_access,
     parse_amount,
     parse_duration_ms,
+    parse_http_access,
     parse_listen,
     parse_memory_max,
 )
@@ -46,6 +47,9 @@ class _Flags(TypedDict):
     genesis: str | None
     grpc_listen: str
     http_listen: str
+    no_http_api: bool
+    http_hosts: str | None
+    http_origins: str | None
     mining: str
     pace: str | None
     block_time: str | None
@@ -87,7 +91,22 @@ class _Flags(TypedDict):
     "--http-listen",
     default="127.0.0.1:8080",
     metavar="HOST:PORT",
-    help="Where operators ask (/healthz, /readyz, /metrics); `off`: nowhere.",
+    help="Where HTTP is served: the API, probes and metrics; `off`: nowhere.",
+)
+@click.option(
+    "--no-http-api",
+    is_flag=True,
+    help="Serve /healthz, /readyz and /metrics alone over HTTP.",
+)
+@click.option(
+    "--http-hosts",
+    metavar="NAME,…",
+    help="Names for this node in `Host`, beside localhost and its addresses.",
+)
+@click.option(
+    "--http-origins",
+    metavar="ORIGIN,…",
+    help="Origins whose pages may call it over HTTP, beside those of this machine.",
 )
 @click.option(
     "--mining",
@@ -173,7 +192,7 @@ class _Flags(TypedDict):
 @click.option(
     "--tls-cert",
     type=click.Path(path_type=Path),
-    help="Certificate with its chain, PEM: gRPC is served with TLS. With --tls-key.",
+    help="Certificate with its chain, PEM: both ports speak TLS. With --tls-key.",
 )
 @click.option(
     "--tls-key",
@@ -230,6 +249,7 @@ def _config(flags: _Flags) -> NodeConfig:
     balance, block_time = flags["account_balance"], flags["block_time"]
     is_http_off = flags["http_listen"] in ("", _OFF)
     in_memory = flags["data_dir"] == _IN_MEMORY
+    access = parse_access(flags["tls_cert"], flags["tls_key"], flags["token_file"])
     return NodeConfig(
         data_dir=None if in_memory else Path(flags["data_dir"]),
         genesis=GenesisChoice(
@@ -243,7 +263,13 @@ def _config(flags: _Flags) -> NodeConfig:
         ),
         grpc_listen=parse_listen(flags["grpc_listen"]),
         http_listen=None if is_http_off else parse_listen(flags["http_listen"]),
-        access=parse_access(flags["tls_cert"], flags["tls_key"], flags["token_file"]),
+        access=access,
+        http_access=parse_http_access(
+            access,
+            is_api_served=not flags["no_http_api"],
+            hosts=flags["http_hosts"],
+            origins=flags["http_origins"],
+        ),
         mining=MiningMode(flags["mining"]),
         is_auto_timers=flags["auto_timers"],
         is_dev_served=not flags["no_dev"],

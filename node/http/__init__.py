@@ -1,1 +1,1 @@
-"""The operators' port: health, readiness, and metrics for Prometheus."""
+"""The HTTP port: health, metrics for Prometheus, who may ask there for more."""

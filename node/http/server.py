@@ -1,43 +1,57 @@
-"""The operators' port: `/healthz`, `/readyz`, `/metrics`, and the page at `/`.
+"""The HTTP port: `/healthz`, `/readyz`, `/metrics`, the page at `/`, and the API.
 
 The socket is bound before the node says that it serves, so that its port is known;
 connections wait until the library is imported, which is begun when the first callers
 of the API have been answered, on a thread of its own.
 
-Rules: nobody who connects here can slow the node or make it grow. A connection lives
-for a bounded time, there is a bounded number of them, the oldest gives way to a new
-one, and no request has a body that is read. Nothing is changed by a request, and
-nothing is said here that is not a number of the node, nor what software says it. What
-is no request is refused and counted, without a line in the log. `Host` must name this
-machine, so that no page in a browser reaches the port by a name of its own; probes and
-scrapers come under other names, and may.
+Rules: nobody who connects here can slow the node or make it grow (`connections`).
+Probes and scrapers come under whatever name, and from anywhere; everything else must
+name this machine in `Host`, and must not come from a page of a foreign origin
+(`origins`). Nothing is said here of what software says it. What is no request is
+refused and counted, without a line in the log.
 """
 
 import asyncio
 import importlib
 import json
 import socket
-from collections import deque
-from collections.abc import Awaitable, Callable
-from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from node.http.connections import Connections
+from node.http.origins import PREFLIGHT_HEADERS, Origins
 from node.http.static_answer import StaticFiles
-from node.runtime.settings import HttpLimits
+from node.runtime.settings import HttpAccess, HttpLimits
 from node.runtime.types import CannotListen
 
 if TYPE_CHECKING:
     from aiohttp import web
-    from aiohttp.web_protocol import RequestHandler
 
-__all__ = ["HttpPort", "Probes", "cannot_listen"]
+__all__ = ["HttpHandler", "HttpPort", "HttpSite", "Probes", "cannot_listen"]
 
 _BACKLOG = 64
 _CLOSE_SECONDS = 0.2
 """For answers in the middle when the port is closed."""
 _OK, _UNAVAILABLE = 200, 503
+
+HttpHandler: TypeAlias = (
+    "Callable[[web.BaseRequest, Callable[[], bool]], "
+    "Awaitable[web.StreamResponse | None]]"
+)
+"""Answers a request, or returns None if the path is not its own. The second argument
+makes the request's connection a caller's, which may stay; False if there are too many.
+Host and origin of the request are admitted already."""
+
+
+class HttpSite(Struct, frozen=True):
+    """What the port serves beside probes and metrics, and to whom."""
+
+    load: "Callable[[], Sequence[HttpHandler]]" = tuple
+    """Makes the handlers, which are asked in turn; called once, on a thread, before the
+    port answers, so that they may import what they need."""
+    access: HttpAccess = field(default_factory=HttpAccess)
 
 
 class Probes(Struct, frozen=True):
@@ -59,13 +73,21 @@ class Probes(Struct, frozen=True):
 class HttpPort:
     """Bind it, serve, close it."""
 
-    def __init__(self, probes: Probes, limits: HttpLimits | None = None) -> None:
+    def __init__(
+        self,
+        probes: Probes,
+        limits: HttpLimits | None = None,
+        site: HttpSite | None = None,
+    ) -> None:
         self._probes = probes
         self._limits = limits or HttpLimits()
+        self._site = site or HttpSite()
+        self._origins = Origins(self._site.access)
+        self._connections = Connections(self._limits)
+        self._site_handlers: Sequence[HttpHandler] = ()
         self._socket: socket.socket | None = None
         self._handlers: web.Server | None = None
         self._server: asyncio.Server | None = None
-        self._open: deque[RequestHandler] = deque()
 
     def bind(self, host: str, port: int) -> int:
         """Listen, port 0 for a free one; the port. Nothing is answered yet.
@@ -86,30 +108,27 @@ class HttpPort:
     async def serve(self) -> None:
         """Import the library, and answer."""
         assert self._socket is not None, "bind comes first"
-        await asyncio.to_thread(importlib.import_module, "node.http.request")
-        from aiohttp import web  # noqa: PLC0415 - see the top of this module
-
-        from node.http.request import (  # noqa: PLC0415 - as above
+        self._site_handlers = await asyncio.to_thread(self._load)
+        from node.http.request import (  # noqa: PLC0415 - see the top of this module
             make_requests,
-            port_logger,
+            make_server,
         )
 
-        limits = self._limits
-        server = web.Server(
-            self._answer,
-            request_factory=make_requests(self._probes.note_answer),
-            access_log=None,
-            logger=port_logger(),
-            keepalive_timeout=limits.idle_ms_max / 1_000,
-            lingering_time=0,
-            max_line_size=limits.header_bytes_max,
-            max_field_size=limits.header_bytes_max,
-        )
+        limits, tls = self._limits, self._site.access.tls
+        requests = make_requests(self._probes.note_answer, self._origins)
+        server = make_server(self._answer, requests, self._connections, limits)
         self._handlers = server
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            lambda: self._bounded(server()), sock=self._socket
+            server,
+            sock=self._socket,
+            ssl=tls,
+            ssl_handshake_timeout=None if tls is None else limits.idle_ms_max / 1_000,
         )
+
+    def _load(self) -> "Sequence[HttpHandler]":
+        importlib.import_module("node.http.request")
+        return self._site.load()
 
     async def close(self) -> None:
         """Stop answering; idempotent."""
@@ -120,21 +139,19 @@ class HttpPort:
         if self._handlers is not None:
             await self._handlers.shutdown(_CLOSE_SECONDS)
 
-    def _bounded(self, handler: "RequestHandler") -> "RequestHandler":
-        """Close the oldest if there are too many, and this one when its time is up."""
-        limits = self._limits
-        while self._open and self._open[0].transport is None:
-            self._open.popleft()
-        if len(self._open) >= limits.connections_max:
-            _end(self._open.popleft())
-        self._open.append(handler)
-        loop = asyncio.get_running_loop()
-        loop.call_later(limits.connection_ms_max / 1_000, _end, handler)
-        return handler
+    # --- requests ------------------------------------------------------------------
 
-    async def _answer(self, request: "web.BaseRequest") -> "web.Response":
+    async def _answer(self, request: "web.BaseRequest") -> "web.StreamResponse":
+        with self._connections.answering(request.protocol):
+            probe = await self._probed(request)
+            return probe or await self._served(request)
+
+    async def _probed(self, request: "web.BaseRequest") -> "web.Response | None":
+        """The answer to a probe or a scraper; None to others."""
         from aiohttp import web  # noqa: PLC0415 - see the top of this module
 
+        if request.path not in ("/healthz", "/readyz", "/metrics"):
+            return None
         if request.method not in ("GET", "HEAD"):
             return web.Response(status=405, headers={"Allow": "GET, HEAD"})
         match request.path:
@@ -142,24 +159,55 @@ class HttpPort:
                 return self._told(is_good=self._probes.is_alive())
             case "/readyz":
                 return self._told(is_good=self._probes.is_ready())
-            case "/metrics":
+            case _:
                 accept = request.headers.get("Accept", "")
                 text, content_type = await self._probes.metrics(accept)
                 return web.Response(body=text, headers={"Content-Type": content_type})
-            case _:
-                return self._file(request)
+
+    async def _served(self, request: "web.BaseRequest") -> "web.StreamResponse":
+        """The answer of whatever is served beside probes, to those who may ask."""
+        refused = self._refusal(request)
+        if refused is not None:
+            return refused
+        if request.method == "OPTIONS" and "Origin" in request.headers:
+            from aiohttp import web  # noqa: PLC0415 - see the top of this module
+
+            return web.Response(status=204, headers=PREFLIGHT_HEADERS)
+
+        def keep() -> bool:
+            return self._connections.keep(request.protocol)
+
+        for handler in self._site_handlers:
+            answer = await handler(request, keep)
+            if answer is not None:
+                return answer
+        return self._file(request)
+
+    def _refusal(self, request: "web.BaseRequest") -> "web.Response | None":
+        """Why whoever asks may not, if so."""
+        if not self._origins.is_ours(request):
+            return _refused(
+                421,
+                "Host must name the machine that is asked, or be one of --http-hosts",
+            )
+        origin = request.headers.get("Origin")
+        if origin is None or self._origins.is_admitted(request, origin):
+            return None
+        return _refused(
+            403,
+            "this page's origin may not ask this node: it is not of this machine, nor "
+            "one of --http-origins",
+        )
 
     def _file(self, request: "web.BaseRequest") -> "web.Response":
-        """A file of the page, for whoever names this machine."""
+        """A file of the page."""
         from aiohttp import web  # noqa: PLC0415 - see the top of this module
 
-        if not _is_this_machine(request):
-            text = "Host must name the machine that is asked\n"
-            return web.Response(status=421, text=text)
         file = self._probes.files(request.path, request.headers)
         if file is None:
-            text = "there are /, /healthz, /readyz and /metrics\n"
-            return web.Response(status=404, text=text)
+            return _refused(404, "there are /, /healthz, /readyz and /metrics")
+        if request.method not in ("GET", "HEAD"):
+            return web.Response(status=405, headers={"Allow": "GET, HEAD"})
         return web.Response(status=file.status, headers=file.headers, body=file.body)
 
     def _told(self, *, is_good: bool) -> "web.Response":
@@ -174,29 +222,19 @@ class HttpPort:
         )
 
 
-def _is_this_machine(request: "web.BaseRequest") -> bool:
-    """Whether `Host` is a loopback name, or the address that was connected to."""
-    host = request.headers.get("Host", "")
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-    name = name.strip("[]").lower()
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        address = ip_address(name)
-    except ValueError:
-        return False
-    if address.is_loopback or request.transport is None:
-        return True
-    listening = ip_address(request.transport.get_extra_info("sockname")[0])
-    mapped = getattr(listening, "ipv4_mapped", None)
-    return address in (listening, mapped)
+_CODES = {403: "permission_denied", 404: "unimplemented", 421: "permission_denied"}
+"""What a refusal is called where callers of the API read it."""
 
 
-def _end(handler: "RequestHandler") -> None:
-    """Close a connection now, whether its client reads or not."""
-    if isinstance(handler.transport, asyncio.Transport):
-        handler.transport.abort()
-    handler.force_close()
+def _refused(status: int, message: str) -> "web.Response":
+    from aiohttp import web  # noqa: PLC0415 - see the top of this module
+
+    document = {"code": _CODES[status], "message": message}
+    return web.Response(
+        status=status,
+        text=json.dumps(document) + "\n",
+        content_type="application/json",
+    )
 
 
 def cannot_listen(address: str) -> CannotListen:

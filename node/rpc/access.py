@@ -49,6 +49,8 @@ class Certificate:
 
     chain: bytes
     key: bytes = field(repr=False)
+    context: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
+    """The same for a server of Python's, which reads them from files alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def read_certificate(chain: Path, key: Path) -> Certificate:
     Raises:
         AccessError: One of them cannot be read or used.
     """
-    certificate = Certificate(_read(chain, "--tls-cert"), _read(key, "--tls-key"))
+    pems = _read(chain, "--tls-cert"), _read(key, "--tls-key")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         # A password would be asked for on a terminal: no operator wants that.
@@ -110,7 +112,8 @@ def read_certificate(chain: Path, key: Path) -> Certificate:
             f"({error.__class__.__name__}): give a certificate and its own key in PEM, "
             "the key without a password"
         ) from error
-    return certificate
+    context.set_alpn_protocols(["http/1.1"])
+    return Certificate(*pems, context)
 
 
 def read_authorities(path: Path) -> bytes:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from node.rpc.limits import RpcLimits
 from node.rpc.room import AnswerRoom, Lease
 from node.rpc.service import Context
+from node.runtime.types import NodeStopping
 
 __all__ = [
     "SMALL_BYTES",
@@ -81,14 +82,21 @@ def _varint(number: int) -> bytes:
 class Answers:
     """Where services have large answers made."""
 
-    __slots__ = ("_thread", "room")
+    __slots__ = ("_is_closed", "_thread", "room")
 
     def __init__(self, limits: RpcLimits | None = None) -> None:
         self.room = AnswerRoom(limits or RpcLimits())
+        self._is_closed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
 
     async def run(self, make: Callable[[], Result]) -> Result:
-        """What `make` returns or raises, called on the thread when it is its turn."""
+        """What `make` returns or raises, called on the thread when it is its turn.
+
+        Raises:
+            NodeStopping: Nothing more is made.
+        """
+        if self._is_closed:
+            raise NodeStopping("the node is stopping")
         return await asyncio.get_running_loop().run_in_executor(self._thread, make)
 
     async def one(
@@ -125,6 +133,7 @@ class Answers:
 
     def close(self) -> None:
         """Make nothing more."""
+        self._is_closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 

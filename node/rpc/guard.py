@@ -29,7 +29,7 @@ from node.rpc.service import Context, refuse
 from node.runtime.clock import Clock, SystemClock
 from node.runtime.stats import NodeStats
 
-__all__ = ["CallWatch", "Guard"]
+__all__ = ["REFUSED", "CallWatch", "Guard"]
 
 _Handler: TypeAlias = "grpc.RpcMethodHandler[object, object]"
 _Context: TypeAlias = Context[object, object]
@@ -221,7 +221,7 @@ class _Guarded(grpc.GenericRpcHandler):
             handler_call_details.invocation_metadata, self._wanted
         ):
             return wrapped
-        return _REFUSED
+        return REFUSED
 
 
 async def _refuse_call(_request: object, context: Context[object, object]) -> NoReturn:
@@ -230,7 +230,8 @@ async def _refuse_call(_request: object, context: Context[object, object]) -> No
     raise error
 
 
-_REFUSED: _Handler = grpc.unary_unary_rpc_method_handler(_refuse_call)
+REFUSED: _Handler = grpc.unary_unary_rpc_method_handler(_refuse_call)
+"""What a call without the token finds instead of its method."""
 
 
 def _forget_frames(error: BaseException | None) -> None:

@@ -15,6 +15,8 @@ class RpcLimits(Struct, frozen=True):
     """A transaction of 1.2 MB, and room."""
     response_bytes_max: int = 64 << 20
     """A full block's content; only GetBlock and streams come near."""
+    receiving_bytes_max: int = 64 << 20
+    """Of requests over HTTP that are not whole yet, from all callers."""
     bundle_bytes_max: int = 1 << 30
     """Of a bundle that is imported; it is kept in a temporary file meanwhile."""
     imports_max: int = 2
@@ -30,6 +32,9 @@ class RpcLimits(Struct, frozen=True):
     """Until a caller is refused whose answer finds no room beside these."""
     unread_ms_max: int = 10_000
     """Until a connection is closed that reads nothing while others wait for room."""
+    stalled_ms_max: int = 80_000
+    """Until a caller over HTTP is let go who takes nothing of what is sent: as long as
+    gRPC waits for one who does not answer a ping."""
     health_watchers_max: int = 64
     """Callers that watch the node's health; one more is refused."""
     keepalive_ms: int = 60_000

@@ -8,7 +8,7 @@ ends, with its port, when a caller names a method that is not UTF-8 (grpcio 1.85
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import grpc
 from grpc_health.v1 import health, health_pb2
@@ -44,27 +44,29 @@ class RpcServer:
     ) -> None:
         self._limits = limits or RpcLimits()
         self._access = access or Access()
-        self._answers = Answers(self._limits)
+        self.answers = Answers(self._limits)
+        """Where large answers are made."""
         self._guard = Guard(
-            self._access.token, self._limits, watch or CallWatch(), self._answers.room
+            self._access.token, self._limits, watch or CallWatch(), self.answers.room
         )
         self.is_announced = False
         """Whether the services serve."""
         self._health = Health(self._limits.health_watchers_max)
-        self._services = make_services(
-            backend, self._limits, self._answers, is_dev=is_dev
-        )
+        services = make_services(backend, self._limits, self.answers, is_dev=is_dev)
+        self.services: Mapping[str, grpc.GenericRpcHandler] = {
+            name: self._guard.watched(handler) for name, handler in services.items()
+        }
+        """The services by their names in full, behind their guard."""
         self._handlers = self._behind_guard()
         self._address = ""
         self._server = self._make()
 
     def _behind_guard(self) -> tuple[grpc.GenericRpcHandler, ...]:
         guard = self._guard
-        services = map(guard.watched, self._services.values())
-        names = (*self._services, health.SERVICE_NAME)
+        names = (*self.services, health.SERVICE_NAME)
         reflection = guard.admitted(reflection_service(names))
         # A probe has no token, and learns nothing but whether the node serves.
-        return (*services, reflection, health_service(self._health))
+        return (*self.services.values(), reflection, health_service(self._health))
 
     def _make(self) -> grpc.aio.Server:
         server = grpc.aio.server(
@@ -137,7 +139,7 @@ class RpcServer:
         self.is_announced = False
         await self._health.enter_graceful_shutdown()
         await self._end(self._limits.stop_grace_ms / 1_000)
-        self._answers.close()
+        self.answers.close()
 
     async def _end(self, grace_seconds: float | None) -> None:
         """Stop gRPC's server, which may raise once more what made it end by itself.
@@ -152,7 +154,7 @@ class RpcServer:
     async def _tell_health(
         self, status: "health_pb2.HealthCheckResponse.ServingStatus.ValueType"
     ) -> None:
-        for name in ("", *self._services):
+        for name in ("", *self.services):
             await self._health.set(name, status)
 
 

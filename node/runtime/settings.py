@@ -4,10 +4,11 @@ Rules: this module imports nothing of the node, so that a config costs no event 
 """
 
 from enum import StrEnum
+from ssl import SSLContext
 
 from msgspec import Struct
 
-__all__ = ["Confinement", "FeedLimits", "HttpLimits", "MiningMode"]
+__all__ = ["Confinement", "FeedLimits", "HttpAccess", "HttpLimits", "MiningMode"]
 
 
 class MiningMode(StrEnum):
@@ -43,14 +44,33 @@ class FeedLimits(Struct, frozen=True):
     """Readers at a time."""
 
 
-class HttpLimits(Struct, frozen=True):
-    """What bounds the operators' port."""
+class HttpAccess(Struct, frozen=True):
+    """To whom the HTTP port answers more than probes and metrics."""
 
-    connections_max: int = 32
-    """One more closes the oldest: probes and scrapers come and go."""
+    is_api_served: bool = True
+    """Whether the API is served there."""
+    hosts: frozenset[str] = frozenset()
+    """Names in `Host` beside those of this machine, in lower case, without a port."""
+    origins: frozenset[str] = frozenset()
+    """Origins of pages beside those of this machine, in lower case."""
+    tls: SSLContext | None = None
+    """With the node's certificate, if it has one."""
+
+
+class HttpLimits(Struct, frozen=True):
+    """What bounds the HTTP port."""
+
+    connections_max: int = 64
+    """Of strangers; one more closes the oldest: probes and scrapers come and go."""
     connection_ms_max: int = 30_000
-    """Of one connection's life, whatever its client does or leaves."""
+    """Of a stranger's connection's life, whatever its client does or leaves."""
     idle_ms_max: int = 5_000
-    """Until a connection without a whole request is closed."""
-    header_bytes_max: int = 4_096
+    """Until a stranger's connection without a whole request is closed."""
+    callers_max: int = 256
+    """Connections that made a call of the API; one more closes one that is idle, or is
+    refused. Each is a file of the process, which may have 1,024 on most machines."""
+    caller_idle_ms_max: int = 75_000
+    """Until a caller's connection is closed on which nothing is asked: longer than
+    browsers and their like keep one."""
+    header_bytes_max: int = 8_190
     """Of a line of a request."""

@@ -91,7 +91,7 @@ class NodeStats(Struct):
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     """gRPC calls that ended, by method and status."""
     http_answers: Counter[int] = field(default_factory=Counter)
-    """Of the operators' port, by status."""
+    """Of the HTTP port, by status."""
     call_seconds: dict[str, Histogram] = field(default_factory=dict)
     """Of calls with one answer, by method."""
 
@@ -129,7 +129,7 @@ class NodeStats(Struct):
             self.call_seconds.setdefault(method, Histogram()).observe(seconds)
 
     def note_http(self, status: int) -> None:
-        """The operators' port answered."""
+        """The HTTP port answered."""
         self.http_answers[status] += 1
 
 

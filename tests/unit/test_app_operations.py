@@ -62,7 +62,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(path) for name, path in paths.items()}
 
 
-# --- the operators' port -------------------------------------------------------------
+# --- the HTTP port -------------------------------------------------------------------
 
 
 def test_operators_see_that_it_lives_and_what_it_does(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The operators' port, over real sockets: what it answers, and whom it survives."""
+"""The HTTP port, over real sockets: what it answers, and whom it survives."""
 
 import asyncio
 import json
@@ -161,8 +161,8 @@ def test_no_answer_names_the_software():
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS to a port without it
         b"nonsense\r\n\r\n",
-        b"GET /" + b"a" * 5_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"a" * 5_000 + b"\r\n\r\n",
+        b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"a" * 9_000 + b"\r\n\r\n",
         b"GET / HTTP/1.1\r\n" + b"X: 1\r\n" * 1_000 + b"\r\n",
     ],
 )

@@ -20,9 +20,15 @@ from node.chain.transaction import (
 )
 from node.chain.transition import build_block, build_run, next_state, open_state
 from node.client import Wallet
+from node.client._async import api as async_api
+from node.client._sync import api as sync_api
+from node.client.channels import Endpoint
 from node.config import load_genesis
+from node.http.server import HttpPort, HttpSite, Probes
 from node.primitives.crypto import derive_actor_address
+from node.rpc.connect.endpoint import ConnectEndpoint
 from node.rpc.guard import CallWatch
+from node.rpc.limits import RpcLimits
 from node.rpc.server import RpcServer
 from node.runtime.clock import SystemClock
 from node.runtime.engine import Engine, EngineParts, EngineSettings
@@ -30,6 +36,24 @@ from node.runtime.shared_store import SharedStore
 from node.runtime.types import MiningMode
 from node.state.memory import MemoryStore
 from pvm import Worker, keccak256
+from tests.connect_client import ConnectChannel
+
+OVER_BOTH = {
+    f"tests.unit.served.test_{name}"
+    for name in (
+        "holding_time",
+        "profiling",
+        "rpc_queries",
+        "rpc_streams",
+        "rpc_timers",
+        "rpc_transactions",
+        "traces",
+    )
+}
+"""Modules whose tests hold over gRPC and over the Connect protocol."""
+
+OVER_GRPC_ALONE = {"test_a_client_that_dies_lets_go"}
+"""Its client is another process."""
 
 SOURCE = b"""
 import pvm_host
@@ -148,9 +172,49 @@ class SilentLog:
         pass
 
 
+def pytest_generate_tests(metafunc):
+    """Each test of a node of these modules is two: one suite for both transports."""
+    if (
+        metafunc.module.__name__ in OVER_BOTH
+        and "run_node" in metafunc.fixturenames
+        and metafunc.function.__name__ not in OVER_GRPC_ALONE
+    ):
+        metafunc.parametrize("transport", ["grpc", "connect"])
+
+
 @pytest.fixture
-def run_node():
-    """A node with an engine and a server on a free port, as a context manager."""
+def transport():
+    """How clients call the node."""
+    return "grpc"
+
+
+@pytest.fixture
+def grpc_addresses(monkeypatch):
+    """HTTP ports, and the gRPC ports beside them.
+
+    A client of a URL `connect://…` speaks the Connect protocol; one without an event
+    loop speaks gRPC to the port beside.
+    """
+    addresses = {}
+    open_async, open_blocking = async_api.open_async_channel, sync_api.open_channel
+
+    def open_async_channel(endpoint):
+        if endpoint.url.startswith("connect://"):
+            return ConnectChannel(endpoint.target, endpoint.token)
+        return open_async(endpoint)
+
+    def open_channel(endpoint):
+        url = addresses.get(endpoint.target, endpoint.url)
+        return open_blocking(Endpoint(url, endpoint.tls_ca, endpoint.token))
+
+    monkeypatch.setattr(async_api, "open_async_channel", open_async_channel)
+    monkeypatch.setattr(sync_api, "open_channel", open_channel)
+    return addresses
+
+
+@pytest.fixture
+def run_node(transport, grpc_addresses):
+    """A node with an engine and its servers on free ports, as a context manager."""
 
     @asynccontextmanager
     async def run(
@@ -180,14 +244,27 @@ def run_node():
                 access=access,
                 watch=watch,
             )
-            port = await server.start("127.0.0.1:0")
+            grpc_port = await server.start("127.0.0.1:0")
             await server.announce()
+            endpoint = ConnectEndpoint(
+                server.services, server.answers, limits or RpcLimits()
+            )
+            site = HttpSite(lambda: (endpoint.answer,))
+            http = HttpPort(Probes(bool, bool, int, None), site=site)
+            http_port = http.bind("127.0.0.1", 0)
+            if transport == "connect":
+                await http.serve()
+                grpc_addresses[f"127.0.0.1:{http_port}"] = f"127.0.0.1:{grpc_port}"
+                url = f"connect://127.0.0.1:{http_port}"
+            else:
+                url = f"127.0.0.1:{grpc_port}"
             try:
-                yield RunningNode(engine, server, f"127.0.0.1:{port}", parts.stats)
+                yield RunningNode(engine, server, url, parts.stats)
             finally:
                 engine.stop()
                 await task
                 await server.stop()
+                await http.close()
 
     return run
 
@@ -202,6 +279,9 @@ class RunningNode:
         self.stats = stats
 
     def channel(self):
+        scheme, _, address = self.url.rpartition("://")
+        if scheme == "connect":
+            return ConnectChannel(address)
         return grpc.aio.insecure_channel(self.url)
 
     async def until_readers(self, count):

@@ -179,7 +179,7 @@ def test_who_reads_nothing_is_told_where_to_resume(run_node):
             node.channel() as channel,
         ):
             _, genesis = await shouting(client, blocks=40)
-            room = node.server._answers.room
+            room = node.server.answers.room
             request = streams_pb2.StreamBlocksRequest(resume_after=genesis, view=FULL)
             stub = StreamServiceStub(channel)
             unread = [stub.StreamBlocks(request) for _ in range(40)]
@@ -211,7 +211,7 @@ def test_an_answer_without_room_is_refused_and_the_next_is_not(run_node):
     async def scenario():
         async with run_node(limits=limits) as node, AsyncApi(node.url) as client:
             await shouting(client)
-            room = node.server._answers.room
+            room = node.server.answers.room
             with room.lend_now("somebody", limits.unread_bytes_max):
                 with pytest.raises(NodeError) as error:
                     await client.block(2, view=FULL)
@@ -343,7 +343,7 @@ def test_a_connection_that_is_closed_gives_its_room_back(run_node):
     async def scenario():
         async with run_node() as node, AsyncApi(node.url) as client:
             _, genesis = await shouting(client, blocks=40)
-            room = node.server._answers.room
+            room = node.server.answers.room
             async with node.channel() as channel:
                 request = streams_pb2.StreamBlocksRequest(
                     resume_after=genesis, view=FULL

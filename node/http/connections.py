@@ -1,0 +1,114 @@
+"""Connections: who is connected to the HTTP port, and who has to go.
+
+Whoever connects is a stranger: for a bounded time, one of a bounded number, of whom the
+oldest gives way to a new one. So whatever strangers do, a probe comes through. One that
+made a call is a caller's: it stays as long as its calls last, callers have a bound of
+their own, and of them only one that is idle gives way.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from node.runtime.settings import HttpLimits
+
+if TYPE_CHECKING:
+    from aiohttp.web_protocol import RequestHandler
+
+__all__ = ["Connections"]
+
+
+class _Connection:
+    """One of them, and since when it is quiet."""
+
+    __slots__ = ("began", "handler", "is_busy", "quiet_since")
+
+    def __init__(self, handler: "RequestHandler", now: float) -> None:
+        self.handler = handler
+        self.began = now
+        self.quiet_since = now
+        self.is_busy = False
+
+
+class Connections:
+    """Counts connections, and ends those that there is no place or time for."""
+
+    __slots__ = ("_callers", "_limits", "_strangers")
+
+    def __init__(self, limits: HttpLimits) -> None:
+        self._limits = limits
+        self._strangers: dict[RequestHandler, _Connection] = {}
+        self._callers: dict[RequestHandler, _Connection] = {}
+
+    def admit(self, handler: "RequestHandler") -> None:
+        """Take a new one in; the oldest stranger goes if there are too many."""
+        if len(self._strangers) >= self._limits.connections_max:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            _end(oldest)
+        loop = asyncio.get_running_loop()
+        connection = self._strangers[handler] = _Connection(handler, loop.time())
+        loop.call_later(self._limits.idle_ms_max / 1_000, self._look, connection)
+
+    def forget(self, handler: "RequestHandler") -> None:
+        """It has ended."""
+        self._strangers.pop(handler, None)
+        self._callers.pop(handler, None)
+
+    @contextmanager
+    def answering(self, handler: "RequestHandler") -> Iterator[None]:
+        """The time in which one of its requests is answered."""
+        connection = self._strangers.get(handler) or self._callers.get(handler)
+        if connection is None:  # it has to go already
+            yield
+            return
+        connection.is_busy = True
+        try:
+            yield
+        finally:
+            connection.is_busy = False
+            connection.quiet_since = asyncio.get_running_loop().time()
+
+    def keep(self, handler: "RequestHandler") -> bool:
+        """Make it a caller's; False if there are too many, and all are busy."""
+        if handler in self._callers:
+            return True
+        if len(self._callers) >= self._limits.callers_max and not self._end_idle():
+            return False
+        connection = self._strangers.pop(handler, None)
+        if connection is None:
+            return False
+        self._callers[handler] = connection
+        return True
+
+    def _end_idle(self) -> bool:
+        """End the caller's connection that is idle for longest, if one is."""
+        idle = [one for one in self._callers.values() if not one.is_busy]
+        if not idle:
+            return False
+        longest = min(idle, key=lambda one: one.quiet_since)
+        del self._callers[longest.handler]
+        _end(longest.handler)
+        return True
+
+    def _look(self, connection: _Connection) -> None:
+        """End a stranger's whose time is up, or who is quiet for too long."""
+        if self._strangers.get(connection.handler) is not connection:
+            return
+        limits, loop = self._limits, asyncio.get_running_loop()
+        ends = connection.began + limits.connection_ms_max / 1_000
+        if not connection.is_busy:
+            ends = min(ends, connection.quiet_since + limits.idle_ms_max / 1_000)
+        if loop.time() < ends:
+            loop.call_at(ends, self._look, connection)
+            return
+        del self._strangers[connection.handler]
+        _end(connection.handler)
+
+
+def _end(handler: "RequestHandler") -> None:
+    """Close a connection now, whether its client reads or not."""
+    if isinstance(handler.transport, asyncio.Transport):
+        handler.transport.abort()
+    handler.force_close()

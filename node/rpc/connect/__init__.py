@@ -1,0 +1,1 @@
+"""The Connect protocol: methods of the gRPC services over plain HTTP."""
