@@ -7,8 +7,7 @@ current folder. A source that is in no file is shown by debuggers all the same.
 """
 
 import linecache
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -17,17 +16,11 @@ from node.chain.accounts import load_account, load_code
 from node.chain.host import ActorHost
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State, build_next
+from node.client.source_files import sources_below
 from node.primitives.crypto import keccak256
 from pvm import ActorCode, Debugger, Host, Message, Meter, Outcome
-from pvm.language import SOURCE_BYTES_MAX
 
 __all__ = ["Debugging"]
-
-FILES_MAX = 10_000
-"""Of the current folder that are compared with a source: whoever starts in `/` waits
-no longer than for these."""
-
-_LEFT_OUT = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 
 class Debugging:
@@ -67,31 +60,15 @@ class Debugging:
     def _file_of(self, code_hash: bytes, source: bytes) -> str:
         """The file of a source that is seen for the first time; failures name it."""
         if self._found is None:
-            self._found = {keccak256(code): file for file, code in _sources_below(".")}
+            self._found = {
+                keccak256(code): str(file) for file, code in sources_below(Path())
+            }
         file = self._found.get(code_hash)
         if file is not None:
             self._files[code_hash] = file
             return file
         self._others[code_hash] = _without_a_file(code_hash, source)
         return self._others[code_hash]
-
-
-def _sources_below(folder: str) -> Iterator[tuple[str, bytes]]:
-    """Files that may be actors, the last of those that are read first: it wins."""
-    count = 0
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(
-            one for one in folders if one[0] != "." and one not in _LEFT_OUT
-        )
-        for path in (Path(place, name) for name in names if name.endswith(".py")):
-            count += 1
-            if count > FILES_MAX:
-                return
-            try:
-                if path.stat().st_size <= SOURCE_BYTES_MAX:
-                    yield str(path.resolve()), path.read_bytes()
-            except OSError:
-                continue  # gone, or not to be read: it is no actor of this run
 
 
 def _without_a_file(code_hash: bytes, source: bytes) -> str:
