@@ -24,7 +24,14 @@ from typing_extensions import override
 from node.chain.accounts import Account, load_account, load_code
 from node.chain.advance import AdvanceSummary, Target
 from node.chain.advance_stop import is_done, stop_height
-from node.chain.block import CodeVersion, Event, Header, Receipt, ReceiptKind
+from node.chain.block import (
+    CodeVersion,
+    Event,
+    Header,
+    ReadOnlyResult,
+    Receipt,
+    ReceiptKind,
+)
 from node.chain.errors import InvalidTransaction
 from node.chain.genesis import Genesis, build_genesis
 from node.chain.params import ADDRESS_BYTES, U128_MAX, ChainParams
@@ -137,12 +144,14 @@ from node.testing.presets import preset
 from node.testing.snapshots import ChainSnapshot, ResultsMark, undo_since
 from node.testing.sources import StateSources
 from node.testing.traces import changes_at, execution_trace
+from node.testing.watchers import WATCHERS
 from pvm import STORAGE_PREFIX, NearWorker, storage_key
 from pvm.errors import without_memory_errors
 
 if TYPE_CHECKING:
     from node.client._sync.actor import Chain
     from node.client._sync.client import Client
+    from node.coverage.watcher import BuildNext
     from node.query.costs import RangeCosts
     from node.testing.debugging import Debugging
     from node.testing.rehearsals import Rehearsal
@@ -195,7 +204,7 @@ class Devnet:
         self._open: list[SentHere] | None = None
         """What waits for the block that is open, if one is."""
         self._profiles: list[Profile] = []
-        self._build = build_next
+        self._build: BuildNext = build_next
         first = build_genesis(chosen)
         self._store.commit(first.writes, sync=False)
         state = open_state(chosen.params, first.header, self._store.snapshot())
@@ -207,6 +216,8 @@ class Devnet:
         self._labels = Labels({one.address: one.label for one in self.accounts})
         self._printed = CapturedOutput(self._labels)
         self._debugging: Debugging | None = None
+        self._coverage = WATCHERS[-1] if WATCHERS else None
+        """Of the run of tests in which it was made, if that has one."""
         self.debug = debug
         self.state = state
         self.results = [first]
@@ -241,8 +252,13 @@ class Devnet:
             self._build = self._build_profiled
         elif self._debugging is not None:
             self._build = self._debugging.build_next
+        elif self._coverage is not None:
+            self._build = self._coverage.build_next
+            return
         else:
             self._build = build_next
+        if self._coverage is not None:
+            self._build = self._coverage.after(self._build)
 
     @property
     def _snapshot(self) -> StoreSnapshot:
@@ -698,12 +714,10 @@ class Devnet:
         nobody = Address(bytes(ADDRESS_BYTES))
         caller = nobody if sender is None else address_of(sender, "sender")
         address = self._actor_at(actor)
-        result = self._on_worker(
-            lambda: call_read_only(self._watched(), address, handler, payload, caller)
-        )
+        asked = address, handler, payload, caller
+        result = self._on_worker(lambda: self._read(*asked))
         self._printed.note(result.output)
         if result.failure is not None:
-            asked = address, handler, payload, caller
             raise ReadFailed(result.failure, self._sources_of(address), asked)
         return result.value
 
@@ -729,9 +743,16 @@ class Devnet:
         bundles.export(path, self.genesis, self.results)
         return path
 
-    def _watched(self) -> State:
-        """The state, executed from as a debugger wants it, if there is one."""
-        return self._debugging.watching(self.state) if self._debugging else self.state
+    def _read(
+        self, actor: Address, handler: str, payload: bytes, sender: Address
+    ) -> ReadOnlyResult:
+        """As `call_read_only`, for whoever watches: each of them executes it."""
+        watchers = [one for one in (self._coverage, self._debugging) if one is not None]
+        states = [one.watching(self.state) for one in watchers] or [self.state]
+        results = [
+            call_read_only(state, actor, handler, payload, sender) for state in states
+        ]
+        return results[-1]
 
     def _on_worker(self, function: Callable[[], _T]) -> _T:
         return self.require_open().run(without_memory_errors(function))

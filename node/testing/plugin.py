@@ -13,7 +13,7 @@ import re
 import threading
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from node.testing.devnet import Devnet
     from node.testing.process import NodeProcess, RunningNode
     from node.testing.profiles import RunProfile
+    from node.testing.run_coverage import RunCoverage
 
 _MARK = (
     "devnet(genesis='devnet', **overrides): a chain of this test's own, of another "
@@ -32,6 +33,7 @@ _MARK = (
 )
 _SECTION = "devnet"
 _PROFILE = "cowboy_devnet_profile"
+_COVERAGE = "cowboy_devnet_coverage"
 _USED: "pytest.StashKey[dict[str, Chain]]" = pytest.StashKey()
 """Of a test: chains of our fixtures, however it came to them."""
 _MEMBERS = ("__enter__", "height", "block", "timers", "explain", "export_bundle")
@@ -54,6 +56,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write cycles and cells by line of all actors that fixture `devnet` "
         "executed: FILE for speedscope, and a report beside it (.txt)",
+    )
+    group.addoption(
+        "--devnet-cov",
+        metavar="PATH",
+        action="append",
+        help="measure which lines and branches of the actors in PATH run, a file or a "
+        "folder; may be given several times. Needs coverage.py",
+    )
+    group.addoption(
+        "--devnet-cov-report",
+        metavar="KIND[:PLACE]",
+        action="append",
+        help="a report of it: term (the default), term-missing, lcov, xml, json or "
+        "html, with the file or folder it goes to; may be given several times",
+    )
+    group.addoption(
+        "--devnet-cov-data",
+        metavar="FILE",
+        default=".coverage.devnet",
+        help="coverage.py's data file of it, for `coverage combine` (%(default)s)",
     )
     group.addoption(
         "--devnet-debug",
@@ -87,6 +109,28 @@ def pytest_configure(config: pytest.Config) -> None:
         from node.testing.profiles import RunProfile  # noqa: PLC0415 - only if wanted
 
         config.pluginmanager.register(RunProfile(path, config), _PROFILE)
+    if config.getoption("--devnet-cov"):
+        config.pluginmanager.register(_coverage_of(config), _COVERAGE)
+    elif config.getoption("--devnet-cov-report"):
+        raise pytest.UsageError("--devnet-cov-report needs --devnet-cov PATH")
+
+
+def _coverage_of(config: pytest.Config) -> "RunCoverage":
+    """Begin to measure; what cannot be had is said before a test runs."""
+    try:
+        from node.testing.run_coverage import RunCoverage  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as error:
+        if error.name != "coverage":
+            raise
+        raise pytest.UsageError(
+            "--devnet-cov needs coverage.py: pip install 'cowboy-devnet[coverage]'"
+        ) from None
+    from node.coverage.actor_files import CoverageRefused  # noqa: PLC0415 - as above
+
+    try:
+        return RunCoverage(config)
+    except CoverageRefused as refusal:
+        raise pytest.UsageError(f"--devnet-cov: {refusal}") from None
 
 
 # --- a chain in this process ---------------------------------------------------------
@@ -223,13 +267,33 @@ def devnet_node(
         name = mark.args[0] if mark.args else "devnet"
         genesis = tmp_path / "devnet-genesis.json"
         genesis.write_text(json.dumps(preset(name, mark.kwargs).document()))
-        with NodeProcess("--genesis", str(genesis)) as node:
+        with (
+            NodeProcess("--genesis", str(genesis)) as node,
+            _node_covered(request, node),
+        ):
             yield node
         return
     shared: NodeProcess | RunningNode = request.getfixturevalue("devnet_node_process")
     with shared.client() as client:
         client.api.reset()
-    yield shared
+    with _node_covered(request, shared):
+        yield shared
+
+
+@contextmanager
+def _node_covered(
+    request: pytest.FixtureRequest, node: "NodeProcess | RunningNode"
+) -> Iterator[None]:
+    """Count the blocks that a node makes for a test, in a run that asked for it."""
+    plugin = request.config.pluginmanager.get_plugin(_COVERAGE)
+    if plugin is None:
+        yield
+        return
+    with (
+        node.client() as client,
+        cast("RunCoverage", plugin).covering_node(request.node.nodeid, client),
+    ):
+        yield
 
 
 @pytest.fixture
