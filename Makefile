@@ -113,7 +113,7 @@ check-tree:
 
 .PHONY: test
 test: bytecode ## what a person runs, under three minutes
-	"$(BIN)/python" -m pytest -q -n auto -m "not slow and not e2e" $(ARGS)
+	"$(BIN)/python" -m pytest -q -n auto -m "not slow and not e2e and not browser" $(ARGS)
 
 # Counted are nodes that are not confined: coverage writes its file where they must not.
 .PHONY: test-long
@@ -124,13 +124,25 @@ test-long: bytecode ## properties, worlds and slow tests at length, then coverag
 	"$(BIN)/python" -m pytest -q -n auto -m "slow and not e2e" \
 	  --ignore tests/property --ignore tests/differential
 	"$(BIN)/coverage" erase
-	COWBOY_DEVNET_CONFINE=off "$(BIN)/coverage" run -m pytest -q -n auto -m "not slow and not e2e" $(ARGS)
+	COWBOY_DEVNET_CONFINE=off "$(BIN)/coverage" run -m pytest -q -n auto -m "not slow and not e2e and not browser" $(ARGS)
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report
 
 .PHONY: e2e
 e2e: $(STAMP) ## the devnet in containers, from outside; needs Docker
 	"$(BIN)/python" -m pytest -q -m e2e tests/e2e $(ARGS)
+
+# What drives the browser is no part of the environment until somebody asks for it.
+BROWSER := $(VENV)/.browser
+
+$(BROWSER): requirements/browser.lock $(STAMP)
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
+	  --require-hashes -r requirements/browser.lock
+	@touch "$@"
+
+.PHONY: test-page
+test-page: $(BROWSER) bytecode ## the page in Chromium, and pictures of it in build/page
+	"$(BIN)/python" -m pytest -q -m browser tests/browser $(ARGS)
 
 .PHONY: fuzz
 fuzz: $(STAMP) ## programs by a grammar, against the sandbox (SECONDS=300 SEED=7)

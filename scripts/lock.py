@@ -1,10 +1,11 @@
 """Write the lock files: every dependency at one version, with the hashes of its files.
 
 `requirements/runtime.lock` is what the node needs, `requirements/dev.lock` that and the
-tools of this checkout, `requirements/build.lock` what makes the wheel. They hold for
-CPython 3.11 to 3.13 and name no address, so that they install from whichever index or
-mirror the machine is set up with. Versions that a lock already names are kept while
-pyproject.toml allows them; `--upgrade` takes the newest.
+tools of this checkout, `requirements/build.lock` what makes the wheel, and
+`requirements/browser.lock` what drives a browser. They hold for CPython 3.11 to 3.13 and
+name no address, so that they install from whichever index or mirror the machine is set
+up with. Versions that a lock already names are kept while pyproject.toml allows them;
+`--upgrade` takes the newest.
 
     .venv/bin/python scripts/lock.py [--upgrade]
 """
@@ -27,6 +28,7 @@ LOCKS = {
         "requirements/dev.lock",
     ),
     "requirements/build.lock": ("--group", "build", "-c", "requirements/dev.lock"),
+    "requirements/browser.lock": ("--group", "browser", "-c", "requirements/dev.lock"),
 }
 
 OPTIONS = (

@@ -1,0 +1,115 @@
+"""One Chromium and a node for each world, for the whole session; a tab for each test.
+
+A tab notes whatever a page must never do, and the test fails for it at its end: a request
+that leaves the origin, an error in the console, a refusal of the content security policy,
+a script of an actor's that ran.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from node.testing.process import NodeProcess
+from tests.browser.tabs import Tab
+from tests.browser.worlds import (
+    RULES,
+    World,
+    fill_demo,
+    fill_hostile,
+    origin_of,
+)
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+NO_BROWSER = (
+    "make test-page needs Chromium: install it (Debian: apt-get install chromium), or "
+    "let CHROMIUM name its executable"
+)
+NO_DRIVER = "make test-page installs what drives the browser: run it, not pytest alone"
+PICTURES = Path(__file__).parents[2] / "build" / "page"
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The browser, without a window."""
+    found = os.environ.get("CHROMIUM") or next(
+        filter(None, map(shutil.which, NAMES)), ""
+    )
+    if not found:
+        pytest.exit(NO_BROWSER, returncode=1)
+    try:
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415 - a lock of its own
+    except ImportError:
+        pytest.exit(NO_DRIVER, returncode=1)
+    with sync_playwright() as driver:
+        # Names of other hosts lead nowhere, whatever a page asks for.
+        rules = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+        browser = driver.chromium.launch(executable_path=found, args=[rules])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def worlds() -> Iterator[Callable[[str], World]]:
+    """A world by its name, filled and served when it is first asked for."""
+    kept: dict[str, World] = {}
+    with ExitStack() as stack:
+
+        def world(name: str) -> World:
+            if name not in kept:
+                kept[name] = _start(name, stack)
+            return kept[name]
+
+        yield world
+
+
+def _start(name: str, stack: ExitStack) -> World:
+    rules = ("--rules", name) if name in RULES else ()
+    node = stack.enter_context(NodeProcess("--http-listen", "127.0.0.1:0", *rules))
+    client = stack.enter_context(node.client())
+    world = World(name, client, origin_of(node))
+    fill = fill_demo if name in RULES else fill_hostile
+    fill(world)
+    return world
+
+
+@pytest.fixture
+def own_world() -> Iterator[Callable[..., World]]:
+    """A chain for one test, which may mine, rewind and end it."""
+    with ExitStack() as stack:
+
+        def start(*flags: str) -> World:
+            node = NodeProcess("--http-listen", "127.0.0.1:0", *flags)
+            stack.enter_context(node)
+            client = stack.enter_context(node.client())
+            return World("own", client, origin_of(node))
+
+        yield start
+
+
+@pytest.fixture
+def open_tab(chromium) -> Iterator[Callable[..., Tab]]:
+    """A tab of a browser that knows nothing, at a place of a world's page."""
+    tabs: list[Tab] = []
+
+    def open_one(origin: str, place: str = "", **looks: object) -> Tab:
+        tab = Tab(chromium, origin, **looks)
+        tabs.append(tab)
+        tab.go(place)
+        return tab
+
+    yield open_one
+    for tab in tabs:
+        tab.close()
+    for tab in tabs:
+        assert tab.faults == [], tab.faults
+
+
+@pytest.fixture(scope="session")
+def pictures() -> Path:
+    """Where pictures are kept."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    return PICTURES
