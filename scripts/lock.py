@@ -2,10 +2,10 @@
 
 `requirements/runtime.lock` is what the node needs, `requirements/dev.lock` that and the
 tools of this checkout, `requirements/build.lock` what makes the wheel, and
-`requirements/browser.lock` what drives a browser. They hold for CPython 3.11 to 3.13 and
-name no address, so that they install from whichever index or mirror the machine is set
-up with. Versions that a lock already names are kept while pyproject.toml allows them;
-`--upgrade` takes the newest.
+`requirements/browser.lock` what drives a browser. They hold for
+CPython 3.11 to 3.13 and name no address, so that they install from whichever index or
+mirror the machine is set up with. Versions that a lock already names are kept while
+pyproject.toml allows them; `--upgrade` takes the newest.
 
     .venv/bin/python scripts/lock.py [--upgrade]
 """

@@ -36,8 +36,11 @@ class Shop:
 
     def late(self):
         height = pvm_host.block_height()
-        doomed = pvm_host.schedule_timer(height + 9, b"", None, 50_000, height + 3, gba=self.address)
-        dropped = pvm_host.schedule_timer(height + 200, b"", None, 50_000, gba=self.address)
+        me = self.address
+        doomed = pvm_host.schedule_timer(
+            height + 9, b"", None, 50_000, height + 3, gba=me
+        )
+        dropped = pvm_host.schedule_timer(height + 200, b"", None, 50_000, gba=me)
         pvm_host.cancel_timer(dropped)
         return [doomed, dropped]
 

@@ -1,8 +1,8 @@
 """One Chromium and a node for each world, for the whole session; a tab for each test.
 
-A tab notes whatever a page must never do, and the test fails for it at its end: a request
-that leaves the origin, an error in the console, a refusal of the content security policy,
-a script of an actor's that ran.
+A tab notes whatever a page must never do, and the test fails for it at its end: a
+request that leaves the origin, an error in the console, a refusal of the content
+security policy, a script of an actor's that ran.
 """
 
 import os
@@ -14,14 +14,9 @@ from pathlib import Path
 import pytest
 
 from node.testing.process import NodeProcess
+from tests.browser import worlds as chains
 from tests.browser.tabs import Tab
-from tests.browser.worlds import (
-    RULES,
-    World,
-    fill_demo,
-    fill_hostile,
-    origin_of,
-)
+from tests.browser.worlds import RULES, World, fill_demo, fill_hostile
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = (
@@ -30,6 +25,10 @@ NO_BROWSER = (
 )
 NO_DRIVER = "make test-page installs what drives the browser: run it, not pytest alone"
 PICTURES = Path(__file__).parents[2] / "build" / "page"
+
+
+def _installed() -> str:
+    return next(filter(None, map(shutil.which, NAMES)), "")
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +40,9 @@ def chromium():
     if not found:
         pytest.exit(NO_BROWSER, returncode=1)
     try:
-        from playwright.sync_api import sync_playwright  # noqa: PLC0415 - a lock of its own
+        from playwright.sync_api import (  # noqa: PLC0415 - it has a lock of its own
+            sync_playwright,
+        )
     except ImportError:
         pytest.exit(NO_DRIVER, returncode=1)
     with sync_playwright() as driver:
@@ -70,7 +71,7 @@ def _start(name: str, stack: ExitStack) -> World:
     rules = ("--rules", name) if name in RULES else ()
     node = stack.enter_context(NodeProcess("--http-listen", "127.0.0.1:0", *rules))
     client = stack.enter_context(node.client())
-    world = World(name, client, origin_of(node))
+    world = World(name, client, chains.origin_of(node))
     fill = fill_demo if name in RULES else fill_hostile
     fill(world)
     return world
@@ -85,21 +86,31 @@ def own_world() -> Iterator[Callable[..., World]]:
             node = NodeProcess("--http-listen", "127.0.0.1:0", *flags)
             stack.enter_context(node)
             client = stack.enter_context(node.client())
-            return World("own", client, origin_of(node))
+            return World("own", client, chains.origin_of(node))
 
         yield start
 
 
-@pytest.fixture
-def open_tab(chromium) -> Iterator[Callable[..., Tab]]:
-    """A tab of a browser that knows nothing, at a place of a world's page."""
-    tabs: list[Tab] = []
+@pytest.fixture(scope="session")
+def new_tab(chromium) -> Callable[..., Tab]:
+    """A tab of a browser that knows nothing, at a place; its user closes it."""
 
     def open_one(origin: str, place: str = "", **looks: object) -> Tab:
         tab = Tab(chromium, origin, **looks)
-        tabs.append(tab)
         tab.go(place)
         return tab
+
+    return open_one
+
+
+@pytest.fixture
+def open_tab(new_tab) -> Iterator[Callable[..., Tab]]:
+    """The same for one test, which fails for whatever the page must never do."""
+    tabs: list[Tab] = []
+
+    def open_one(origin: str, place: str = "", **looks: object) -> Tab:
+        tabs.append(new_tab(origin, place, **looks))
+        return tabs[-1]
 
     yield open_one
     for tab in tabs:

@@ -1,6 +1,7 @@
 """A tab of the browser, and what a page must never do, noted while it does it."""
 
 from importlib import resources
+from pathlib import Path
 from urllib.parse import urlsplit
 
 WIDE, NARROW = (1280, 800), (360, 740)
@@ -8,6 +9,10 @@ WIDE, NARROW = (1280, 800), (360, 740)
 SETTLED_MS = 20_000
 """For a page on a machine with other work; what is right comes at once."""
 
+SETTLED = """
+() => document.querySelector("main h1") && !document.querySelector("[role=status]")
+"""
+"""A view has its title, and nothing in it is still asked for."""
 TRAPS = """
 window.attacked = () => console.error("ATTACKED: an actor's text was executed");
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -82,16 +87,19 @@ class Tab:
 
     def settle(self) -> None:
         """Wait until the view shows all that it asked for."""
-        self.page.wait_for_selector("main[aria-busy=false]")
+        self.page.wait_for_function(SETTLED)
 
     def text(self, selector: str = "main") -> str:
         """What stands there."""
         return self.page.inner_text(selector)
 
-    def violations(self) -> list[str]:
-        """What axe-core finds: its rules with the first elements that break them."""
+    def violations(self, *rules: str) -> list[str]:
+        """What axe-core finds, by all its rules or these: each with who breaks it."""
         self.page.evaluate(axe_source())
-        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        options = {"resultTypes": ["violations"]}
+        if rules:
+            options["runOnly"] = list(rules)
+        found = self.page.evaluate("(options) => axe.run(document, options)", options)
         return [
             f"{rule['id']}: {node['html'][:120]} {node['any'][:1]}"
             for rule in found["violations"]
@@ -101,8 +109,13 @@ class Tab:
     def overflow(self) -> int:
         """Pixels by which the page is wider than the window."""
         return self.page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            "document.documentElement.scrollWidth"
+            " - document.documentElement.clientWidth"
         )
+
+    def picture(self, file: Path) -> None:
+        """Keep how it looks, as far as it goes down."""
+        self.page.screenshot(path=file, full_page=True)
 
     def close(self) -> None:
         """Close it; what it still asked for is dropped."""

@@ -54,8 +54,8 @@ const MODES = {live: 'live', busy: 'live', asking: 'asks every 2 s', lost: 'no a
 
 function Strip() {
   const {mode, status, head} = useLive();
-  if (!status) return html`<div class="strip"><span class=${`dot ${mode}`}></span>${MODES[mode]}</div>`;
-  return html`<div class="strip">
+  if (!status) return html`<section class="strip" aria-label="The chain now"><span class=${`dot ${mode}`}></span>${MODES[mode]}</section>`;
+  return html`<section class="strip" aria-label="The chain now">
     <span><span class=${`dot ${mode}`}></span>${MODES[mode]}</span>
     <span>height <b><${Height} of=${head.height} /></b></span>
     <span class="wide">${timeText(head.timestampMs)}</span>
@@ -63,7 +63,7 @@ function Strip() {
     <span class="wide">mining ${enumText(status.miningMode, 'MINING_MODE_')}</span>
     ${number0(status.timeHolds) && html`<span><b>time is held</b></span>`}
     <span class="wide">${visible(status.chainName)}, id ${grouped(status.chainId)}</span>
-  </div>`;
+  </section>`;
 }
 
 const number0 = (value) => Number(value ?? 0) > 0;
@@ -71,12 +71,12 @@ const number0 = (value) => Number(value ?? 0) > 0;
 function Notices() {
   const {mode, rewinds, rewound} = useLive();
   const [seen, setSeen] = useState(0);
-  return html`<div class="notices" aria-live="polite">
+  return html`<section class="notices" aria-label="Notices" aria-live="polite">
     ${NOTES[mode] && html`<p class=${`notice ${mode}`}>${NOTES[mode]}</p>`}
     ${rewinds > seen && html`<p class="notice rewound">The chain was taken back${
       rewound?.height !== undefined && html` to height <${Height} of=${rewound.height} />`}:
       what this page showed of later blocks is gone. <button class="link" onClick=${() => setSeen(rewinds)}>Good</button></p>`}
-  </div>`;
+  </section>`;
 }
 
 function Token({isRefused}) {

@@ -10,6 +10,10 @@
 
 export const views = [
   {name: 'now', pattern: '', tab: 'Now', load: () => import('./views/now.js')},
+  {name: 'flame', pattern: 'flame', tab: 'Flame', load: () => import('./views/flame.js')},
+  {name: 'timer', pattern: 'timer/:id', load: () => import('./views/timer.js')},
+  {name: 'transaction', pattern: 'transaction/:id', load: () => import('./views/transaction.js')},
+  {name: 'actor', pattern: 'actor/:address', load: () => import('./views/actor.js')},
   {name: 'search', pattern: 'search/:text?', load: () => import('./views/search.js')},
 ];
 

@@ -1,12 +1,11 @@
 // Call stacks with what each cost, as a tree and as the rectangles of a flame graph.
 //
 // Frames of one function are one box, whichever of its lines stands on the stack: lines
-// are the source's business, and it has a column for them.
+// are the source's business, and it has a column for them. Actors of one code are one,
+// too: a thousand of them do the same.
 
 import {big, hex} from './format.js';
 
-// What is paid before an actor runs: the transaction itself, its bytes.
-const BEFORE = 'before any call';
 const KINDS = {
   RECEIPT_KIND_TRANSACTION: 'transaction',
   RECEIPT_KIND_FIRE: 'fire',
@@ -16,10 +15,12 @@ const KINDS = {
 };
 
 function makeBox(key, parent, about) {
-  return {key, parent, ...about, own: 0n, total: 0n, executions: 0n, children: new Map()};
+  return {key, parent, ...about, own: 0n, total: 0n, executions: 0n, actors: new Set(), children: new Map()};
 }
 
-export const makeRoot = () => makeBox('', null, {name: 'all'});
+// `before` is what was paid before an actor ran, for the transaction itself and its
+// bytes: no call, and so no box.
+export const makeRoot = () => ({...makeBox('', null, {name: 'all calls'}), before: 0n});
 
 function childOf(box, key, about) {
   if (!box.children.has(key)) {
@@ -28,26 +29,36 @@ function childOf(box, key, about) {
   return box.children.get(key);
 }
 
+// What a stack stands on: the kind of execution and the handler that it began with.
+function entryOf(stack, frames) {
+  const kind = KINDS[stack.kind] ?? 'execution';
+  const code = frames[stack.frames[0]].codeHash ?? '';
+  const name = stack.handler || '(default handler)';
+  return [`${kind}:${code}:${name}`, {name, kind, code}, stack.actor];
+}
+
+function frameOf({name = '', actor, codeHash = ''}) {
+  const about = {name: name || '<module>', code: codeHash, isHostCall: !actor};
+  return [`${codeHash}:${name}`, about, actor];
+}
+
 // Add one message of folded stacks to a tree; `unit` is `cycles` or `cells`.
 export function addStacks(root, {frames = [], stacks = []}, unit) {
   for (const stack of stacks) {
     const cost = big(stack[unit]);
     if (!cost) continue;
-    const kind = KINDS[stack.kind] ?? 'execution';
-    const entry = {name: stack.handler || '(default handler)', actor: stack.actor, kind};
-    const path = [[`${kind}:${hex(stack.actor)}:${stack.handler ?? ''}`, entry]];
-    for (const index of stack.frames ?? []) {
-      const {name, actor} = frames[index];
-      const about = {name: name || '<module>', actor, isHostCall: !actor};
-      path.push([`${hex(actor)}:${name ?? ''}`, about]);
+    if (!stack.frames?.length) {
+      root.before += cost;
+      continue;
     }
-    if (path.length === 1) path.push(['', {name: BEFORE}]);
+    const path = [entryOf(stack, frames), ...stack.frames.map((index) => frameOf(frames[index]))];
     let box = root;
     root.total += cost;
-    for (const [key, about] of path) {
-      box = childOf(box, key || BEFORE, about);
+    for (const [key, about, actor] of path) {
+      box = childOf(box, key, about);
       box.total += cost;
       box.executions += big(stack.executions);
+      if (actor) box.actors.add(actor);
     }
     box.own += cost;
   }
@@ -90,19 +101,47 @@ export function functions(root) {
   const found = new Map();
   const walk = (box, above) => {
     for (const child of box.children.values()) {
-      const {name, actor, isHostCall, kind} = child;
-      if (kind) {
+      if (child.kind) {
         walk(child, above);
         continue;
       }
-      const key = `${hex(actor)}:${name}`;
-      const row = found.get(key) ?? {key, name, actor, isHostCall, own: 0n, total: 0n};
-      found.set(key, row);
+      const row = rowOf(found, child);
       row.own += child.own;
-      if (!above.has(key)) row.total += child.total;
-      walk(child, new Set([...above, key]));
+      if (!above.has(row.key)) row.total += child.total;
+      for (const actor of child.actors) row.actors.add(actor);
+      walk(child, new Set([...above, row.key]));
     }
   };
   walk(root, new Set());
   return [...found.values()].sort((a, b) => (a.own < b.own ? 1 : -1));
+}
+
+function rowOf(found, {name, code = '', isHostCall}) {
+  const key = `${code}:${name}`;
+  if (!found.has(key)) {
+    found.set(key, {key, name, code, isHostCall, actors: new Set(), own: 0n, total: 0n});
+  }
+  return found.get(key);
+}
+
+// Who called an actor: the actor whose frame is below one of its, or else what the
+// execution was. Each with the functions that were called and what they cost.
+export function callers(root, actor) {
+  const rows = new Map();
+  const isOwn = (box) => box.actors.has(actor) && !box.kind;
+  const walk = (box, below) => {
+    for (const child of box.children.values()) {
+      if (!isOwn(child)) {
+        walk(child, child.isHostCall ? below : child);
+        continue;
+      }
+      const key = below.kind ? `by a ${below.kind}` : hex([...below.actors][0]);
+      const row = rows.get(key) ?? {key, actor: below.kind ? null : [...below.actors][0], functions: new Set(), cost: 0n};
+      row.cost += child.total;
+      row.functions.add(child.name);
+      rows.set(key, row);
+    }
+  };
+  walk(root, root);
+  return [...rows.values()].sort((a, b) => (a.cost < b.cost ? 1 : -1));
 }
