@@ -2,7 +2,7 @@
 
 import {html, render, useEffect, useErrorBoundary, useRef, useState} from './vendor/htm-preact.js';
 import {giveToken, session} from './lib/api.js';
-import {enumText, grouped, timeText, visible} from './lib/format.js';
+import {enumText, grouped, number, timeText, visible} from './lib/format.js';
 import {keepFollowing, useLive} from './lib/live.js';
 import {Empty, Height, Loading} from './lib/parts.js';
 import {useStore} from './lib/store.js';
@@ -61,12 +61,10 @@ function Strip() {
     <span class="wide">${timeText(head.timestampMs)}</span>
     <span>rules <b>${visible(status.rules)}</b></span>
     <span class="wide">mining ${enumText(status.miningMode, 'MINING_MODE_')}</span>
-    ${number0(status.timeHolds) && html`<span><b>time is held</b></span>`}
+    ${number(status.timeHolds) > 0 && html`<span><b>time is held</b></span>`}
     <span class="wide">${visible(status.chainName)}, id ${grouped(status.chainId)}</span>
   </section>`;
 }
-
-const number0 = (value) => Number(value ?? 0) > 0;
 
 function Notices() {
   const {mode, rewinds, rewound} = useLive();

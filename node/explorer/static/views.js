@@ -10,6 +10,8 @@
 
 export const views = [
   {name: 'now', pattern: '', tab: 'Now', load: () => import('./views/now.js')},
+  {name: 'calendar', pattern: 'calendar', tab: 'Calendar', load: () => import('./views/calendar.js')},
+  {name: 'block', pattern: 'block/:height?', tab: 'Blocks', load: () => import('./views/block.js')},
   {name: 'flame', pattern: 'flame', tab: 'Flame', load: () => import('./views/flame.js')},
   {name: 'timer', pattern: 'timer/:id', load: () => import('./views/timer.js')},
   {name: 'transaction', pattern: 'transaction/:id', load: () => import('./views/transaction.js')},

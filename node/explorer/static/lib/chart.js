@@ -52,7 +52,7 @@ export function baseOptions(series, width, height) {
     cursor: {y: false, drag: {x: false, y: false}, points: {size: 6}},
     scales: {x: {time: false}},
     axes: [
-      axis({values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? grouped(tick) : '')), space: 80}),
+      axis({values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? grouped(tick) : '')), space: 80, size: 34}),
       axis({values: (_, ticks) => ticks.map((tick) => compact(tick)), size: 62}),
     ],
     series: [

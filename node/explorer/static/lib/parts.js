@@ -87,17 +87,19 @@ export const Table = ({caption, columns, rows, keyOf, classOf}) => html`
     </table>
   </div>`;
 
-// A part of a whole, as a bar with its numbers.
-export const Use = ({name, used, whole, unit = 'cycles', kind = ''}) => html`
-  <div class="use">
+// A part of a whole, as a bar with its numbers; `most` is marked on it.
+export function Use({name, used, whole, most, unit = 'cycles', kind = ''}) {
+  const share = (part) => `${Math.min(100, (100 * Number(part)) / (Number(whole) || 1))}%`;
+  return html`<div class="use">
     <div><span>${name}</span><span class="number"><b>${percent(used, whole)}</b>
       <span class="muted"> ${grouped(used)} of ${grouped(whole)} ${unit}</span></span></div>
-    <svg class=${`bar ${kind}`} role="img" width="100%" height="8"
-      aria-label=${`${name}: ${percent(used, whole)} used`}>
+    <svg class=${`bar ${kind}`} role="img" width="100%" height="8" aria-label=${`${name}: ${percent(used, whole)} used`}>
       <rect class="rest" width="100%" height="8" rx="4" />
-      <rect class="part" width=${`${Math.min(100, (100 * Number(used)) / (Number(whole) || 1))}%`} height="8" rx="4" />
+      <rect class="part" width=${share(used)} height="8" rx="4" />
+      ${Number(most) > 0 && html`<rect class="most" x=${share(most)} y="-2" width="2" height="12"><title>${`most: ${grouped(most)}`}</title></rect>`}
     </svg>
   </div>`;
+}
 
 export const Loading = ({what = 'the node'}) =>
   html`<p class="note" role="status">Asking ${what}…</p>`;

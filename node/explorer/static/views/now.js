@@ -7,12 +7,13 @@ import {Curves} from '../lib/chart.js';
 import {big, compact, counted, durationText, enumText, grouped, number, timeText} from '../lib/format.js';
 import {useLive} from '../lib/live.js';
 import {
-  Address, Answer, Card, Count, Empty, Failure, Hash, Height, KeyValues, Loading, Price, Table, TimerId, Title,
+  Address, Answer, Card, Count, Empty, Failure, Hash, Height, KeyValues, Loading, Price, Table, TimerId, Title, Use,
 } from '../lib/parts.js';
 import {linkTo} from '../views.js';
 import {Controls} from './now_controls.js';
 
 const FEES_BLOCKS = 100;
+const LANES_HEIGHTS = 256;
 const TIMERS_SHOWN = 8;
 
 export default function Now() {
@@ -26,8 +27,9 @@ export default function Now() {
       <div class="grid">
         <${Head} status=${status} head=${head} />
       
-        <${Fees} at=${at} status=${status} />
+        <${Lanes} at=${at} head=${head} />
         <${Next} at=${at} head=${head} />
+        <${Fees} at=${at} status=${status} />
         <${Latest} at=${at} />
       </div>
     </div>`;
@@ -54,6 +56,34 @@ function miningText({miningMode, paceMs, autoTimers, timeHolds}) {
   return `${said[mode] ?? mode}${autoTimers ? ', then to the next timer' : ''}${held}`;
 }
 
+// --- lanes ---
+
+const LANES = [
+  {name: 'transactions', kind: 'user', field: 'transactionCycles'},
+  {name: 'timers', kind: 'timer', field: 'timerCycles'},
+  {name: 'deferred messages', kind: 'deferred', field: 'messageCycles'},
+  {name: 'bidding agents', kind: 'quiet', field: 'agentCycles'},
+  {name: 'cells', kind: 'quiet', field: 'cells', unit: 'cells'},
+];
+
+// The latest block against its limits, and the fullest one of the last heights.
+function Lanes({at, head}) {
+  const last = number(head.height);
+  const request = {fromHeight: String(Math.max(0, last - LANES_HEIGHTS + 1)), toHeight: String(last), buckets: LANES_HEIGHTS};
+  const answer = useAnswer((signal) => ask('QueryService/GetLaneUse', request, signal), ['lanes', at[1]], at);
+  return html`<${Card} title="Lanes" aside=${`the latest block; | the fullest of the last ${LANES_HEIGHTS}`}>
+    <${Answer} answer=${answer}>${({buckets = [], limits}) => LANES
+      .map((lane) => ({
+        ...lane,
+        used: buckets.at(-1)?.used?.[lane.field] ?? 0,
+        whole: limits?.block?.[lane.field] ?? 0,
+        most: Math.max(...buckets.map(({most}) => number(most?.[lane.field]))),
+      }))
+      .filter(({kind, unit, most}) => kind !== 'quiet' || unit || most > 0)
+      .map((lane) => html`<${Use} key=${lane.name} ...${lane} />`)}<//>
+  <//>`;
+}
+
 // --- fees ---
 
 function Fees({at, status}) {
@@ -64,7 +94,7 @@ function Fees({at, status}) {
     <${KeyValues} rows=${[
       ['cycle, next block', html`<${Price} units=${status.nextBasefeeCycle} />`],
       ['cell, next block', html`<${Price} units=${status.nextBasefeeCell} per="cell" />`],
-      ['lane, next block', html`<${Price} units=${status.nextBasefeeLane} />`],
+      ['lane, next block', number(status.nextBasefeeLane) ? html`<${Price} units=${status.nextBasefeeLane} />` : null],
     ]} />
   <//>`;
 }
@@ -77,7 +107,7 @@ function FeeCurves({blocks}) {
     curve('cycle', 'user', 'basefeeCycle'),
     curve('cell', 'deferred', 'basefeeCell'),
     curve('lane', 'timer', 'basefeeLane'),
-  ];
+  ].filter(({name, values}) => name !== 'lane' || values.some(Boolean));
   return html`<${Curves} title="Basefees" heights=${heights} series=${series} />`;
 }
 
@@ -86,7 +116,7 @@ function FeeCurves({blocks}) {
 function Next({at, head}) {
   const request = {pageSize: TIMERS_SHOWN};
   const answer = useAnswer((signal) => ask('TimerService/ListTimers', request, signal), ['next', at[1]], at);
-  return html`<${Card} title="Next due timers" aside=${linkTo('calendar') && html`<a href=${linkTo('calendar')}>calendar</a>`}>
+  return html`<${Card} title="Next due timers" aside=${html`<a href=${linkTo('calendar')}>calendar</a>`}>
     <${Answer} answer=${answer}>${({timers = []}) => timers.length
       ? html`<${Table} caption="Timers that are due next" rows=${timers} keyOf=${({id}) => id} columns=${[
           {title: 'timer', of: ({id}) => html`<${TimerId} value=${id} />`},
@@ -111,7 +141,7 @@ function Due({timer, head}) {
 function Latest({at}) {
   const request = {descending: true, view: 'BLOCK_VIEW_SUMMARY', pageSize: 10};
   const answer = useAnswer((signal) => ask('QueryService/ListBlocks', request, signal), ['latest', at[1]], at);
-  return html`<${Card} title="Latest blocks">
+  return html`<${Card} title="Latest blocks" class="card wide-card">
     <${Answer} answer=${answer}>${({blocks = []}) => html`
       <${Table} caption="The latest blocks" rows=${blocks} keyOf=${({header}) => header.height ?? '0'} columns=${[
         {title: 'height', of: ({header, run}) => html`<${Height} of=${header.height} />${

@@ -156,7 +156,7 @@ function Snapshots({act, isBusy, head}) {
       <label>Name <input name="name" placeholder="before-the-attack" maxlength="64" required /></label>
       <button disabled=${isBusy}>Keep this height</button><//>
     ${answer.error && html`<${Failure} error=${answer.error} again=${answer.reload} />`}
-    ${snapshots.length > 0 && html`<p></p><${Table} caption="Snapshots" rows=${snapshots} keyOf=${({name}) => name} columns=${[
+    ${snapshots.length > 0 && html`<${Table} caption="Snapshots" rows=${snapshots} keyOf=${({name}) => name} columns=${[
       {title: 'name', of: ({name}) => html`<${Text} value=${name} />`},
       {title: 'height', isNumber: true, of: ({block}) => html`<${Height} of=${block.height} />`},
       {title: 'in its pool', isNumber: true, of: ({waiting}) => html`<${Count} of=${waiting} />`},

@@ -61,7 +61,7 @@ const Block = ({height}) => html`<${Height} of=${height} />`;
 
 const Ahead = ({height, head}) => html`<p>The chain is at height <${Height} of=${head.height} />:
   this one is ${grouped(BigInt(height) - BigInt(head.height ?? 0))} blocks ahead.</p>
-  ${linkTo('calendar') && html`<p><a href=${linkTo('calendar', '', {at: height})}>What is due there</a></p>`}`;
+  <p><a href=${linkTo('calendar', '', {at: height})}>What is due there</a></p>`;
 
 async function byAddress(text, signal) {
   const address = fromHex(text);
