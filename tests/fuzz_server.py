@@ -87,6 +87,7 @@ OFFERED_MAX = 5 << 20
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 UNBOUNDED = {
     "console",
+    "dev",
     "start",
     "replay",
     "--follow",

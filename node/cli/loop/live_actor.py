@@ -1,0 +1,148 @@
+"""An actor on a node that has the code of a file, whatever is saved there.
+
+Its state is kept: a development chain replaces the code alone, and on another one the
+owner upgrades it, which runs the handler `upgrade` (D58). With `--fresh` each save is a
+new actor. An actor that the chain no longer has is deployed again.
+"""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from node.cli.loop.differences import SourceDifference, difference_of
+from node.client._sync.actor import Actor
+from node.client._sync.client import Client
+from node.client.exceptions import InvalidArgument, UnknownId
+from node.primitives.crypto import keccak256
+from node.primitives.types import Address
+from node.query.explain.numbers import counted
+from pvm import Report
+
+__all__ = ["DeploymentTerms", "LiveActor", "Taken"]
+
+
+class DeploymentTerms(Struct, frozen=True):
+    """How the actors of a loop are deployed."""
+
+    payload: bytes = b""
+    """What their constructors get."""
+    value: int = 0
+    """Base units that each gets."""
+    is_fresh: bool = False
+    """Whether each save is a new actor."""
+
+
+class Taken(Struct, frozen=True):
+    """What became of a save."""
+
+    what: str
+    """In words, after the actor's name."""
+    address: Address
+    code_hash: bytes
+    is_new: bool
+    """Whether it is a new actor, with nothing stored."""
+    difference: SourceDifference
+    lines: tuple[str, ...]
+    """What else is worth knowing."""
+
+
+class LiveActor:
+    """The actor of a file."""
+
+    def __init__(self, path: Path, name: str, terms: DeploymentTerms) -> None:
+        self.path = path
+        self.name = name
+        """What it is called: the stem of its file, if that is nobody else's."""
+        self._terms = terms
+        self._address: Address | None = None
+        self._report: Report | None = None
+
+    @property
+    def is_deployed(self) -> bool:
+        """Whether an actor of this file is, or was, on the chain."""
+        return self._address is not None
+
+    def take(self, client: Client, content: bytes, report: Report) -> Taken:
+        """Let the actor have a code that was checked.
+
+        Raises:
+            TransactionFailed, TransactionRefused, TransactionDropped, OutcomeUnknown,
+            NodeError, NodeUnreachable, InvalidArgument: as the client does; the actor
+                is as before.
+        """
+        living = self._living(client)
+        difference = difference_of(self._report, report)
+        lines: tuple[str, ...] = ()
+        if living is None or self._terms.is_fresh:
+            was_lost = self._address is not None and living is None
+            what = self._deploy(client)
+            if was_lost:
+                what = f"the chain no longer has it; {what}"
+        elif living.source.encode() == content:
+            what = f"at {_shown(living.address)}, with this code"
+        else:
+            what, lines = self._replace(client, living, report, difference)
+        self._report = report
+        assert self._address is not None, "it is deployed now"
+        is_new = living is None or living.address != self._address
+        hash_ = keccak256(content)
+        return Taken(what, self._address, hash_, is_new, difference, lines)
+
+    def _living(self, client: Client) -> Actor | None:
+        """The actor, if the chain has it."""
+        if self._address is None:
+            return None
+        try:
+            return client.actor(self._address)
+        except UnknownId:
+            return None
+
+    def _deploy(self, client: Client) -> str:
+        terms = self._terms
+        actor = client.deploy(self.path, terms.payload, value=terms.value)
+        self._address = actor.address
+        self._name(client)
+        return f"deployed at {_shown(actor.address)}"
+
+    def _name(self, client: Client) -> None:
+        """Let failures call the actor by its name."""
+        assert self._address is not None
+        try:
+            client.label(self._address, self.name)
+        except InvalidArgument:  # an older one has this name
+            return
+
+    def _replace(
+        self, client: Client, actor: Actor, report: Report, found: SourceDifference
+    ) -> tuple[str, tuple[str, ...]]:
+        """Give a living actor new code; what that was, and what it left behind."""
+        lines = []
+        if client.api.status().dev:
+            actor.set_code(self.path)
+            if any(handler.name == "upgrade" for handler in report.handlers):
+                lines.append("`upgrade` did not run: `cowboy-devnet upgrade` runs it")
+        else:
+            actor.upgrade(self.path, self._terms.payload)
+        if found.removed:
+            lines += _stopped(actor, found.removed)
+        return f"new code at {_shown(actor.address)}, storage kept", tuple(lines)
+
+
+def _stopped(actor: Actor, removed: tuple[str, ...]) -> list[str]:
+    """Timers that will find no handler."""
+    lines = []
+    timers = [timer for timer in actor.timers if timer.handler in removed]
+    for name in removed:
+        heights = [timer.height for timer in timers if timer.handler == name]
+        if heights:
+            count = counted(len(heights), "timer")
+            waits = "waits" if len(heights) == 1 else "wait"
+            lines.append(
+                f"{count} {waits} for `{name}`, which is gone: the next is due at "
+                f"height {min(heights)}"
+            )
+    return lines
+
+
+def _shown(address: Address) -> str:
+    return f"0x{address.hex()}"

@@ -1,0 +1,150 @@
+"""The loop: look at the files, at the node and at the tests, and say what is new.
+
+A turn takes no longer than a deployment. Whatever fails in one is told and leaves the
+loop as it was: the old code stays until one that is accepted takes its place.
+"""
+
+import threading
+from collections.abc import Sequence
+
+from node.cli.loop.live_actor import LiveActor, Taken
+from node.cli.loop.node_link import NodeLink
+from node.cli.loop.saved_file import FileTrouble, SavedFile
+from node.cli.loop.suite import Suite
+from node.cli.loop.telling import Fact, Teller
+from node.client.exceptions import (
+    InvalidArgument,
+    NodeError,
+    NodeUnreachable,
+    OutcomeUnknown,
+    TransactionDropped,
+    TransactionFailed,
+    TransactionRefused,
+)
+from node.runtime.clock import Clock
+from pvm import CompileError, Report, report_on
+
+__all__ = ["DevLoop"]
+
+TURN_SECONDS = 0.1
+"""Between two looks at files that rest."""
+
+REST_TURN_SECONDS = 0.01
+"""While a save is not over."""
+
+_REFUSALS = (
+    InvalidArgument,
+    NodeError,
+    OutcomeUnknown,
+    TransactionDropped,
+    TransactionFailed,
+    TransactionRefused,
+)
+
+
+class DevLoop:
+    """Keeps actors as their files say."""
+
+    def __init__(
+        self, link: NodeLink, actors: Sequence[LiveActor], suite: Suite, teller: Teller
+    ) -> None:
+        self._link = link
+        self._actors = [(actor, SavedFile(actor.path)) for actor in actors]
+        self._suite = suite
+        self._teller = teller
+        self._pause = threading.Event()
+
+    def run(self, clock: Clock) -> None:
+        """Go on until KeyboardInterrupt; then tests that run are ended."""
+        try:
+            while True:
+                self.turn(clock.monotonic(), clock)
+                is_busy = any(file.is_resting for _, file in self._actors)
+                self._pause.wait(REST_TURN_SECONDS if is_busy else TURN_SECONDS)
+        finally:
+            self._suite.stop()
+
+    def turn(self, now: float, clock: Clock) -> None:
+        """One look at everything."""
+        if self._link.look(now):
+            for _, file in self._actors:
+                file.forget()
+        is_changed = False
+        for actor, file in self._actors:
+            if self._link.is_up:
+                is_changed |= self._look_at(actor, file, clock)
+        if is_changed:
+            self._suite.start()
+        outcome = self._suite.look()
+        if outcome is not None:
+            text = f"tests: {outcome.sentence}"
+            if outcome.output:
+                text = f"{text}\n{outcome.output}"
+            self._teller.say("tests", text, is_passed=outcome.is_passed)
+
+    def _look_at(self, actor: LiveActor, file: SavedFile, clock: Clock) -> bool:
+        """Whether a file holds an actor that is new."""
+        began = clock.monotonic()
+        found = file.look(began)
+        if found is None:
+            return False
+        if isinstance(found, FileTrouble):
+            text = f"{actor.path} cannot be read: {found.reason}{_old_code(actor)}"
+            self._teller.say("file_trouble", text, file=str(actor.path))
+            return False
+        try:
+            report = report_on(found)
+        except CompileError as error:
+            self._tell_refused(actor, error)
+            return False
+        try:
+            taken = actor.take(self._link.client, found, report)
+        except NodeUnreachable as error:
+            self._link.lost(error)
+        except _REFUSALS as error:
+            text = f"{actor.name} is not deployed: {error}{_old_code(actor)}"
+            self._teller.say("not_deployed", text, file=str(actor.path))
+        else:
+            milliseconds = round(1000 * (clock.monotonic() - began))
+            self._tell_taken(actor, report, taken, milliseconds)
+        return True
+
+    def _tell_refused(self, actor: LiveActor, error: CompileError) -> None:
+        lines = []
+        for refusal in error.refusals:
+            instead = f"; instead: {refusal.instead}" if refusal.instead else ""
+            place = f"{actor.path}:{refusal.line}:{refusal.column}"
+            lines.append(f"{place}: {refusal.reason}{instead}")
+        text = f"{actor.name} is refused{_old_code(actor)}"
+        refusals = [*lines]
+        self._teller.say(
+            "refused",
+            "\n".join([text, *lines]),
+            file=str(actor.path),
+            refusals=refusals,
+        )
+
+    def _tell_taken(
+        self, actor: LiveActor, report: Report, taken: Taken, milliseconds: int
+    ) -> None:
+        found = taken.difference
+        lines = [*found.lines(), *taken.lines]
+        if report.hint:
+            lines.append(f"hint: {report.hint}")
+        facts: dict[str, Fact] = {
+            "file": str(actor.path),
+            "actor": f"0x{taken.address.hex()}",
+            "code_hash": f"0x{taken.code_hash.hex()}",
+            "is_new": taken.is_new,
+            "added": list(found.added),
+            "removed": list(found.removed),
+            "cycles": {name: list(both) for name, both in found.cycles.items()},
+            "milliseconds": milliseconds,
+        }
+        hash_ = f"code 0x{taken.code_hash[:4].hex()}…"
+        text = f"{actor.name}: {taken.what} ({hash_}, {milliseconds} ms)"
+        self._teller.say("deployed", "\n".join([text, *lines]), **facts)
+
+
+def _old_code(actor: LiveActor) -> str:
+    return "; the old code stays" if actor.is_deployed else ""

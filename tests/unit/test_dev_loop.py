@@ -1,0 +1,288 @@
+"""`cowboy-devnet dev`: files that are saved, what differs, tests that run beside it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from node.cli import main as command_line
+from node.cli.loop.differences import difference_of
+from node.cli.loop.saved_file import GONE_SECONDS, REST_SECONDS, FileTrouble, SavedFile
+from node.cli.loop.suite import Suite
+from node.config import genesis_folder
+from pvm import report_on
+from pvm.language import SOURCE_BYTES_MAX
+
+COUNTER = (genesis_folder() / "actors" / "counter.py").read_text()
+
+
+# --- files ---------------------------------------------------------------------------
+
+
+class Edited:
+    """A file, and somebody who looks at it at times of the test's choice."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = SavedFile(path)
+        self.now = 100.0
+
+    def look(self, later=0.0):
+        self.now += later
+        return self.file.look(self.now)
+
+    def settled(self):
+        """What is new once the file has rested."""
+        first = self.look()
+        return first if first is not None else self.look(REST_SECONDS)
+
+
+@pytest.fixture
+def edited(tmp_path):
+    return Edited(tmp_path / "actor.py")
+
+
+def test_a_save_counts_once_and_when_the_file_has_rested(edited):
+    edited.path.write_text("one")
+    assert edited.look() is None
+    assert edited.file.is_resting
+    assert edited.look(REST_SECONDS) == b"one"
+    assert not edited.file.is_resting
+    assert edited.look(9.0) is None
+
+
+def test_a_save_in_the_midst_of_a_save_is_one(edited):
+    edited.path.write_text("on")
+    assert edited.look() is None
+    edited.path.write_text("one and more")
+    assert edited.look(REST_SECONDS) is None  # it rests since now
+    assert edited.look(REST_SECONDS) == b"one and more"
+
+
+def test_a_file_that_is_renamed_over_the_old_one_is_a_save(edited):
+    edited.path.write_text("one")
+    assert edited.settled() == b"one"
+    beside = edited.path.with_suffix(".tmp")
+    beside.write_text("two")
+    edited.path.unlink()
+    assert edited.look() is None
+    beside.rename(edited.path)
+    assert edited.settled() == b"two"
+
+
+def test_the_same_bytes_are_no_save(edited):
+    edited.path.write_text("one")
+    assert edited.settled() == b"one"
+    os.utime(edited.path, (1, 1))
+    assert edited.settled() is None
+    edited.path.write_text("one")
+    assert edited.settled() is None
+    edited.file.forget()
+    assert edited.settled() == b"one"
+
+
+def test_a_file_that_is_gone_is_told_once_and_found_again(edited):
+    assert edited.look() is None
+    assert edited.look(GONE_SECONDS) == FileTrouble("No such file or directory")
+    assert edited.look(9.0) is None
+    assert not edited.file.is_resting  # nobody asks more often for what is not there
+    edited.path.write_text("one")
+    assert edited.settled() == b"one"
+    edited.path.unlink()
+    assert edited.look() is None
+    assert edited.look(GONE_SECONDS) == FileTrouble("No such file or directory")
+
+
+def test_what_cannot_be_read_is_told_once(edited):
+    edited.path.mkdir()
+    assert edited.settled() == FileTrouble("Is a directory")
+    (edited.path / "x").write_text("")
+    assert edited.settled() is None
+
+
+def test_of_a_file_that_is_too_long_no_more_is_read_than_tells_that(edited):
+    edited.path.write_bytes(bytes(2 * SOURCE_BYTES_MAX))
+    assert len(edited.settled()) == SOURCE_BYTES_MAX + 1
+
+
+# --- differences ---------------------------------------------------------------------
+
+
+def test_handlers_that_came_and_went_and_those_that_cost_more():
+    before = report_on(COUNTER.encode())
+    after = COUNTER.replace("def value", "def worth").replace(
+        "    def reset(self", "    def also(self): pass\n\n    def reset(self"
+    )
+    after = after.replace(
+        'self.storage["value"] = 0\n', 'self.storage["value"] = len("four") - 4\n', 1
+    )
+    found = difference_of(before, report_on(after.encode()))
+    assert set(found.added) == {"worth", "also"}
+    assert found.removed == ("value",)
+    (name, (old, new)), *others = found.cycles.items()
+    assert not others
+    assert found.lines() == [
+        "handlers: +worth +also -value",
+        f"{name}: {old:,} → {new:,} cycles of its blocks (+{new - old:,})",
+    ]
+    assert difference_of(before, before).lines() == []
+    assert difference_of(None, before).lines() == []
+
+
+# --- the project's tests -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "is_passed", "sentence", "output"),
+    [
+        (0, "..\n2 passed in 0.1s", True, "2 passed in 0.1s", ""),
+        (1, "F\n== 1 failed ==", False, "1 failed", "F\n== 1 failed =="),
+        (5, "no tests ran", True, "there is no test in here", ""),
+        (4, "ERROR: x", False, "pytest ended with exit code 4", "ERROR: x"),
+        (-9, "", False, "pytest ended with exit code -9", ""),
+        (
+            1,
+            "/bin/python: No module named pytest",
+            False,
+            "pytest is not installed here: `pip install pytest` adds it",
+            "",
+        ),
+    ],
+)
+def test_how_a_run_ended_is_a_sentence(code, text, is_passed, sentence, output):
+    outcome = Suite(Path("here"))._outcome(code, text)
+    assert outcome.is_passed is is_passed
+    assert outcome.sentence == sentence
+    assert outcome.output == output
+
+
+def test_without_tests_nothing_runs():
+    suite = Suite(None)
+    suite.start()
+    assert suite.look() is None
+    suite.stop()
+
+
+# --- the command ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([], 2, "Missing argument 'FILE...'"),
+        (["."], 2, "is a directory"),
+        (["a.py", "--tests", "nowhere"], 2, "does not exist"),
+        (["a.py", "--value", "much"], 2, "--value"),
+        (["a.py", "--url", ""], 2, "--url is empty"),
+        (["a.py", "--url", "127.0.0.1:1"], 3, "no node answers at 127.0.0.1:1"),
+    ],
+)
+def test_what_cannot_begin_is_a_sentence(words, code, said):
+    done = CliRunner().invoke(command_line, ["dev", *words])
+    assert done.exit_code == code
+    assert said in done.stderr
+
+
+class Loop:
+    """`dev` in a process of its own, told by its lines of JSON."""
+
+    def __init__(self, folder, *words):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "node", "dev", "--json", *words],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def until(self, event):
+        """The next event of a name."""
+        while True:
+            line = self.process.stdout.readline()
+            assert line, f"the loop ended before {event}"
+            told = json.loads(line)
+            if told["event"] == event:
+                return told
+
+    def children(self):
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def end(self, number=signal.SIGINT):
+        """What is left of its children when it has ended; its exit code."""
+        children = self.children()
+        self.process.send_signal(number)
+        code = self.process.wait()
+        return [child for child in children if child.is_running()], code
+
+    def close(self):
+        if self.process.poll() is None:
+            for child in self.children():
+                child.kill()
+            self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def loop(tmp_path):
+    (tmp_path / "counter.py").write_text(COUNTER)
+    loops = []
+
+    def start(*words):
+        loops.append(Loop(tmp_path, *words))
+        return loops[-1]
+
+    yield start
+    for one in loops:
+        one.close()
+
+
+@pytest.mark.slow
+def test_each_save_is_deployed_and_tested_until_ctrl_c(loop, tmp_path):
+    (tmp_path / "tests").mkdir()
+    test = tmp_path / "tests" / "test_it.py"
+    test.write_text("def test_it():\n    assert True\n")
+    running = loop("counter.py", "counter.py", "also/counter.py")
+    assert (
+        running.until("twice")["text"] == "counter.py is named twice: it is one actor"
+    )
+    assert "is called counter 2" in running.until("name")["text"]
+    first = running.until("deployed")
+    assert first["is_new"]
+    assert running.until("file_trouble")["file"] == "also/counter.py"
+    assert running.until("tests")["is_passed"]
+    (tmp_path / "counter.py").write_text(COUNTER.replace("def value", "def worth"))
+    second = running.until("deployed")
+    assert (second["added"], second["removed"]) == (["worth"], ["value"])
+    assert second["actor"] == first["actor"]
+    assert not second["is_new"]
+    assert running.until("tests")["is_passed"]
+    (tmp_path / "counter.py").write_text("x = (")
+    refused = running.until("refused")
+    assert refused["text"].startswith("counter is refused; the old code stays\n")
+    # A run of tests that has not ended, and the node, end with the loop.
+    test.write_text(
+        "import threading\n\ndef test_it():\n    print('begun', flush=True)\n"
+        "    threading.Event().wait()\n"
+    )
+    (tmp_path / "counter.py").write_text(COUNTER)
+    running.until("deployed")
+    assert running.end() == ([], 0)
+
+
+@pytest.mark.slow
+def test_a_node_of_its_own_that_dies_is_started_again(loop):
+    running = loop("counter.py", "--no-tests")
+    first = running.until("deployed")
+    (node,) = running.children()
+    node.kill()
+    assert "a new one is started" in running.until("node_gone")["text"]
+    assert running.until("node_back")["height"] == 0
+    again = running.until("deployed")
+    assert "the chain no longer has it; deployed at" in again["text"]
+    assert again["code_hash"] == first["code_hash"]
+    assert running.end(signal.SIGTERM) == ([], 0)
