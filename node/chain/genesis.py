@@ -41,7 +41,7 @@ from node.chain.transition import BlockResult, Known
 from node.primitives import codec
 from node.primitives.crypto import blake2b256, dev_private_key, public_key_address
 from node.primitives.merkle import EMPTY_ROOT
-from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
+from node.primitives.types import Address, Amount, Hash32, Height
 from node.state.commitment import seal
 from node.state.journal import Journal
 from node.state.memory import MemoryStore
@@ -65,12 +65,12 @@ class Genesis(Struct, frozen=True):
 
     name: str
     params: ChainParams
-    balances: Mapping[Address, Amount]
+    balances: Mapping[Address, int]
     activations: Mapping[Height, str] = field(
         default_factory=lambda: {Height(0): "fifo"}
     )
     dev_account_count: int = 0
-    dev_account_balance: Amount = NOTHING
+    dev_account_balance: int = 0
 
     def document(self) -> dict[str, object]:
         """The whole document; `parse_genesis` reads it back.
@@ -154,7 +154,7 @@ def override(
     genesis: Genesis,
     *,
     account_count: int | None = None,
-    account_balance: Amount | None = None,
+    account_balance: int | None = None,
     block_interval_ms: int | None = None,
     rules: str | None = None,
     dev: bool | None = None,
@@ -201,7 +201,7 @@ def build_genesis(genesis: Genesis) -> BlockResult:
     journal = Journal(snapshot)
     params = genesis.params
     for address, balance in genesis.balances.items():
-        save_account(journal, address, Account(balance=balance))
+        save_account(journal, address, Account(balance=Amount(balance)))
     for height, rules in genesis.activations.items():
         save_activation(journal, height, rules)
     zero = Amount(0)

@@ -166,7 +166,7 @@ def perform_dev(
             account = load_account(block.journal, address)
             _set_balance(block, address, Amount(account.balance + amount))
         case SetBalance(address, balance):
-            _set_balance(block, address, balance)
+            _set_balance(block, address, Amount(balance))
         case SetStorage():
             _set_storage(execution, instruction)
 

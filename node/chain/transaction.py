@@ -35,7 +35,7 @@ from node.chain.params import (
 from node.primitives import codec
 from node.primitives.crypto import BadSignature, keccak256, recover
 from node.primitives.hex_repr import show_struct
-from node.primitives.types import Address, Amount, Hash32, Height
+from node.primitives.types import NOTHING, Address, Amount, Hash32, Height
 
 SIGNATURE_BYTES = 65
 SALT_BYTES = 32
@@ -50,7 +50,7 @@ class Transfer(Struct, frozen=True, gc=False):
 
     to: Address
     """Address that gets the amount, 20 bytes."""
-    amount: Amount
+    amount: int
     """Base units."""
 
 
@@ -65,7 +65,7 @@ class DeployActor(Struct, frozen=True):
     """Source of the actor in UTF-8, at most 65,536 bytes."""
     payload: bytes
     """Bytes that the constructor gets."""
-    value: Amount
+    value: int
     """Base units that move to the actor."""
 
 
@@ -80,7 +80,7 @@ class ExecuteActor(Struct, frozen=True, gc=False):
     """Name of the handler."""
     payload: bytes
     """Bytes that the handler gets."""
-    value: Amount
+    value: int
     """Base units that move to the actor."""
 
 
@@ -156,7 +156,7 @@ class Fund(Struct, frozen=True):
     __repr__ = show_struct
 
     to: Address
-    amount: Amount
+    amount: int
 
 
 class SetBalance(Struct, frozen=True):
@@ -165,7 +165,7 @@ class SetBalance(Struct, frozen=True):
     __repr__ = show_struct
 
     address: Address
-    amount: Amount
+    amount: int
 
 
 class SetStorage(Struct, frozen=True):
@@ -233,10 +233,10 @@ class Body(Struct, frozen=True, gc=False):
     nonce: int
     cycles_limit: int
     cells_limit: int
-    max_fee_per_cycle: Amount
-    max_priority_fee_per_cycle: Amount
-    max_fee_per_cell: Amount
-    max_priority_fee_per_cell: Amount
+    max_fee_per_cycle: int
+    max_priority_fee_per_cycle: int
+    max_fee_per_cell: int
+    max_priority_fee_per_cell: int
     instruction: Instruction
 
     def encode(self) -> bytes:
@@ -295,11 +295,11 @@ class Transaction(Struct, frozen=True, gc=False):
         """Base units that leave the sender beside fees."""
         match self.body.instruction:
             case Transfer(amount=amount):
-                return amount
+                return Amount(amount)
             case DeployActor(value=value) | ExecuteActor(value=value):
-                return value
+                return Amount(value)
             case _:
-                return Amount(0)
+                return NOTHING
 
     @property
     def is_dev(self) -> bool:

@@ -5,7 +5,13 @@ from pathlib import Path
 from typing import assert_type
 
 from node.chain.block import Receipt
-from node.chain.transaction import Transfer
+from node.chain.transaction import (
+    DeployActor,
+    ExecuteActor,
+    Fund,
+    SetBalance,
+    Transfer,
+)
 from node.client import (
     AccountProof,
     Actor,
@@ -53,7 +59,6 @@ from node.client import (
     check_proof,
     draft,
 )
-from node.primitives.types import Amount
 from node.rpc.v1 import queries_pb2
 
 REFUSALS = (
@@ -98,7 +103,7 @@ def used(client: Client, source: str, folder: Path) -> None:
     assert client.actor(actor.address).source == actor.source
     receipt = actor.call("start", sender=alice)
     assert_type(receipt, SentReceipt)
-    transfer = Transfer(bob.address, Amount(5))
+    transfer = Transfer(bob.address, 5)
     identity = client.submit(transfer, sender=alice)
     assert_type(client.wait_for(identity, timeout=5), Receipt)
     assert_type(client.execute(transfer, expect_failure=False), SentReceipt)
@@ -144,9 +149,21 @@ def used(client: Client, source: str, folder: Path) -> None:
     client.close()
 
 
+def asked_of_instructions(client: Client, actor: Actor) -> None:
+    """Amounts of instructions are plain ints of base units."""
+    for instruction in (
+        Transfer(actor.address, 5),
+        DeployActor(bytes(32), b"", b"", 5),
+        ExecuteActor(actor.address, "start", b"", value=5),
+        Fund(actor.address, 10**9),
+        SetBalance(actor.address, 0),
+    ):
+        client.execute(instruction)
+
+
 def called(api: Api, wallet: Wallet, actor: bytes, timer: bytes) -> None:
     """Every call of the API that acts."""
-    transfer = Transfer(wallet.address, Amount(1))
+    transfer = Transfer(wallet.address, 1)
     wanted = draft(wallet.address, transfer)
     print(api.prepare(wanted), api.estimate_limits(wanted), api.simulate(wanted))
     print(api.simulate_blocks(3), api.execute(wallet, transfer))
