@@ -568,7 +568,7 @@ def test_the_fixture_lets_no_fire_fail_in_silence(run):
     """`advance` of the fixtures' chains is strict unless it is told otherwise."""
     result = run(
         """
-BROKEN = SOURCE.replace("handle_timer(self, payload: bytes)", "handle_timer(self, a, b, c)")
+BROKEN = SOURCE.replace("timer(self, payload: bytes)", "timer(self, a, b, c)")
 assert BROKEN != SOURCE
 
 def test_one(devnet):
