@@ -27,10 +27,14 @@ class Refusal(Struct, frozen=True):
     line: int
     """Line of the source, from 1."""
     column: int
-    """Column in this line."""
+    """Column in this line: bytes of UTF-8 before it."""
     reason: str
     instead: str
     """What to write instead; may be empty."""
+    end_line: int = 0
+    """Line in which the place ends; 0 where it is not known."""
+    end_column: int = 0
+    """Column behind its last byte; 0 where it is not known."""
 
     @override
     def __str__(self) -> str:

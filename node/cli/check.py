@@ -1,15 +1,12 @@
-"""`check`: an actor's file, read as a deployment would read it; no node is asked.
+"""`check`: actors' files, read as a deployment would read them; no node is asked.
 
 Rules: everything that the step which refuses has found is printed, one line each, so
 that an editor can follow it; exit codes are 0 accepted, 1 refused, 2 usage.
 """
 
-import json
 from pathlib import Path
-from typing import TypeAlias
 
 import click
-from msgspec import to_builtins
 
 from node.chain.params import (
     DEPLOY_CYCLES,
@@ -17,6 +14,7 @@ from node.chain.params import (
     INTRINSIC_CYCLES,
 )
 from node.cli.arguments import json_option
+from node.cli.check_formats import Checked, as_github, as_json, as_sarif
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import JsonForm, Output
 from pvm import Block, CompileError, Handler, Report, report_on
@@ -24,51 +22,97 @@ from pvm.language import SOURCE_BYTES_MAX
 
 __all__ = ["check"]
 
-_Json: TypeAlias = "dict[str, object]"
-
 _HANDLER_COLUMNS = ("handler", "line", "who may call it", "each call", "further blocks")
 _BLOCKS_SHOWN_MAX = 6
 
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(["human", "json", "sarif", "github"]),
+    default="human",
+    help="For people, for programs, for code scanning, for a job of GitHub Actions.",
+)
 @json_option
-def check(file: Path, *, form: JsonForm | None) -> None:
-    """Read FILE as a deployment would: every refusal, or what the actor is.
+def check(
+    files: tuple[Path, ...], *, report_format: str, form: JsonForm | None
+) -> None:
+    """Read each FILE as a deployment would: every refusal, or what the actor is.
 
     Cycles are those of blocks of source when they are entered; what operands and host
     calls cost beyond that, only an execution knows.
     """
-    output = Output(form)
+    if form is not None:
+        if report_format not in {"human", "json"}:
+            raise click.UsageError(
+                f"--json and --format {report_format} exclude each other"
+            )
+        report_format = "json"
+    every = [_checked(file) for file in files]
+    _PRINTERS[report_format](Output(), every)
+    if any(one.report is None for one in every):
+        raise click.exceptions.Exit(EXIT_REFUSED)
+
+
+def _checked(file: Path) -> Checked:
     try:
         with file.open("rb") as opened:
             source = opened.read(SOURCE_BYTES_MAX + 1)  # it need not end
-        report = report_on(source)
-    except CompileError as error:
-        _tell_refused(output, file, error)
-        raise click.exceptions.Exit(EXIT_REFUSED) from error
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
-    if output.is_json:
-        output.line(
-            json.dumps({"file": str(file), "accepted": True, **to_builtins(report)})
-        )
-    else:
-        _tell(output, file, report)
+    try:
+        return Checked(file, source, report_on(source))
+    except CompileError as error:
+        return Checked(file, source, None, error.refusals)
 
 
-def _tell_refused(output: Output, file: Path, error: CompileError) -> None:
-    if output.is_json:
-        refusals = to_builtins(error.refusals)
-        answer: _Json = {"file": str(file), "accepted": False, "refusals": refusals}
-        output.line(json.dumps(answer))
+def _tell_every(output: Output, every: list[Checked]) -> None:
+    for one in every:
+        _tell_one(output, one)
+
+
+def _print_json(output: Output, every: list[Checked]) -> None:
+    for one in every:
+        output.line(as_json(one))
+
+
+def _print_sarif(output: Output, every: list[Checked]) -> None:
+    output.line(as_sarif(every))
+
+
+def _print_github(output: Output, every: list[Checked]) -> None:
+    for line in as_github(every):
+        output.line(line)
+
+
+_PRINTERS = {
+    "human": _tell_every,
+    "json": _print_json,
+    "sarif": _print_sarif,
+    "github": _print_github,
+}
+
+
+def _tell_one(output: Output, checked: Checked) -> None:
+    if checked.report is not None:
+        _tell(output, checked.file, checked.report)
         return
-    for refusal in error.refusals:
+    for refusal in checked.refusals:
         instead = f"; instead: {refusal.instead}" if refusal.instead else ""
-        place = f"{file}:{refusal.line}:{refusal.column}"
+        place = f"{checked.file}:{refusal.line}:{refusal.column}"
         output.line(f"{place}: {refusal.reason}{instead}")
-    count = len(error.refusals)
-    output.error(f"{file} is refused: {count} place{'s' * (count > 1)} to change")
+    count = len(checked.refusals)
+    output.error(
+        f"{checked.file} is refused: {count} place{'s' * (count > 1)} to change"
+    )
 
 
 def _tell(output: Output, file: Path, report: Report) -> None:

@@ -119,7 +119,15 @@ def test_every_refusal_is_told_with_its_place_and_what_to_write(tmp_path):
     assert [row["reason"] for row in answer["refusals"]] == [
         refusal.reason for refusal in refused.value.refusals
     ]
-    assert set(answer["refusals"][0]) == {"line", "column", "reason", "instead"}
+    assert set(answer["refusals"][0]) == {
+        "line",
+        "column",
+        "end_line",
+        "end_column",
+        "rule",
+        "reason",
+        "instead",
+    }
 
 
 def test_json_has_the_whole_report(tmp_path):

@@ -97,10 +97,16 @@ class PolicyContext:
         return name in self.names_of(module).classes
 
     def refuse(self, node: ast.AST, reason: str, instead: str = "") -> None:
-        """Remember a refusal at the place of `node`."""
+        """Remember a refusal at the place of `node`: of a block, its first line."""
         line = getattr(node, "lineno", 1)
         column = getattr(node, "col_offset", 0)
-        self.refusals.append(Refusal(line, column, reason, instead))
+        end_line, end_column = 0, 0
+        if not isinstance(node, ast.stmt) or not hasattr(node, "body"):
+            end_line = getattr(node, "end_lineno", None) or 0
+            end_column = getattr(node, "end_col_offset", None) or 0
+        self.refusals.append(
+            Refusal(line, column, reason, instead, end_line, end_column)
+        )
 
     def check_body(self, body: Iterable[ast.stmt], position: Position) -> None:
         """Check statements in order."""

@@ -15,7 +15,7 @@ from pvm.compiler.policy.context import Checks, PolicyContext, Position
 from pvm.compiler.policy.decorators import check_decorators
 from pvm.compiler.syntax.imports import Find
 from pvm.compiler.syntax.visitor import Survey, survey
-from pvm.errors import CompileError
+from pvm.errors import CompileError, Refusal
 
 _OWN_CHECKS: Checks = {
     ast.AnnAssign: statements.check_annotated,
@@ -85,8 +85,10 @@ def check_policy(
     if context.functions > language.FUNCTIONS_MAX:
         context.refuse(tree.body[0], f"more than {language.FUNCTIONS_MAX} functions")
     if context.refusals:
-        once = dict.fromkeys(context.refusals)
-        ordered = sorted(once, key=lambda one: (one.line, one.column))
+        once: dict[tuple[int, int, str, str], Refusal] = {}
+        for one in context.refusals:
+            once.setdefault((one.line, one.column, one.reason, one.instead), one)
+        ordered = sorted(once.values(), key=lambda one: (one.line, one.column))
         raise CompileError(tuple(ordered[: language.REFUSALS_MAX]))
 
 

@@ -67,7 +67,8 @@ def _refusals(text: str, found: Iterable[tuple[int, str]]) -> Iterator[Refusal]:
         column = len(last.encode()) + (0 if newline else column)
         position = start
         reason = f"the identifier '{word[:_SHOWN]}' is not ASCII"
-        yield Refusal(line, column, reason, "ASCII letters")
+        end = column + len(word.encode())
+        yield Refusal(line, column, reason, "ASCII letters", line, end)
 
 
 def _foreign_words(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
