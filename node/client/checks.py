@@ -23,11 +23,26 @@ from node.client.inputs import (
     check_text,
     source_of,
 )
+from node.query.height_ranges import BUCKETS_MAX
+from pvm import STORAGE_PREFIX
 
-__all__ = ["Checks", "check_api", "check_chain", "check_connection", "check_heights"]
+__all__ = [
+    "CHANGES_DEFAULT",
+    "Checks",
+    "check_api",
+    "check_chain",
+    "check_connection",
+    "check_heights",
+    "check_prefix",
+    "check_range",
+]
 
 _Check = Callable[[str, object], object]
 
+CHANGES_DEFAULT = 1_000
+"""Of an actor's storage that one answer tells."""
+
+_CHANGES_MAX = 10_000
 _ENUM_MAX = 2**31 - 1
 _UINT32_MAX = 2**32 - 1
 _INSTRUCTIONS: Final[tuple[type, ...]] = get_args(Instruction)
@@ -210,6 +225,34 @@ def check_heights(from_height: int | None, to_height: int | None) -> None:
     if from_height is not None and to_height is not None and from_height > to_height:
         wanted = f"at most to_height, {to_height}, is wanted"
         raise InvalidArgument("from_height", wanted, from_height)
+
+
+def check_range(
+    from_height: int | None,
+    to_height: int | None,
+    *,
+    buckets: int = 1,
+    changes: int = 1,
+) -> None:
+    """What a range of heights may be, and how much may be told of it.
+
+    Raises:
+        InvalidArgument: something is of a wrong type or out of range.
+    """
+    check_heights(from_height, to_height)
+    check_count("buckets", buckets, 1, BUCKETS_MAX)
+    check_count("changes", changes, 1, _CHANGES_MAX)
+
+
+def check_prefix(prefix: bytes | str) -> bytes:
+    """What raw keys begin with; a text begins names in `self.storage`.
+
+    Raises:
+        InvalidArgument: another type.
+    """
+    if isinstance(prefix, str):
+        return STORAGE_PREFIX + check_text("prefix", prefix).encode()
+    return check_bytes("prefix", prefix)
 
 
 _BYTES: Final[_Check] = check_bytes  # type: ignore[assignment]

@@ -41,6 +41,7 @@ from node.primitives.tree_pages import (
     decode_inner,
     encode_bucket,
     hash_page,
+    read_count,
     read_outline,
     replace_leaves,
 )
@@ -177,7 +178,18 @@ class Tree:
             self._count_in("", shift, first, found)
         return found
 
+    def count(self) -> int:
+        """How many keys there are: one page is read."""
+        page = self._load_page("")
+        return 0 if page is None else self._leaves_below(page)
+
+    def _leaves_below(self, page: bytes) -> int:
+        if page[0] == BUCKET_TAG:
+            return (len(page) - 1) // self._entry_bytes
+        return read_count(page)
+
     def _count_in(self, path: str, shift: int, first: int, found: list[int]) -> None:
+        """Count what hangs under a path that may belong to several intervals."""
         page = self._page(path)
         if page[0] == BUCKET_TAG:
             for at in range(1, len(page), self._entry_bytes):
@@ -185,16 +197,15 @@ class Tree:
                 if 0 <= place - first < len(found):
                     found[place - first] += 1
             return
-        inner = read_outline(page)
-        below = 8 * self._key_bytes - BITS_PER_NIBBLE * inner.depth
-        low, high = inner.number << below, ((inner.number + 1) << below) - 1
-        place = (low >> shift) - first
-        if place != (high >> shift) - first:
-            start, stop = first << shift, (first + len(found)) << shift
-            for child in inner.children_between(start, stop, below - BITS_PER_NIBBLE):
+        outline = read_outline(page)
+        bits = 8 * self._key_bytes - BITS_PER_NIBBLE * (outline.depth + 1)
+        start, stop = first << shift, (first + len(found)) << shift
+        for child, low in outline.children_between(start, stop, bits):
+            place = low >> shift
+            if (low + (1 << bits) - 1) >> shift != place:
                 self._count_in(child, shift, first, found)
-        elif 0 <= place < len(found):
-            found[place] += inner.count
+            else:  # as nearly always: a page more, and nothing below it
+                found[place - first] += self._leaves_below(self._page(child))
 
     def audit(self, key: bytes) -> bytes | None:
         """The leaf under `key`, or None, with each page on the way hashed again.

@@ -40,6 +40,7 @@ __all__ = [
     "hash_bytes",
     "hash_page",
     "is_inner_page",
+    "read_count",
     "read_outline",
     "replace_leaves",
 ]
@@ -130,8 +131,7 @@ def decode_inner(page: bytes) -> InnerPage:
     Raises:
         BrokenTree: The bytes are no inner page.
     """
-    if len(page) < _HEADER_BYTES or page[0] != _INNER_TAG:
-        raise BrokenTree("a page of the tree is malformed")
+    _require_inner(page)
     depth = page[1]
     live = page[6] << 8 | page[7]
     at = _HEADER_BYTES + (depth + 1 >> 1)
@@ -147,27 +147,27 @@ def decode_inner(page: bytes) -> InnerPage:
 
 
 class PageOutline(Struct, frozen=True, gc=False):
-    """What an inner page says of the leaves below it, without its hashes."""
+    """Where an inner page stands and what hangs there, without its hashes."""
 
     depth: int
     prefix: str
-    number: int
-    """The prefix as a number of so many nibbles."""
-    count: int
     live: int
     """A bit for each slot: whether anything hangs there."""
 
-    def children_between(self, start: int, stop: int, bits: int) -> Iterator[str]:
-        """Paths of the slots that have numbers from `start` to below `stop`.
+    def children_between(
+        self, start: int, stop: int, bits: int
+    ) -> Iterator[tuple[str, int]]:
+        """Slots that have numbers from `start` to below `stop`.
 
-        Each slot has those that begin with its path and end with any `bits` bits.
+        Each slot has those that begin with its path and end with any `bits` bits; it
+        is told by its path and the least of its numbers.
         """
-        first = self.number << BITS_PER_NIBBLE
+        first = int(self.prefix or "0", 16) << BITS_PER_NIBBLE
         low = max(0, (start >> bits) - first)
         high = min(SLOTS - 1, (stop - 1 >> bits) - first)
         for nibble in range(low, high + 1):
             if self.live >> nibble & 1:
-                yield self.prefix + NIBBLES[nibble]
+                yield self.prefix + NIBBLES[nibble], (first | nibble) << bits
 
 
 def read_outline(page: bytes) -> PageOutline:
@@ -176,12 +176,25 @@ def read_outline(page: bytes) -> PageOutline:
     Raises:
         BrokenTree: The bytes are no inner page.
     """
-    if len(page) < _HEADER_BYTES or page[0] != _INNER_TAG:
-        raise BrokenTree("a page of the tree is malformed")
+    _require_inner(page)
     depth = page[1]
     prefix = page[_HEADER_BYTES : _HEADER_BYTES + (depth + 1 >> 1)].hex()[:depth]
-    count, live = int.from_bytes(page[2:6], "big"), page[6] << 8 | page[7]
-    return PageOutline(depth, prefix, int(prefix or "0", 16), count, live)
+    return PageOutline(depth, prefix, page[6] << 8 | page[7])
+
+
+def read_count(page: bytes) -> int:
+    """How many leaves are below an inner page.
+
+    Raises:
+        BrokenTree: The bytes are no inner page.
+    """
+    _require_inner(page)
+    return int.from_bytes(page[2:6], "big")
+
+
+def _require_inner(page: bytes) -> None:
+    if len(page) < _HEADER_BYTES or page[0] != _INNER_TAG:
+        raise BrokenTree("a page of the tree is malformed")
 
 
 def encode_bucket(leaves: Sequence[Leaf]) -> bytes:

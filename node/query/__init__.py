@@ -77,13 +77,16 @@ if TYPE_CHECKING:
     from node.query.explain.timer import Step, TimerExplanation, explain, explain_timer
     from node.query.globalbox import queue_page
     from node.query.height_ranges import (
+        BUCKETS_DEFAULT,
+        BUCKETS_MAX,
         DueBucket,
         DueTimers,
         LaneLimits,
         LaneUseBucket,
         LaneUseRange,
+        within,
     )
-    from node.query.heights import BUCKETS_MAX, count_due, epochs_reach, lane_use
+    from node.query.heights import count_due, lane_use, past_of, upcoming
     from node.query.pagination import Page
     from node.query.proofs import (
         Proof,
@@ -106,6 +109,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "BUCKETS_DEFAULT",
     "BUCKETS_MAX",
     "ActorView",
     "BlockExplanation",
@@ -155,7 +159,6 @@ __all__ = [
     "decision_text",
     "dry_run_text",
     "ended_timers_page",
-    "epochs_reach",
     "explain",
     "explain_block",
     "explain_timer",
@@ -171,6 +174,7 @@ __all__ = [
     "look_up_block",
     "next_fees",
     "next_height",
+    "past_of",
     "prove_account",
     "prove_due",
     "prove_queue",
@@ -187,18 +191,23 @@ __all__ = [
     "storage_value",
     "timer",
     "timer_text",
+    "upcoming",
     "warnings_of",
+    "within",
 ]
 
 _HOMES = {
-    "BUCKETS_MAX": ".heights",
+    "BUCKETS_DEFAULT": ".height_ranges",
+    "BUCKETS_MAX": ".height_ranges",
+    "past_of": ".heights",
+    "upcoming": ".heights",
+    "within": ".height_ranges",
     "DueBucket": ".height_ranges",
     "DueTimers": ".height_ranges",
     "LaneLimits": ".height_ranges",
     "LaneUseBucket": ".height_ranges",
     "LaneUseRange": ".height_ranges",
     "count_due": ".heights",
-    "epochs_reach": ".heights",
     "lane_use": ".heights",
     "ActorView": ".chain",
     "BlockExplanation": ".explain.block",

@@ -8,18 +8,49 @@ from msgspec import Struct
 from node.chain.block_totals import BlockTotals
 from node.primitives.types import Height
 
-__all__ = ["DueBucket", "DueTimers", "LaneLimits", "LaneUseBucket", "LaneUseRange"]
+__all__ = [
+    "BUCKETS_DEFAULT",
+    "BUCKETS_MAX",
+    "DueBucket",
+    "DueTimers",
+    "LaneLimits",
+    "LaneUseBucket",
+    "LaneUseRange",
+    "within",
+]
+
+BUCKETS_DEFAULT = 256
+"""Into which a range is cut at the most, unless another number is said."""
+
+BUCKETS_MAX = 1_024
+"""That one answer has."""
+
+
+def within(
+    first: int | None, last: int | None, usual: tuple[int, int]
+) -> tuple[int, int]:
+    """A range of heights of which an end may be left out; it is empty if it is bad."""
+    if first is None:
+        first = usual[0] if last is None else min(usual[0], last)
+    return first, max(usual[1], first) if last is None else last
 
 
 class DueBucket(Struct, frozen=True):
-    """Heights, the timers that wait for them, and what happened there."""
+    """Heights, the timers that wait for them, and what the blocks there decided."""
 
     first_height: Height
     last_height: Height
+    """Included."""
     pending: int
     """Live timers of the calendar that are due at these heights."""
-    totals: BlockTotals | None
-    """Of the headers that stand there; None if none does."""
+    scheduled: int = 0
+    """By the blocks whose headers stand there; as is all that follows."""
+    fires: int = 0
+    put_offs: int = 0
+    expired: int = 0
+    removed: int = 0
+    """Since their payers could not pay."""
+    cancelled: int = 0
 
 
 class DueTimers(Struct, frozen=True):
@@ -27,6 +58,7 @@ class DueTimers(Struct, frozen=True):
 
     buckets: tuple[DueBucket, ...]
     width: int
+    """Heights of each bucket: a power of 4."""
     ring_last: int
     """The last height that lies within the ring (D24)."""
     epoch_last: int
@@ -57,6 +89,7 @@ class LaneUseBucket(Struct, frozen=True):
 
     first_height: Height
     last_height: Height
+    """Included."""
     totals: BlockTotals | None
     """None where no header stands: above the head, or inside of a run (D36)."""
 
@@ -66,6 +99,7 @@ class LaneUseRange(Struct, frozen=True):
 
     buckets: tuple[LaneUseBucket, ...]
     width: int
+    """Heights of each bucket: a power of 4."""
     limits: LaneLimits
     counted_from: Height
     """Nothing is told of blocks below."""

@@ -7,7 +7,8 @@ keeps; so an answer costs what its buckets are, whatever the number of timers an
 blocks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -25,21 +26,20 @@ from node.query.height_ranges import (
 from node.state import keys
 from node.state.commitment import CALENDAR, GLOBALBOX, open_tree
 from node.state.retention import load_oldest
+from node.state.store import StoreSnapshot
 from node.totals import LEVEL_BITS, RunningTotals, load_totals
 
 __all__ = [
-    "BUCKETS_MAX",
     "HeightBuckets",
+    "Past",
+    "StoredPast",
     "count_due",
     "cut",
-    "epochs_reach",
     "lane_limits",
     "lane_use",
-    "totals_by_bucket",
+    "past_of",
+    "upcoming",
 ]
-
-BUCKETS_MAX = 1_024
-"""That one answer has."""
 
 _SEQUENCE_BITS = 8 * keys.SEQUENCE_BYTES
 
@@ -86,38 +86,71 @@ def cut(first_height: int, last_height: int, buckets_max: int) -> HeightBuckets:
         level += 1
 
 
-def totals_by_bucket(
-    state: State, buckets: HeightBuckets
-) -> Iterator[tuple[int, BlockTotals]]:
-    """Totals of buckets in which headers stand, each with the place of its bucket."""
-    snapshot, head = state.snapshot, state.head.height
-    level = buckets.level
-    first, last = buckets.first_height, min(buckets.last_height, head)
-    if first > last:
-        return
-    for height, totals in load_totals(snapshot, level, first, last):
-        yield height // buckets.width - buckets.first, totals
-    place = head // buckets.width - buckets.first
-    if level and place < buckets.count:  # at level 0 the head has a record
-        left = RunningTotals.load(snapshot, head).of_group(level)
-        if left is not None:
-            yield place, left
+class Past(Protocol):
+    """What is known of the blocks of a chain, added up."""
+
+    def totals(self, buckets: HeightBuckets) -> Mapping[int, BlockTotals]:
+        """Of buckets in which headers stand, by the place of the bucket."""
+        ...
+
+    def counted_from(self) -> Height:
+        """The first height of which anything is known."""
+        ...
+
+
+class StoredPast(Struct, frozen=True):
+    """The past of a chain whose history is in a store."""
+
+    snapshot: StoreSnapshot
+    head: int
+
+    def totals(self, buckets: HeightBuckets) -> Mapping[int, BlockTotals]:
+        """Of buckets in which headers stand, by the place of the bucket."""
+        level, snapshot = buckets.level, self.snapshot
+        first, last = buckets.first_height, min(buckets.last_height, self.head)
+        if first > last:
+            return {}
+        found = {
+            height // buckets.width - buckets.first: totals
+            for height, totals in load_totals(snapshot, level, first, last)
+        }
+        place = self.head // buckets.width - buckets.first
+        if level and place < buckets.count:  # at level 0 the head has a record
+            left = RunningTotals.load(snapshot, self.head).of_group(level)
+            if left is not None:
+                found[place] = left
+        return found
+
+    def counted_from(self) -> Height:
+        """Genesis; else where a state file began, or what was kept once counted."""
+        oldest = load_oldest(self.snapshot).header
+        if oldest:
+            return Height(oldest + 1)  # what the file's own block did is not known
+        found = load_totals(self.snapshot, 0, 0, keys.HEIGHT_LAST)
+        return next(found, (Height(self.head + 1), None))[0]
+
+
+def past_of(state: State) -> StoredPast:
+    """The past of a node's chain."""
+    return StoredPast(state.snapshot, state.head.height)
 
 
 # --- what is due ---------------------------------------------------------------------
 
 
-def count_due(state: State, first: int, last: int, buckets_max: int) -> DueTimers:
-    """How many timers are due from one height to another, and what became of others."""
-    buckets = cut(first, last, buckets_max)
+def count_due(
+    state: State, past: Past, heights: tuple[int, int], buckets_max: int
+) -> DueTimers:
+    """How many timers are due from one height to another, and what came of others."""
+    buckets = cut(*heights, buckets_max)
     calendar = open_tree(state.snapshot, CALENDAR)
     shift = _SEQUENCE_BITS + LEVEL_BITS * buckets.level
     pending = calendar.counts(shift, buckets.first, buckets.count)
-    totals = dict(totals_by_bucket(state, buckets))
+    totals = past.totals(buckets)
     tiers = TieredCalendar(state.snapshot, state.head.height, state.params.calendar)
     return DueTimers(
         tuple(
-            DueBucket(*bounds, count, totals.get(place))
+            _due_bucket(bounds, count, totals.get(place))
             for place, (bounds, count) in enumerate(
                 zip(buckets.bounds(), pending, strict=True)
             )
@@ -125,25 +158,33 @@ def count_due(state: State, first: int, last: int, buckets_max: int) -> DueTimer
         buckets.width,
         tiers.ring_last,
         tiers.epoch_last,
-        sum(calendar.counts(8 * CALENDAR.key_bytes, 0, 1)),
-        sum(open_tree(state.snapshot, GLOBALBOX).counts(8 * GLOBALBOX.key_bytes, 0, 1)),
-        _counted_from(state),
+        calendar.count(),
+        open_tree(state.snapshot, GLOBALBOX).count(),
+        past.counted_from(),
     )
 
 
-def _counted_from(state: State) -> Height:
-    """Genesis; else where a state file began, or what was kept when counting began."""
-    oldest = load_oldest(state.snapshot).header
-    if oldest:
-        return Height(oldest + 1)  # what happened in the file's own block is not known
-    found = load_totals(state.snapshot, 0, 0, keys.HEIGHT_LAST)
-    return next(found, (Height(state.head.height + 1), None))[0]
+def _due_bucket(
+    bounds: tuple[Height, Height], pending: int, totals: BlockTotals | None
+) -> DueBucket:
+    if totals is None:
+        return DueBucket(*bounds, pending)
+    return DueBucket(
+        *bounds,
+        pending,
+        totals.scheduled,
+        totals.fires,
+        totals.put_offs,
+        totals.expired,
+        totals.removed,
+        totals.cancelled,
+    )
 
 
-def epochs_reach(state: State) -> int:
-    """The last height that the epoch queue reaches at the head."""
+def upcoming(state: State) -> tuple[int, int]:
+    """From the head to the last height that the epoch queue reaches."""
     height, sizes = state.head.height, state.params.calendar
-    return TieredCalendar(state.snapshot, height, sizes).epoch_last
+    return height, TieredCalendar(state.snapshot, height, sizes).epoch_last
 
 
 # --- how lanes were used -------------------------------------------------------------
@@ -163,10 +204,12 @@ def lane_limits(state: State) -> LaneLimits:
     )
 
 
-def lane_use(state: State, first: int, last: int, buckets_max: int) -> LaneUseRange:
+def lane_use(
+    state: State, past: Past, heights: tuple[int, int], buckets_max: int
+) -> LaneUseRange:
     """How lanes were used from one height to another, and what was paid."""
-    buckets = cut(first, last, buckets_max)
-    totals = dict(totals_by_bucket(state, buckets))
+    buckets = cut(*heights, buckets_max)
+    totals = past.totals(buckets)
     return LaneUseRange(
         tuple(
             LaneUseBucket(*bounds, totals.get(place))
@@ -174,5 +217,5 @@ def lane_use(state: State, first: int, last: int, buckets_max: int) -> LaneUseRa
         ),
         buckets.width,
         lane_limits(state),
-        _counted_from(state),
+        past.counted_from(),
     )

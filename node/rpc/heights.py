@@ -26,19 +26,17 @@ def due_timers_to_proto(
 
 
 def _due_bucket_to_proto(bucket: DueBucket) -> timers_pb2.DueTimersBucket:
-    bounds = bucket.first_height, bucket.last_height
-    message = timers_pb2.DueTimersBucket(
-        from_height=bounds[0], to_height=bounds[1], pending=bucket.pending
+    return timers_pb2.DueTimersBucket(
+        from_height=bucket.first_height,
+        to_height=bucket.last_height,
+        pending=bucket.pending,
+        scheduled=bucket.scheduled,
+        fires=bucket.fires,
+        put_offs=bucket.put_offs,
+        expired=bucket.expired,
+        removed=bucket.removed,
+        cancelled=bucket.cancelled,
     )
-    totals = bucket.totals
-    if totals is not None:
-        message.scheduled = totals.scheduled
-        message.fires = totals.fires
-        message.put_offs = totals.put_offs
-        message.expired = totals.expired
-        message.removed = totals.removed
-        message.cancelled = totals.cancelled
-    return message
 
 
 def lane_use_to_proto(
@@ -89,6 +87,11 @@ def _lane_bucket_to_proto(bucket: LaneUseBucket) -> queries_pb2.LaneUseBucket:
         basefee_lane=_fees_to_proto(totals.basefee_lane),
         burned=str(totals.burned),
         tipped=str(totals.tipped),
+        scheduled=totals.scheduled,
+        put_offs=totals.put_offs,
+        expired=totals.expired,
+        removed=totals.removed,
+        cancelled=totals.cancelled,
     )
 
 

@@ -307,13 +307,12 @@ class Queries(QueryServiceServicer):
         actor = requests.parse_address(request.actor, "actor")
         if len(request.prefix) > STATE_KEY_BYTES_MAX:
             raise InvalidRequest("prefix", f"has at most {STATE_KEY_BYTES_MAX} bytes")
-        first, last = requests.parse_heights(
-            request, 0, self._backend.state.head.height
-        )
+        head = self._backend.state.head.height
+        range_ = requests.parse_heights(request, (0, head))
         count = requests.parse_count(
             request.changes, "changes", CHANGES_DEFAULT, CHANGES_MAX
         )
-        wanted = WantedHistory(actor, request.prefix, first, last, count)
+        wanted = WantedHistory(actor, request.prefix, *range_, count)
         async with aclosing(tell_history(self._backend, wanted)) as responses:
             async for response in responses:
                 yield response
@@ -504,11 +503,11 @@ class Queries(QueryServiceServicer):
     ) -> pb.GetLaneUseResponse:
         """What blocks used and paid over a range of heights."""
         state = self._backend.state
-        first, last = requests.parse_heights(request, 0, state.head.height)
+        wanted = requests.parse_heights(request, (0, state.head.height))
         count = requests.parse_buckets(request.buckets)
         return await self._answers.run(
             lambda: heights.lane_use_to_proto(
-                query.lane_use(state, first, last, count), state.head
+                query.lane_use(state, query.past_of(state), wanted, count), state.head
             )
         )
 

@@ -65,10 +65,6 @@ _HASH_BYTES = 32
 _AMOUNT_DIGITS_MAX = len(str(U128_MAX))
 
 
-BUCKETS_DEFAULT = 256
-"""Into which a range of heights is cut at the most, unless another number is said."""
-
-
 class MalformedRequest(Exception):  # noqa: N818 - a refusal, named like the others
     """The bytes of a request are not the message that its method takes."""
 
@@ -579,20 +575,17 @@ def parse_count(count: int, field: str, default: int, maximum: int) -> int:
     return count or default
 
 
-def parse_heights(request: _Heights, first: int, last: int) -> tuple[int, int]:
+def parse_heights(request: _Heights, usual: tuple[int, int]) -> tuple[int, int]:
     """The first and the last height of a range, with what is meant by absent ones.
 
     Raises:
         InvalidRequest: The last is below the first.
     """
-    if request.HasField("from_height"):
-        first = request.from_height
-    if request.HasField("to_height"):
-        last = request.to_height
-    if not request.HasField("to_height"):
-        last = max(first, last)
-    elif not request.HasField("from_height"):
-        first = min(first, last)
+    first, last = query.within(
+        request.from_height if request.HasField("from_height") else None,
+        request.to_height if request.HasField("to_height") else None,
+        usual,
+    )
     if last < first:
         raise InvalidRequest("to_height", f"is at least from_height, {first}")
     return first, last
@@ -604,4 +597,4 @@ def parse_buckets(count: int) -> int:
     Raises:
         InvalidRequest: It is above the maximum.
     """
-    return parse_count(count, "buckets", BUCKETS_DEFAULT, query.BUCKETS_MAX)
+    return parse_count(count, "buckets", query.BUCKETS_DEFAULT, query.BUCKETS_MAX)

@@ -184,13 +184,11 @@ class Timers(TimerServiceServicer):
     ) -> pb.CountDueTimersResponse:
         """How many timers are due over a range of heights, and what came of others."""
         state = self._backend.state
-        head = state.head.height
-        reach = query.epochs_reach(state)
-        first, last = requests.parse_heights(request, min(head, reach), reach)
+        wanted = requests.parse_heights(request, query.upcoming(state))
         count = requests.parse_buckets(request.buckets)
         return await self._answers.run(
             lambda: heights.due_timers_to_proto(
-                query.count_due(state, first, last, count), state.head
+                query.count_due(state, query.past_of(state), wanted, count), state.head
             )
         )
 

@@ -68,7 +68,13 @@ from node.client._sync.receipt import (
     pending_receipt,
     sent_receipt,
 )
-from node.client.checks import check_chain, check_heights
+from node.client.checks import (
+    CHANGES_DEFAULT,
+    check_chain,
+    check_heights,
+    check_prefix,
+    check_range,
+)
 from node.client.exceptions import (
     BlockOpen,
     FireFailed,
@@ -112,6 +118,13 @@ from node.query.explain.quote import QuoteRequest
 from node.query.forecasts.forecast import Lineups
 from node.query.forecasts.lane_position import LanePosition
 from node.query.globalbox import QueueView, queue_page
+from node.query.height_ranges import (
+    BUCKETS_DEFAULT,
+    DueTimers,
+    LaneUseRange,
+    within,
+)
+from node.query.heights import count_due, lane_use, upcoming
 from node.query.profiling import profile_next
 from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
 from node.query.timers import TimerCriteria, live_timers
@@ -119,8 +132,10 @@ from node.query.trace.records import (
     Changes,
     ExecutionTrace,
     ReadTrace,
+    StorageHistory,
     with_names,
 )
+from node.query.trace.storage_history import StorageWalk, WantedHistory
 from node.query.trace.tracing import trace_read
 from node.state import keys
 from node.state.memory import MemoryStore
@@ -139,6 +154,7 @@ from node.testing.explanations import (
     timer_story,
     versions_of,
 )
+from node.testing.heights import ResultsPast, UndoneResults
 from node.testing.one_block import DevnetBlock, SentHere, block_of
 from node.testing.presets import preset
 from node.testing.snapshots import ChainSnapshot, ResultsMark, undo_since
@@ -580,6 +596,83 @@ class Devnet:
         at = self.height if height is None else height
         changed = self._on_worker(lambda: changes_at(self.state, self.results, at))
         return with_names(changed, self._labels)
+
+    def storage_history(
+        self,
+        actor: Sender,
+        prefix: bytes | str = b"",
+        from_height: int | None = None,
+        to_height: int | None = None,
+        changes: int = CHANGES_DEFAULT,
+    ) -> StorageHistory:
+        """How an actor's storage came to be what it is, the latest change first.
+
+        Each change is net of one execution, and says which: a transaction, a fire, a
+        message. `stop` says why there are no more, and `next_height` where to go on.
+
+        Args:
+            actor: the actor, or its address.
+            prefix: what raw keys begin with; a text begins names in `self.storage`.
+            from_height: the first height; genesis if not given.
+            to_height: the last height; the head if not given.
+            changes: about so many, 1 to 10,000; the last block is told whole.
+
+        Raises:
+            UnknownId: no actor was deployed at the address.
+            InvalidArgument: an argument is of a wrong type or out of range.
+        """
+        check_range(from_height, to_height, changes=changes)
+        names, address = check_prefix(prefix), self._actor_at(actor)
+        heights = within(from_height, to_height, (0, self.height))
+        wanted = WantedHistory(address, names, *heights, changes)
+        walk = StorageWalk(self.state, UndoneResults(self.results), wanted)
+        return self._on_worker(walk.whole)
+
+    def count_due(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = BUCKETS_DEFAULT,
+    ) -> DueTimers:
+        """How many timers are due over a range of heights, and what came of others.
+
+        The range is cut into buckets of equal width, a power of 4, each beginning at a
+        multiple of it.
+
+        Args:
+            from_height: the first height; the head if not given.
+            to_height: the last one; the end of the epoch queue if not given.
+            buckets: at most so many, 1 to 1,024.
+
+        Raises:
+            InvalidArgument: an argument is of a wrong type or out of range.
+        """
+        self.require_open()
+        check_range(from_height, to_height, buckets=buckets)
+        heights = within(from_height, to_height, upcoming(self.state))
+        return count_due(self.state, ResultsPast(self.results), heights, buckets)
+
+    def lane_use(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = BUCKETS_DEFAULT,
+    ) -> LaneUseRange:
+        """How blocks used their lanes over a range of heights, and what was paid.
+
+        The range is cut as by `count_due`.
+
+        Args:
+            from_height: the first height; genesis if not given.
+            to_height: the last one; the head if not given.
+            buckets: at most so many, 1 to 1,024.
+
+        Raises:
+            InvalidArgument: an argument is of a wrong type or out of range.
+        """
+        check_range(from_height, to_height, buckets=buckets)
+        heights = within(from_height, to_height, (0, self.height))
+        return lane_use(self.state, ResultsPast(self.results), heights, buckets)
 
     def explain_block(self, height: int) -> BlockStory:
         """What a block decided about timers, in the order in which it looked at them.

@@ -20,6 +20,7 @@ from node.client import (
     Chain,
     ChainClosed,
     Client,
+    HistoryStop,
     InvalidArgument,
     ReadFailed,
     TransactionFailed,
@@ -218,6 +219,58 @@ def test_what_changed_tells_of_new_code(chain, alice):
     hashes = [keccak256(source.encode()) for source in (swap, TWO)]
     assert [change.before, change.after] == hashes
     assert len(receipt.trace.call.steps) == 1
+
+
+def test_ranges_of_heights_are_told_in_few_numbers(chain, alice):
+    clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    (timer,) = clock.timers
+    ahead = chain.count_due()
+    assert (ahead.pending, ahead.queued, ahead.counted_from) == (1, 0, 0)
+    (due,) = (one for one in ahead.buckets if one.pending)
+    assert due.first_height <= timer.height <= due.last_height
+    chain.advance(blocks=35)
+    each = chain.count_due(0, chain.height, 64)
+    assert [one.first_height for one in each.buckets if one.fires] == [11, 21, 31]
+    assert each.buckets[1].scheduled == 1
+    (whole,) = chain.count_due(0, chain.height, 1).buckets
+    assert (whole.last_height, whole.fires, whole.pending) == (63, 3, 1)
+    use = chain.lane_use(buckets=1)
+    (bucket,) = use.buckets
+    receipts = chain.receipts()
+    assert bucket.totals.heights == chain.height + 1
+    assert bucket.totals.fires == len(receipts) - 1 == 3
+    assert bucket.totals.tipped == sum(one.tip for one in receipts)
+    used = [one.cycles_used for one in receipts if one.kind is ReceiptKind.FIRE]
+    assert bucket.totals.timer_cycles == sum(used)
+    assert bucket.totals.timer_cycles_max == max(used)
+    assert use.limits.timer_cycles == 2_000_000
+    with chain.snapshot():
+        chain.fund(alice, 1)
+        assert chain.lane_use(buckets=1).buckets[0].totals.transactions == 2
+    assert chain.lane_use(buckets=1) == use
+
+
+def test_an_actors_storage_is_told_over_time(chain, alice):
+    clock = chain.deploy(HEARTBEAT, sender=alice, value="5 CBY")
+    deployed = chain.height
+    (timer,) = clock.timers
+    chain.advance(blocks=25)
+    told = chain.storage_history(clock, "beats")
+    assert told.stop is HistoryStop.COMPLETE
+    rows = [(one.height, one.before, one.after, one.kind) for one in told.changes]
+    assert rows == [
+        (deployed + 20, b"\x01", b"\x02", ReceiptKind.FIRE),
+        (deployed + 10, b"\x00", b"\x01", ReceiptKind.FIRE),
+        (deployed, None, b"\x00", ReceiptKind.TRANSACTION),
+    ]
+    assert told.changes[1].id == timer.timer_id
+    assert told.changes[-1].id == told.changes[-1].origin == clock.receipt.id
+    first = chain.storage_history(clock, "beats", changes=1)
+    assert (first.stop, first.changes) == (HistoryStop.BOUND, told.changes[:1])
+    rest = chain.storage_history(clock, "beats", to_height=first.next_height)
+    assert rest.changes == told.changes[1:]
+    only = chain.storage_history(clock, b"", deployed + 5, deployed + 15)
+    assert {one.height for one in only.changes} == {deployed + 10}
 
 
 def text_of(told):
@@ -584,6 +637,7 @@ UNKNOWN = {
     "explain_block": ("height", 9, lambda chain: chain.explain_block(9)),
     "changes": ("height", 9, lambda chain: chain.changes(9)),
     "costs": ("actor", NOBODY, lambda chain: chain.costs(actor=NOBODY)),
+    "storage_history": ("actor", NOBODY, lambda c: c.storage_history(NOBODY)),
     "trace": ("execution_id", NO_ID, lambda chain: chain.trace(NO_ID)),
     "trace_read": ("actor", NOBODY, lambda chain: chain.trace_read(NOBODY, "h")),
 }
@@ -622,14 +676,15 @@ def test_what_is_not_there_is_refused_by_name_and_with_a_remedy(chain, alice, me
 
 
 NAMES_NO_ID = {
-    "account", "accounts", "advance", "api", "balance", "blocks", "close", "debug",
-    "deploy", "events", "execute", "export_bundle", "from_bundle", "fund", "genesis",
-    "head", "height", "import_bundle", "is_closed", "label", "labels", "last", "mine",
-    "mine_until", "nonce", "params", "profile", "receipts", "rehearse_upgrade",
-    "require_open", "results", "set_balance", "set_code", "set_storage", "simulate",
-    "snapshot", "state", "stream_blocks", "stream_events",
-    "stream_timers", "submit", "submit_raw", "supply", "take_output",
-    "timestamp_ms", "transfer", "upgrade", "waiting",
+    "account", "accounts", "advance", "api", "balance", "blocks", "close",
+    "count_due", "debug", "deploy", "events", "execute", "export_bundle",
+    "from_bundle", "fund", "genesis", "head", "height", "import_bundle",
+    "is_closed", "label", "labels", "lane_use", "last", "mine", "mine_until",
+    "nonce", "params", "profile", "receipts", "rehearse_upgrade", "require_open",
+    "results", "set_balance", "set_code", "set_storage", "simulate", "snapshot",
+    "state", "stream_blocks", "stream_events", "stream_timers", "submit",
+    "submit_raw", "supply", "take_output", "timestamp_ms", "transfer", "upgrade",
+    "waiting",
 }  # fmt: skip
 """Of an address that nothing ever touched, the account is an empty one."""
 
@@ -721,6 +776,23 @@ BAD = {
     "costs to": (
         "to_height", (-1, 1.5, "1", True, 2**64), lambda c, bad: c.costs(None, bad),
     ),
+    "storage_history": ("actor", ADDRESSES, lambda c, bad: c.storage_history(bad)),
+    "storage_history of": (
+        "prefix", (None, 5, [], "\ud800"), lambda c, bad: c.storage_history(TO, bad),
+    ),
+    "storage_history as many": (
+        "changes", (0, 10_001, None), lambda c, bad: c.storage_history(TO, changes=bad),
+    ),
+    "count_due": (
+        "from_height", (-1, 1.5, "1", True, 2**64), lambda c, bad: c.count_due(bad),
+    ),
+    "count_due into": (
+        "buckets", (0, 1_025, None), lambda c, bad: c.count_due(0, 9, bad),
+    ),
+    "lane_use": (
+        "to_height", (-1, 1.5, "1", True, 2**64), lambda c, bad: c.lane_use(0, bad),
+    ),
+    "lane_use from": ("from_height", (9, 10), lambda c, bad: c.lane_use(bad, 8)),
     "trace_read": ("actor", ADDRESSES, lambda c, bad: c.trace_read(bad, "handler")),
     "trace_read handler": (
         "handler", TEXTS, lambda chain, bad: chain.trace_read(TO, bad),

@@ -13,7 +13,14 @@ from node.archive.verification import verify
 from node.chain.block import ReceiptKind
 from node.chain.block_totals import FeeRange
 from node.chain.timers import calendar
-from node.query import BUCKETS_MAX, block_at, count_due, lane_use
+from node.query import (
+    BUCKETS_MAX,
+    DueBucket,
+    block_at,
+    count_due,
+    lane_use,
+    past_of,
+)
 from node.state.memory import MemoryStore
 from pvm import Worker
 from tests.worlds import KeptWorld, Mixed, fixed_pick
@@ -93,10 +100,12 @@ def recounted(state, headers):
 
 def require_right(state, first, last, buckets_max):
     """Both answers about a range, against a count of everything."""
-    due, use = (ask(state, first, last, buckets_max) for ask in (count_due, lane_use))
-    live = Counter(
-        one.height for one in calendar.timers_between(state.snapshot, 0, 2**64 - 1)
+    due, use = (
+        ask(state, past_of(state), (first, last), buckets_max)
+        for ask in (count_due, lane_use)
     )
+    timers = calendar.timers_between(state.snapshot, 0, 2**64 - 1)
+    live = Counter(one.height for one in timers)
     headers = list(history.headers_after(state.snapshot, -1))
     assert due.pending == live.total()
     assert due.width == use.width
@@ -105,28 +114,25 @@ def require_right(state, first, last, buckets_max):
     assert due.buckets[-1].last_height >= last
     following = due.buckets[0].first_height
     for one, other in zip(due.buckets, use.buckets, strict=True):
-        assert (one.first_height, one.last_height) == (
-            following,
-            following + due.width - 1,
-        )
-        assert (one.first_height, one.last_height) == (
-            other.first_height,
-            other.last_height,
-        )
-        following = one.last_height + 1
-        assert one.first_height % due.width == 0
-        within = range(one.first_height, following)
-        assert one.pending == sum(
-            count for due_at, count in live.items() if due_at in within
-        )
+        within = range(following, following + due.width)
+        following += due.width
+        assert within[0] % due.width == 0
+        for bucket in (one, other):
+            assert (bucket.first_height, bucket.last_height) == (within[0], within[-1])
+        pending = sum(count for height, count in live.items() if height in within)
         own = [header for header in headers if header.height in within]
         if not own:
-            assert (one.totals, other.totals) == (None, None)
+            assert (other.totals, one) == (
+                None,
+                DueBucket(within[0], within[-1], pending),
+            )
             continue
-        assert one.totals == other.totals
         wanted = recounted(state, own)
-        assert {name: getattr(one.totals, name) for name in wanted} == wanted
-        assert set(one.totals.__struct_fields__) == set(wanted)
+        assert {name: getattr(other.totals, name) for name in wanted} == wanted
+        assert set(other.totals.__struct_fields__) == set(wanted)
+        told = {name: getattr(one, name) for name in one.__struct_fields__[3:]}
+        assert told == {name: wanted[name] for name in told}
+        assert one.pending == pending
 
 
 def require_all_right(world, pick):

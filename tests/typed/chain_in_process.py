@@ -84,6 +84,8 @@ def watched(chain: Devnet, actor: Actor) -> None:
         print(chain.explain(timer.timer_id), chain.decisions(timer.timer_id))
         print(chain.standing(timer.timer_id), chain.timer(timer.timer_id))
     print(chain.quote(actor, fee_payer=None, blocks=3))
+    print(chain.count_due(0, 9).buckets[0].pending, chain.lane_use(0, 9, 3).limits)
+    print(chain.storage_history(actor, b"", changes=3).changes[0].after)
     event = assert_event(chain, "beat")
     assert_type(event, Event)
     assert_type(chain.events("beat"), list[Event])

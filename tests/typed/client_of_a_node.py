@@ -31,10 +31,13 @@ from node.client import (
     Client,
     DevAccount,
     DueProof,
+    DueTimers,
     EventFilter,
     ExecutionTrace,
     FireFailed,
+    HistoryStop,
     InvalidArgument,
+    LaneUseRange,
     NodeError,
     NodeUnreachable,
     OutcomeUnknown,
@@ -45,6 +48,7 @@ from node.client import (
     ReceiptProof,
     SentReceipt,
     Snapshot,
+    StorageHistory,
     StorageProof,
     TimerFilter,
     TimerProof,
@@ -93,13 +97,23 @@ def named(client: Client, actor: Actor) -> None:
     print(client.labels, actor.start().result, actor.read.beats())
 
 
+def looked_back(client: Client, actor: Actor) -> Actor:
+    """Many heights in few numbers, and what was."""
+    assert_type(client.count_due(0, 9, 3), DueTimers)
+    assert_type(client.lane_use(buckets=3), LaneUseRange)
+    past = client.storage_history(actor, "beats", to_height=9)
+    assert_type(past, StorageHistory)
+    print(past.changes[0].before, past.stop is HistoryStop.BOUND, past.next_height)
+    return actor
+
+
 def used(client: Client, source: str, folder: Path) -> None:
     """Every method of a client."""
     alice, bob = client.accounts[:2]
     assert_type(alice, DevAccount)
     actor = client.deploy(source, sender=alice, value="5 CBY")
     assert_type(actor, Actor)
-    named(client, actor)
+    named(client, looked_back(client, actor))
     assert client.actor(actor.address).source == actor.source
     receipt = actor.call("start", sender=alice)
     assert_type(receipt, SentReceipt)
@@ -208,7 +222,8 @@ def asked(api: Api, address: bytes, actor: bytes, timer: bytes) -> None:
         TransactionProof(timer),
     ):
         assert_type(api.prove(subject), Proven)
-    print(check_proof, api.quote_timer)
+    print(check_proof, api.quote_timer, api.count_due_timers(0, 9).buckets[0].pending)
+    print(api.lane_use(buckets=9).limits, next(api.stream_storage_history(actor)).end)
 
 
 async def awaited(client: AsyncClient, source: str) -> None:

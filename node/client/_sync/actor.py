@@ -18,6 +18,7 @@ from node.chain.block import CodeVersion, Event, Header, Receipt, ReceiptKind
 from node.chain.timers.timer import Timer
 from node.chain.transaction import ExecuteActor, Instruction
 from node.client._sync.receipt import SentReceipt, call_receipt
+from node.client.checks import CHANGES_DEFAULT
 from node.client.handlers import HandlerTypes, find_handler, handlers_of, payload_of
 from node.client.inputs import (
     BlockContent,
@@ -33,8 +34,14 @@ from node.primitives import codec
 from node.primitives.returned import decode_returned
 from node.primitives.types import Address, Amount, Hash32
 from node.query.forecasts.lane_position import LanePosition
+from node.query.height_ranges import BUCKETS_DEFAULT, DueTimers, LaneUseRange
 from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
-from node.query.trace.records import Changes, ExecutionTrace, ReadTrace
+from node.query.trace.records import (
+    Changes,
+    ExecutionTrace,
+    ReadTrace,
+    StorageHistory,
+)
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
@@ -205,6 +212,35 @@ class Chain(Protocol):
 
     def changes(self, height: int | None = None) -> Changes:
         """What a block changed, by default the latest; print it to read it."""
+        ...
+
+    def storage_history(
+        self,
+        actor: Sender,
+        prefix: bytes | str = b"",
+        from_height: int | None = None,
+        to_height: int | None = None,
+        changes: int = CHANGES_DEFAULT,
+    ) -> StorageHistory:
+        """How an actor's storage came to be what it is, the latest change first."""
+        ...
+
+    def count_due(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = BUCKETS_DEFAULT,
+    ) -> DueTimers:
+        """How many timers are due over a range of heights, and what came of others."""
+        ...
+
+    def lane_use(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = BUCKETS_DEFAULT,
+    ) -> LaneUseRange:
+        """How blocks used their lanes over a range of heights, and what was paid."""
         ...
 
     def explain(self, timer_id: bytes) -> object:

@@ -49,7 +49,13 @@ from node.client._sync.receipt import (
     pending_receipt,
     sent_receipt,
 )
-from node.client.checks import check_chain, check_heights
+from node.client.checks import (
+    CHANGES_DEFAULT,
+    check_chain,
+    check_heights,
+    check_prefix,
+    check_range,
+)
 from node.client.decoding import (
     add_progress,
     block_from_proto,
@@ -77,6 +83,12 @@ from node.client.exceptions import (
     unknown_execution,
 )
 from node.client.grpc_errors import require_open
+from node.client.heights import (
+    due_timers_from_proto,
+    history_item_from_proto,
+    lane_use_from_proto,
+    storage_history_of,
+)
 from node.client.inputs import (
     DevAccount,
     Mined,
@@ -123,11 +135,13 @@ from node.primitives import codec
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import Address, Amount, Hash32, Height
 from node.query.forecasts.lane_position import LanePosition
+from node.query.height_ranges import BUCKETS_DEFAULT, DueTimers, LaneUseRange
 from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
 from node.query.trace.records import (
     Changes,
     ExecutionTrace,
     ReadTrace,
+    StorageHistory,
     with_names,
 )
 from node.rpc.v1 import queries_pb2, streams_pb2, timers_pb2, traces_pb2, types_pb2
@@ -469,6 +483,84 @@ class Client:
         with maps_unknown_id("height", height):
             answer = self.api.trace_block(height)
         return with_names(changes_from_proto(answer.changes), self._own_labels)
+
+    def storage_history(
+        self,
+        actor: Sender,
+        prefix: bytes | str = b"",
+        from_height: int | None = None,
+        to_height: int | None = None,
+        changes: int = CHANGES_DEFAULT,
+    ) -> StorageHistory:
+        """How an actor's storage came to be what it is, the latest change first.
+
+        Each change is net of one execution, and says which: a transaction, a fire, a
+        message. `stop` says why there are no more, and `next_height` where to go on.
+
+        Args:
+            actor: the actor, or its address.
+            prefix: what raw keys begin with; a text begins names in `self.storage`.
+            from_height: the first height; genesis if not given.
+            to_height: the last height; the head if not given.
+            changes: about so many, 1 to 10,000; the last block is told whole.
+
+        Raises:
+            UnknownId: no actor was deployed at the address.
+            InvalidArgument: an argument is of a wrong type or out of range.
+        """
+        address, keys = address_of(actor, "actor"), check_prefix(prefix)
+        check_range(from_height, to_height, changes=changes)
+        with maps_unknown_id("actor", address):
+            messages = self.api.stream_storage_history(
+                address, keys, from_height, to_height, changes
+            )
+            told = [history_item_from_proto(one) for one in messages]
+        return storage_history_of(told)
+
+    def count_due(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = BUCKETS_DEFAULT,
+    ) -> DueTimers:
+        """How many timers are due over a range of heights, and what came of others.
+
+        The range is cut into buckets of equal width, a power of 4, each beginning at a
+        multiple of it.
+
+        Args:
+            from_height: the first height; the head if not given.
+            to_height: the last one; the end of the epoch queue if not given.
+            buckets: at most so many, 1 to 1,024.
+
+        Raises:
+            InvalidArgument: an argument is of a wrong type or out of range.
+        """
+        check_range(from_height, to_height, buckets=buckets)
+        asked = from_height, to_height, buckets
+        return due_timers_from_proto(self.api.count_due_timers(*asked))
+
+    def lane_use(
+        self,
+        from_height: int | None = None,
+        to_height: int | None = None,
+        buckets: int = BUCKETS_DEFAULT,
+    ) -> LaneUseRange:
+        """How blocks used their lanes over a range of heights, and what was paid.
+
+        The range is cut as by `count_due`.
+
+        Args:
+            from_height: the first height; genesis if not given.
+            to_height: the last one; the head if not given.
+            buckets: at most so many, 1 to 1,024.
+
+        Raises:
+            InvalidArgument: an argument is of a wrong type or out of range.
+        """
+        check_range(from_height, to_height, buckets=buckets)
+        asked = from_height, to_height, buckets
+        return lane_use_from_proto(self.api.lane_use(*asked))
 
     def explain_block(self, height: int) -> str:
         """What a block decided about timers, in the order in which it looked at them.

@@ -1395,6 +1395,11 @@ class LaneUseBucket(_message.Message):
     BASEFEE_LANE_FIELD_NUMBER: _builtins.int
     BURNED_FIELD_NUMBER: _builtins.int
     TIPPED_FIELD_NUMBER: _builtins.int
+    SCHEDULED_FIELD_NUMBER: _builtins.int
+    PUT_OFFS_FIELD_NUMBER: _builtins.int
+    EXPIRED_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    CANCELLED_FIELD_NUMBER: _builtins.int
     from_height: _builtins.int
     """Both included."""
     to_height: _builtins.int
@@ -1415,6 +1420,13 @@ class LaneUseBucket(_message.Message):
     burned: _builtins.str
     """Base units."""
     tipped: _builtins.str
+    scheduled: _builtins.int
+    """What was decided about timers."""
+    put_offs: _builtins.int
+    expired: _builtins.int
+    removed: _builtins.int
+    """Since their payers could not pay."""
+    cancelled: _builtins.int
     @_builtins.property
     def used(self) -> Global___LaneAmounts:
         """Used by all blocks together."""
@@ -1450,10 +1462,15 @@ class LaneUseBucket(_message.Message):
         basefee_lane: Global___FeeRange | None = ...,
         burned: _builtins.str = ...,
         tipped: _builtins.str = ...,
+        scheduled: _builtins.int = ...,
+        put_offs: _builtins.int = ...,
+        expired: _builtins.int = ...,
+        removed: _builtins.int = ...,
+        cancelled: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["basefee_cell", b"basefee_cell", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "most", b"most", "used", b"used"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["basefee_cell", b"basefee_cell", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "burned", b"burned", "busy", b"busy", "failed", b"failed", "fires", b"fires", "from_height", b"from_height", "headers", b"headers", "heights", b"heights", "messages", b"messages", "most", b"most", "tipped", b"tipped", "to_height", b"to_height", "transactions", b"transactions", "used", b"used"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["basefee_cell", b"basefee_cell", "basefee_cycle", b"basefee_cycle", "basefee_lane", b"basefee_lane", "burned", b"burned", "busy", b"busy", "cancelled", b"cancelled", "expired", b"expired", "failed", b"failed", "fires", b"fires", "from_height", b"from_height", "headers", b"headers", "heights", b"heights", "messages", b"messages", "most", b"most", "put_offs", b"put_offs", "removed", b"removed", "scheduled", b"scheduled", "tipped", b"tipped", "to_height", b"to_height", "transactions", b"transactions", "used", b"used"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

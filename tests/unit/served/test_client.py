@@ -167,6 +167,7 @@ def test_a_client_loads_neither_leveldb_nor_the_engine():
         "node.state.keys",
         "node.query.forecasts",
         "node.query.forecasts.lane_position",
+        "node.query.height_ranges",
         "node.query.queue_place",
         "node.query.trace",
         "node.query.trace.records",
