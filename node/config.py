@@ -317,7 +317,9 @@ def parse_access(chain: Path | None, key: Path | None, token: Path | None) -> Ac
         raise ConfigError(str(error)) from error
 
 
-_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|[0-9a-f:]{2,45}", re.ASCII)
+_HOST = re.compile(
+    r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|(?=.*:.*:)[0-9a-f:]{2,45}", re.ASCII
+)
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:]{2,45}\]|[a-z0-9.-]{1,253})(:\d{1,5})?")
 
 

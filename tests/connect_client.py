@@ -48,7 +48,7 @@ class _Parts:
     def __init__(self, reader, writer, headers):
         self.reader, self.writer = reader, writer
         is_chunked = headers.get("transfer-encoding") == "chunked"
-        self.size = None if is_chunked else int(headers["content-length"])
+        self.size = None if is_chunked else int(headers.get("content-length", 0))
 
     def __aiter__(self):
         return self

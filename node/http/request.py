@@ -23,6 +23,10 @@ from node.runtime.settings import HttpLimits
 
 __all__ = ["make_requests", "make_server"]
 
+_LINGER_SECONDS = 1.0
+"""In which the rest of a request that was refused is read and dropped: who still writes
+when his connection is closed may never see why."""
+
 _Answer: TypeAlias = Callable[[BaseRequest], Awaitable[StreamResponse]]
 
 _Factory: TypeAlias = Callable[
@@ -68,7 +72,7 @@ def make_server(
         access_log=None,
         logger=_port_logger(),
         keepalive_timeout=limits.caller_idle_ms_max / 1_000,
-        lingering_time=0,
+        lingering_time=_LINGER_SECONDS,
         max_line_size=limits.header_bytes_max,
         max_field_size=limits.header_bytes_max,
         auto_decompress=False,

@@ -28,6 +28,8 @@ class Running(Struct, frozen=True):
     """From the start of its process to its first answer."""
     log: Path
     data: Path
+    http: str
+    """Where it serves HTTP, a little after it began to serve gRPC: connections wait."""
 
 
 def start_command() -> list[str]:
@@ -60,23 +62,24 @@ def running_node(
                 command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True
             )
             try:
-                address = _wait_until_ready(process, ready, Path(log.name))
+                address, http = _wait_until_ready(process, ready, Path(log.name))
                 _ask_status(address)
                 seconds = time.perf_counter() - began
-                yield Running(process, address, seconds, Path(log.name), data)
+                yield Running(process, address, seconds, Path(log.name), data, http)
             finally:
                 process.kill()
                 process.communicate(timeout=STOP_SECONDS)
 
 
-def _wait_until_ready(process: subprocess.Popen[str], ready: Path, log: Path) -> str:
-    """Block until the banner comes, which follows the ready file."""
+def _wait_until_ready(
+    process: subprocess.Popen[str], ready: Path, log: Path
+) -> tuple[str, str]:
+    """Block until the banner comes, which follows the ready file; both addresses."""
     assert process.stdout is not None
     if not process.stdout.readline():
         raise RuntimeError(f"the node did not start: {log.read_text('utf-8')}")
-    address = json.loads(ready.read_text(encoding="utf-8"))["grpc"]
-    assert isinstance(address, str)
-    return address
+    told = json.loads(ready.read_text(encoding="utf-8"))
+    return str(told["grpc"]), str(told["http"])
 
 
 def _ask_status(address: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -95,6 +96,31 @@ def test_operators_see_that_it_lives_and_what_it_does(tmp_path: Path) -> None:
     )
 
 
+def test_the_http_port_can_be_left_without_the_api(tmp_path: Path) -> None:
+    """Then it is no way in: nobody is warned of it."""
+    public = ("--http-listen", "0.0.0.0:0", "--mining", "manual")
+    for flags, is_api_served in (((), True), (("--no-http-api",), False)):
+        with running(tmp_path, *public, *flags, folder=":memory:") as node:
+            address = node.ready["http"].replace("0.0.0.0", "127.0.0.1")
+            assert ask(address, "/readyz")[0] == 200
+            request = urllib.request.Request(
+                f"http://{address}/cowboy.devnet.v1.QueryService/GetStatus",
+                b"{}",
+                {"Content-Type": "application/json"},
+            )
+            if is_api_served:
+                with closing(urllib.request.urlopen(request)) as answer:
+                    assert json.load(answer)["chainId"] == "100"
+            else:
+                for asked in (request, f"http://{address}/"):
+                    with pytest.raises(urllib.error.HTTPError, match="404") as none:
+                        urllib.request.urlopen(asked)
+                    none.value.close()
+            node.process.terminate()
+            banner, _ = node.process.communicate(timeout=DEADLINE_SECONDS)
+        assert ("others on the network can reach" in banner) is is_api_served
+
+
 def test_a_node_that_is_stopping_says_so(tmp_path: Path) -> None:
     """/readyz is 503 from the signal on, while calls that are open may end."""
     never = Event()
@@ -130,12 +156,43 @@ def test_a_node_that_is_stopping_says_so(tmp_path: Path) -> None:
 # --- TLS and a token -----------------------------------------------------------------
 
 
+def ask_with_tls(port: str, authority: str) -> None:
+    """The HTTP port speaks TLS, and wants the token for calls but not for probes."""
+    context = ssl.create_default_context(cafile=authority)
+
+    def asked(path: str, data: bytes | None, **headers: str) -> int:
+        headers = {"Content-Type": "application/json", **headers}
+        url = f"https://127.0.0.1:{port}{path}"
+        request = urllib.request.Request(url, data, headers)
+        try:
+            answer = urllib.request.urlopen(
+                request, timeout=DEADLINE_SECONDS, context=context
+            )
+        except urllib.error.HTTPError as error:
+            answer = error
+        with closing(answer):
+            return answer.status
+
+    path = "/cowboy.devnet.v1.QueryService/GetStatus"
+    token = {"Authorization": f"Bearer {TOKEN}"}
+    assert asked("/healthz", None) == 200
+    assert asked(path, b"{}") == 401
+    assert asked(path, b"{}", **token) == 200
+    assert asked(path, b"{}", Host="devnet.example", **token) == 200
+    assert asked(path, b"{}", Host="evil.example", **token) == 421
+    assert asked(path, b"{}", Origin="https://app.example", **token) == 200
+    assert asked(path, b"{}", Origin="https://evil.example", **token) == 403
+
+
 def test_the_command_line_speaks_tls_and_sends_the_token(tmp_path, files) -> None:
     flags = ("--tls-cert", files["cert"], "--tls-key", files["key"])
     kept = (*flags, "--token-file", files["token"])
     public = ("--mining", "manual", "--grpc-listen", "0.0.0.0:0")
-    with running(tmp_path, *kept, *public, folder=":memory:") as node:
+    http = ("--http-listen", "0.0.0.0:0", "--http-hosts", "devnet.example")
+    http = (*http, "--http-origins", "https://app.example")
+    with running(tmp_path, *kept, *public, *http, folder=":memory:") as node:
         assert node.ready["tls"] is node.ready["token"] is True
+        ask_with_tls(node.ready["http"].rpartition(":")[2], files["ca"])
         port = node.ready["grpc"].rpartition(":")[2]
 
         def status(*words: str) -> tuple[int, str]:

@@ -46,6 +46,7 @@ TINY = {
         "IN_FLIGHT": 3,
         "CALLS_PER_SENDER": 3,
     },
+    "overhttp": {"ROUNDS": 1, "CALLS": 3},
     "auction": {"ROUNDS": 1, "FIRES_ROUNDS": 1, "FIRING_ACTORS": 2_000},
     "bidding": {
         "FIRES_ROUNDS": 1,
