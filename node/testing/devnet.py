@@ -955,7 +955,7 @@ class Devnet:
             UnknownId: the chain has not reached these heights, or no actor was deployed
                 at the address.
         """
-        from node.testing.costs import range_costs  # noqa: PLC0415 - few want them
+        from node.testing.range_costs import range_costs  # noqa: PLC0415 - few want them
 
         check_heights(from_height, to_height)
         only = None if actor is None else self._actor_at(actor)
