@@ -4,6 +4,7 @@ It crosses processes in the node's own message, of a node as of a worker of pyte
 protobuf is loaded only then.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ class Profile(Costs):
 
     labels: Labels = field(default_factory=Labels)
     """What its chain calls the actors."""
+    files: Mapping[bytes, str] = field(default_factory=dict)
+    """Paths by hash of the code, as deployments in this process named them."""
 
     @override
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ Work is bounded by headers, cycles and keys written, whichever ends first; what 
 by lines, frames and bytes of sources. What is left out is counted.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from node.chain.block import Block, Receipt
 from node.chain.transition import Caches, State, apply_block, next_state, open_state
@@ -135,9 +135,9 @@ class RangeCosting:
         profile = self._watcher.profile(block.header.height, counted)
         for each in profile.executions:
             self._counted += each.receipt.cycles_used
-            self._add(each)
+            self._add(each, profile.codes)
 
-    def _add(self, each: Profiled) -> None:
+    def _add(self, each: Profiled, sources: Mapping[bytes, str]) -> None:
         """Add one execution to its lines and its stacks."""
         lines: dict[_Line, Cost] = {}
         for stack, cost in each.costs.items():
@@ -151,16 +151,14 @@ class RangeCosting:
             known = self._lines.get(key)
             if known is None and len(self._lines) < LINES_MAX:
                 known = self._lines[key] = CostSum()
-                self._keep_source(key[1])
+                self._keep_source(key[1], sources[key[1]])
             if known is None:
                 self._cut_lines = self._cut_lines.plus(*cost)
             else:
                 known.add(*cost)
 
-    def _keep_source(self, code_hash: bytes) -> None:
-        """Of a code that was executed, before the watcher forgets it."""
+    def _keep_source(self, code_hash: bytes, source: str) -> None:
         if code_hash not in self._sources:
-            source = self._watcher.source(code_hash)
             self._room -= len(source)
             self._sources[code_hash] = source if self._room >= 0 else ""
 

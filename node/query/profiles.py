@@ -34,6 +34,8 @@ class ExecutionProfile(Struct):
     executions: list[Profiled] = field(default_factory=list)
     sources: dict[Address, str] = field(default_factory=dict)
     """Of the actors that ran."""
+    codes: dict[bytes, str] = field(default_factory=dict)
+    """The same by hash of the code, which an actor changes; a node does not tell it."""
 
     @property
     def cycles(self) -> int:
@@ -65,3 +67,4 @@ class ExecutionProfile(Struct):
         """Have what another has, too."""
         self.executions += other.executions
         self.sources |= other.sources
+        self.codes |= other.codes

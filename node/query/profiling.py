@@ -37,10 +37,17 @@ CODES_KEPT = 64
 
 
 def profile_next(
-    state: State, candidates: Iterable[Transaction], heights_max: int
+    state: State,
+    candidates: Iterable[Transaction],
+    heights_max: int,
+    watcher: "CountingWatcher | None" = None,
 ) -> tuple[BlockResult, ExecutionProfile]:
-    """As `build_next`; with it what each of its receipts adds up from."""
-    watcher = CountingWatcher()
+    """As `build_next`; with it what each of its receipts adds up from.
+
+    A watcher that watched before need not compile again what ran then.
+    """
+    watcher = watcher or CountingWatcher()
+    watcher.begin_block(None)
     result = build_next(watcher.watching(state), candidates, heights_max)
     return result, watcher.profile(result.header.height, result.receipts)
 
@@ -70,7 +77,7 @@ def profile_transaction(
 class CountingWatcher:
     """Executes the messages of a block and counts them, execution by execution."""
 
-    __slots__ = ("_chosen", "_codes", "_recorders", "_sources")
+    __slots__ = ("_chosen", "_codes", "_ran", "_recorders", "_sources")
 
     def __init__(self) -> None:
         self._chosen: Container[int] | None = None
@@ -78,17 +85,15 @@ class CountingWatcher:
         self._recorders: dict[int, Recorder] = {}
         """By index of the receipt."""
         self._sources: dict[Address, str] = {}
+        self._ran: dict[bytes, str] = {}
+        """Sources by code hash."""
 
-    def begin_block(self, chosen: Container[int]) -> None:
-        """Count another block's executions: those whose receipts have these indexes."""
+    def begin_block(self, chosen: Container[int] | None) -> None:
+        """Count another block: the receipts of these indexes, or all."""
         self._chosen = chosen
-        self._recorders, self._sources = {}, {}
+        self._recorders, self._sources, self._ran = {}, {}, {}
         if len(self._codes) > CODES_KEPT:
             self._codes = {}
-
-    def source(self, code_hash: bytes) -> str:
-        """The source of a code that was executed in this block."""
-        return self._codes[code_hash].source.decode()
 
     def watching(self, state: State) -> State:
         """The state, from which a block is executed here."""
@@ -113,7 +118,10 @@ class CountingWatcher:
         if code_hash not in self._codes:
             self._codes[code_hash] = ProfiledCode(load_code(journal, code_hash))
         profiled = self._codes[code_hash]
-        self._sources.setdefault(actor, profiled.source.decode())
+        source = self._ran.get(code_hash)
+        if source is None:
+            source = self._ran[code_hash] = profiled.source.decode()
+        self._sources[actor] = source
         return profiled
 
     def profile(self, height: Height, receipts: Iterable[Receipt]) -> ExecutionProfile:
@@ -121,7 +129,7 @@ class CountingWatcher:
         executions = [
             Profiled(height, receipt, self._costs_of(receipt)) for receipt in receipts
         ]
-        return ExecutionProfile(executions, self._sources)
+        return ExecutionProfile(executions, self._sources, self._ran)
 
     def _costs_of(self, receipt: Receipt) -> Mapping[Stack, Cost]:
         recorder = self._recorders.get(receipt.index)

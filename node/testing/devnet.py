@@ -125,7 +125,7 @@ from node.query.height_ranges import (
     within,
 )
 from node.query.heights import count_due, lane_use, upcoming
-from node.query.profiling import profile_next
+from node.query.profiling import CountingWatcher, profile_next
 from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
 from node.query.timers import TimerCriteria, live_timers
 from node.query.trace.records import (
@@ -220,6 +220,8 @@ class Devnet:
         self._open: list[SentHere] | None = None
         """What waits for the block that is open, if one is."""
         self._profiles: list[Profile] = []
+        self._counting: CountingWatcher | None = None
+        """Who watched for the profiles before."""
         self._build: BuildNext = build_next
         first = build_genesis(chosen)
         self._store.commit(first.writes, sync=False)
@@ -925,7 +927,7 @@ class Devnet:
             DevnetClosed: the chain was closed.
         """
         self.require_open()
-        profile = Profile(labels=self._labels)
+        profile = Profile(labels=self._labels, files=self._files)
         self._profiles.append(profile)
         self._choose_build()
         try:
@@ -970,7 +972,8 @@ class Devnet:
     def _build_profiled(
         self, state: State, candidates: Iterable[Transaction], heights_max: int
     ) -> BlockResult:
-        result, executed = profile_next(state, candidates, heights_max)
+        watcher = self._counting = self._counting or CountingWatcher()
+        result, executed = profile_next(state, candidates, heights_max, watcher)
         for profile in self._profiles:
             profile.add(executed)
         return result

@@ -13,7 +13,7 @@ import re
 import threading
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
@@ -22,6 +22,7 @@ import pytest
 
 if TYPE_CHECKING:
     from node.client import Chain, Client
+    from node.testing.costs.plugin import RunCosts
     from node.testing.devnet import Devnet
     from node.testing.process import NodeProcess, RunningNode
     from node.testing.profiles import RunProfile
@@ -34,6 +35,12 @@ _MARK = (
 _SECTION = "devnet"
 _PROFILE = "cowboy_devnet_profile"
 _COVERAGE = "cowboy_devnet_coverage"
+_COSTS = "cowboy_devnet_costs"
+_COST_OPTIONS = (
+    "--devnet-costs",
+    "--devnet-costs-check",
+    "--devnet-costs-tolerance",
+)
 _USED: "pytest.StashKey[dict[str, Chain]]" = pytest.StashKey()
 """Of a test: chains of our fixtures, however it came to them."""
 _MEMBERS = ("__enter__", "height", "block", "timers", "explain", "export_bundle")
@@ -78,6 +85,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="coverage.py's data file of it, for `coverage combine` (%(default)s)",
     )
     group.addoption(
+        "--devnet-costs",
+        metavar="FILE",
+        help="write cycles and cells of each test that passes, by handler and by "
+        "statement of the actors that fixture `devnet` executed",
+    )
+    group.addoption(
+        "--devnet-costs-check",
+        action="store_true",
+        help="write nothing, and fail if a handler of a test costs more than the FILE "
+        "of --devnet-costs says",
+    )
+    group.addoption(
+        "--devnet-costs-tolerance",
+        metavar="PERCENT",
+        help="let costs rise by so much under --devnet-costs-check (default 0)",
+    )
+    group.addoption(
         "--devnet-debug",
         action="store_true",
         help="let actors run under the names of their files, so that breakpoints of "
@@ -109,6 +133,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from node.testing.profiles import RunProfile  # noqa: PLC0415 - only if wanted
 
         config.pluginmanager.register(RunProfile(path, config), _PROFILE)
+    if any(config.getoption(option) not in {None, False} for option in _COST_OPTIONS):
+        from node.testing.costs.plugin import begin  # noqa: PLC0415 - only if wanted
+
+        config.pluginmanager.register(begin(config), _COSTS)
     if config.getoption("--devnet-cov"):
         config.pluginmanager.register(_coverage_of(config), _COVERAGE)
     elif config.getoption("--devnet-cov-report"):
@@ -164,7 +192,7 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
 
         with (
             Devnet(*mark.args, **mark.kwargs) as chain,
-            _profiled(request.config, chain),
+            _counted(request, chain),
         ):
             _begin(request, chain)
             yield chain
@@ -172,7 +200,7 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
         return
     base: Devnet = request.getfixturevalue("devnet_base")
     threads.update(threading.enumerate())  # the chain's own
-    with base.snapshot(), _profiled(request.config, base):
+    with base.snapshot(), _counted(request, base):
         _begin(request, base)
         yield base
         _refuse_threads(threads)
@@ -184,12 +212,18 @@ def devnet(request: pytest.FixtureRequest) -> "Iterator[Devnet]":
             )
 
 
-def _profiled(config: pytest.Config, chain: "Devnet") -> AbstractContextManager[None]:
+@contextmanager
+def _counted(request: pytest.FixtureRequest, chain: "Devnet") -> Iterator[None]:
     """Counts what a chain executes in a run that asked for it; else nothing."""
-    plugin = config.pluginmanager.get_plugin(_PROFILE)
-    if plugin is None:
-        return nullcontext()
-    return cast("RunProfile", plugin).watching(chain)
+    manager = request.config.pluginmanager
+    profile, costs = manager.get_plugin(_PROFILE), manager.get_plugin(_COSTS)
+    with ExitStack() as stack:
+        if profile is not None:
+            stack.enter_context(cast("RunProfile", profile).watching(chain))
+        if costs is not None:
+            watching = cast("RunCosts", costs).watching(chain, request.node)
+            stack.enter_context(watching)
+        yield
 
 
 def _begin(request: pytest.FixtureRequest, chain: "Devnet") -> None:

@@ -1,0 +1,142 @@
+"""What became dearer since a file of costs was written, and in which statement.
+
+Statements are matched by their function and text, in their order, so that those that
+only moved are the same; of a statement that was rewritten the new one is compared with
+what stood in its place.
+
+Rule: a handler of a test is dearer if its cycles or its cells rose by more than the
+tolerance; its statements are looked at only then.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from fractions import Fraction
+from itertools import zip_longest
+
+from msgspec import Struct, field
+
+from node.testing.costs.file import FiledHandler, Tests, split_row
+from node.testing.costs.naming import NamedHandler
+from node.testing.costs.recording import RecordedStatement
+from pvm import NO_LINE, Cost
+
+__all__ = ["BEFORE", "Comparison", "Dearer", "DearerStatement", "compare"]
+
+NOTHING = Cost(0, 0)
+
+BEFORE = "(before an actor runs)"
+"""What is paid before: the transaction's bytes, compiling a deployment's source, the
+entry of a fire."""
+
+
+class DearerStatement(Struct, frozen=True):
+    """A statement that costs more than before in one handler of one test."""
+
+    code: str
+    """Hash of the code that it is in, in hexadecimal."""
+    line: int
+    """Its first line now; `NO_LINE` for what belongs to none."""
+    text: str
+    """Its function and its text."""
+    before: Cost
+    now: Cost
+
+
+class Dearer(Struct, frozen=True):
+    """A handler of a test that costs more than the tolerance lets pass."""
+
+    test: str
+    handler: str
+    """Its source and its name."""
+    before: FiledHandler
+    now: FiledHandler
+    statements: tuple[DearerStatement, ...]
+    """The dearest rise first."""
+
+
+class Comparison(Struct):
+    """A run beside a file of costs, each list by test and handler."""
+
+    dearer: list[Dearer] = field(default_factory=list)
+    cheaper: list[tuple[str, str]] = field(default_factory=list)
+    """Tests with handlers that cost less than before, and nothing more."""
+    new: list[tuple[str, str]] = field(default_factory=list)
+    """Those that the file does not have."""
+    gone: list[tuple[str, str]] = field(default_factory=list)
+    """Those that the file has and the run does not."""
+
+
+def compare(
+    before: Tests, now: Mapping[str, Mapping[str, NamedHandler]], tolerance: Fraction
+) -> Comparison:
+    """Compare tests that ran with what a file says; `tolerance` is a percent."""
+    found = Comparison()
+    for test, handlers in sorted(now.items()):
+        known = before.get(test, {})
+        found.gone += [(test, one) for one in sorted(known.keys() - handlers.keys())]
+        for name, handler in sorted(handlers.items()):
+            old, new = known.get(name), handler.filed()
+            if old is None:
+                found.new.append((test, name))
+            elif _rose(old, new, tolerance):
+                rises = tuple(_dearer_statements(old, handler))
+                found.dearer.append(Dearer(test, name, old, new, rises))
+            elif new.cycles < old.cycles or new.cells < old.cells:
+                found.cheaper.append((test, name))
+    return found
+
+
+def _rose(old: FiledHandler, new: FiledHandler, tolerance: Fraction) -> bool:
+    pairs = (old.cycles, new.cycles), (old.cells, new.cells)
+    return any(100 * now > (100 + tolerance) * before for before, now in pairs)
+
+
+def _dearer_statements(
+    old: FiledHandler, handler: NamedHandler
+) -> Iterator[DearerStatement]:
+    """Statements that cost more, the dearest first, then what is paid before."""
+    found: list[DearerStatement] = []
+    for source, (code, statements) in handler.statements.items():
+        rows = [split_row(one) for one in old.statements.get(source, [])]
+        for before, now in _pairs(rows, statements):
+            if now.cycles > before.cycles or now.cells > before.cells:
+                cost = Cost(now.cycles, now.cells)
+                found.append(DearerStatement(code, now.line, now.text, before, cost))
+    yield from sorted(found, key=_rise)
+    entry = _before(old), _before(handler.filed())
+    if entry[1].cycles > entry[0].cycles or entry[1].cells > entry[0].cells:
+        yield DearerStatement(handler.recorded.code, NO_LINE, BEFORE, *entry)
+
+
+def _pairs(
+    old: Sequence[tuple[int, int, str]], new: Sequence[RecordedStatement]
+) -> Iterator[tuple[Cost, RecordedStatement]]:
+    """Each statement with what it cost before, or what stood in its place."""
+    texts = [text for _, _, text in old], [one.text for one in new]
+    matcher = SequenceMatcher(None, *texts, autojunk=False)
+    opcodes = matcher.get_opcodes()
+    moved = {
+        text: Cost(cycles, cells)
+        for kind, start, end, _, _ in opcodes
+        for cycles, cells, text in old[start:end]
+        if kind != "equal"
+    }
+    for kind, old_start, old_end, new_start, new_end in opcodes:
+        gone = [Cost(cycles, cells) for cycles, cells, _ in old[old_start:old_end]]
+        for place, now in zip_longest(gone, new[new_start:new_end]):
+            if now is not None:
+                known = None if kind == "equal" else moved.get(now.text)
+                yield known or place or NOTHING, now
+
+
+def _before(handler: FiledHandler) -> Cost:
+    """What was paid before an actor ran: the rest."""
+    rows = [split_row(one) for rows in handler.statements.values() for one in rows]
+    return Cost(
+        handler.cycles - sum(cycles for cycles, _, _ in rows),
+        handler.cells - sum(cells for _, cells, _ in rows),
+    )
+
+
+def _rise(one: DearerStatement) -> tuple[int, int]:
+    return one.before.cycles - one.now.cycles, one.before.cells - one.now.cells

@@ -1,0 +1,175 @@
+"""What became dearer, for people: in a terminal, and on GitHub's pages.
+
+GitHub reads commands in the output of a step, in the form of its own toolkit, and shows
+each at its line; a table goes into the file that the step names.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from pathlib import Path
+
+from msgspec import Struct
+
+from node.query.explain.numbers import counted
+from node.testing.costs.comparison import Comparison, Dearer, DearerStatement
+from node.testing.costs.file import FiledHandler
+from node.testing.costs.recording import RecordedCode
+from pvm import NO_LINE, Cost
+
+__all__ = ["DearerLine", "annotations", "dearer_lines", "summary_table", "told"]
+
+LINES_SHOWN = 20
+"""Lines, and handlers, that a terminal shows."""
+
+ANNOTATIONS_MAX = 10
+"""GitHub shows no more warnings of one step."""
+
+ROWS_MAX = 200
+"""Of the table: a step's summary has at most 1 MiB."""
+
+
+class DearerLine(Struct):
+    """A line that costs more than before, in however many tests."""
+
+    file: str
+    """Path of its source, or its name if it is in no file."""
+    line: int
+    text: str
+    found: list[tuple[Dearer, DearerStatement]]
+    """Where; the dearest rise first."""
+
+    @property
+    def worst(self) -> DearerStatement:
+        """Where its cost rose most."""
+        return self.found[0][1]
+
+    @property
+    def place(self) -> str:
+        """As terminals and editors make a link of it."""
+        return self.file if self.line == NO_LINE else f"{self.file}:{self.line}"
+
+
+def dearer_lines(
+    dearer: Iterable[Dearer], codes: Mapping[str, RecordedCode], folder: Path
+) -> list[DearerLine]:
+    """The lines of all handlers, each once, the dearest rise first."""
+    found: dict[tuple[str, int, str], DearerLine] = {}
+    for one in dearer:
+        for statement in one.statements:
+            code = codes[statement.code]
+            file = _relative(code.file, folder) if code.file else code.name
+            key = file, statement.line, statement.text
+            line = found.setdefault(key, DearerLine(*key, []))
+            line.found.append((one, statement))
+    for line in found.values():
+        line.found.sort(key=lambda item: _rise(item[1]), reverse=True)
+    return sorted(found.values(), key=lambda one: _rise(one.worst), reverse=True)
+
+
+def _relative(file: str, folder: Path) -> str:
+    path = Path(file)
+    inside = path.is_relative_to(folder)
+    return path.relative_to(folder).as_posix() if inside else str(path)
+
+
+def _rise(one: DearerStatement) -> tuple[int, int]:
+    return one.now.cycles - one.before.cycles, one.now.cells - one.before.cells
+
+
+def _change(before: Cost, now: Cost) -> str:
+    """Cycles, and cells where they changed."""
+    parts = []
+    if now.cycles != before.cycles:
+        parts.append(f"{before.cycles:,} → {now.cycles:,} cycles")
+    if now.cells != before.cells:
+        parts.append(f"{before.cells:,} → {now.cells:,} cells")
+    return ", ".join(parts)
+
+
+def _where(line: DearerLine) -> str:
+    tests = list(dict.fromkeys(one.test for one, _ in line.found))
+    more = f" and {counted(len(tests) - 1, 'more test')}" if len(tests) > 1 else ""
+    return f"{tests[0]}{more}"
+
+
+# --- for a terminal ------------------------------------------------------------------
+
+
+def told(
+    lines: list[DearerLine], comparison: Comparison, tolerance: str
+) -> Iterator[str]:
+    """Lines that became dearer, then the handlers that they are of."""
+    dearer = comparison.dearer
+    yield (
+        f"{counted(len(dearer), 'handler')} of tests cost more than before, by more "
+        f"than {tolerance} %:"
+    )
+    for line in lines[:LINES_SHOWN]:
+        yield f"{line.place}: {_change(line.worst.before, line.worst.now)}"
+        yield f"    {line.text}"
+        yield f"    in {_where(line)}"
+    if len(lines) > LINES_SHOWN:
+        yield f"and {counted(len(lines) - LINES_SHOWN, 'more line')}"
+    for one in dearer[:LINES_SHOWN]:
+        change = _change(_cost(one.before), _cost(one.now))
+        yield f"{one.test}: {one.handler}: {change}{_executions(one)}"
+    if len(dearer) > LINES_SHOWN:
+        yield f"and {counted(len(dearer) - LINES_SHOWN, 'more handler')}"
+
+
+def _cost(handler: FiledHandler) -> Cost:
+    return Cost(handler.cycles, handler.cells)
+
+
+def _executions(one: Dearer) -> str:
+    before, now = one.before.executions, one.now.executions
+    return "" if before == now else f", in {before:,} → {now:,} executions"
+
+
+# --- for GitHub ----------------------------------------------------------------------
+
+
+def annotations(lines: list[DearerLine]) -> Iterator[str]:
+    """Commands that GitHub shows as warnings at their lines."""
+    for line in lines[:ANNOTATIONS_MAX]:
+        properties = {"title": "An actor became dearer", "file": line.file}
+        if line.line != NO_LINE:
+            properties["line"] = str(line.line)
+        shown = ",".join(f"{name}={_property(one)}" for name, one in properties.items())
+        message = (
+            f"{line.text}\n{_change(line.worst.before, line.worst.now)} "
+            f"in {_where(line)}"
+        )
+        yield f"::warning {shown}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    """The text of a command, as GitHub's toolkit escapes it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+_COLUMNS = (
+    "test", "handler", "cycles before", "cycles now", "cells before", "cells now",
+)  # fmt: skip
+
+
+def summary_table(dearer: list[Dearer]) -> str:
+    """A heading and a table in HTML, as GitHub's toolkit writes them."""
+    rows: list[tuple[str, ...]] = [_COLUMNS]
+    for one in dearer[:ROWS_MAX]:
+        numbers = (
+            one.before.cycles, one.now.cycles, one.before.cells, one.now.cells,
+        )  # fmt: skip
+        rows.append((one.test, one.handler, *(f"{number:,}" for number in numbers)))
+    cells = [
+        "".join(f"<{kind}>{escape(text)}</{kind}>" for text in row)
+        for kind, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
+    ]
+    table = "".join(f"<tr>{one}</tr>" for one in cells)
+    more = len(dearer) - ROWS_MAX
+    rest = f"<p>and {counted(more, 'more handler')}</p>\n" if more > 0 else ""
+    return f"<h2>Dearer actors</h2>\n<table>{table}</table>\n{rest}"
