@@ -36,7 +36,7 @@ from node.testing.costs.report import (
 )
 
 if TYPE_CHECKING:
-    from node.testing.costs.statements import Statement
+    from node.testing.costs.statements import SourceStatement
     from node.testing.devnet import Devnet
 
 __all__ = ["RunCosts", "begin"]
@@ -116,7 +116,7 @@ class RunCosts:
         self._known = known
         """What the file said before the run."""
         self._recorded = Recorded()
-        self._tables: dict[bytes, dict[int, Statement]] = {}
+        self._tables: dict[bytes, dict[int, SourceStatement]] = {}
         self._failed: set[str] = set()
         """Ids of tests that did not pass."""
         self._lost: list[str] = []

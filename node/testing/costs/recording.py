@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 
 from node.query.profiles import ExecutionProfile, Profiled
-from node.testing.costs.statements import Statement, statements
+from node.testing.costs.statements import SourceStatement, statements
 from pvm import Cost, Place, Stack
 
 __all__ = [
@@ -90,7 +90,7 @@ class Recorded(Struct):
         self.twins += other.twins
 
 
-_Table = dict[int, Statement]
+_Table = dict[int, SourceStatement]
 
 
 def record(
@@ -131,7 +131,10 @@ def _codes(each: Profiled) -> Iterable[str]:
 
 
 def _add(
-    handler: RecordedHandler, place: Place, table: Mapping[int, Statement], cost: Cost
+    handler: RecordedHandler,
+    place: Place,
+    table: Mapping[int, SourceStatement],
+    cost: Cost,
 ) -> None:
     statement = table[place.line]
     of_code = handler.statements.setdefault(place.code_hash.hex(), {})

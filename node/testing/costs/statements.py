@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from pvm import NO_LINE
 
-__all__ = ["Statement", "statements"]
+__all__ = ["SourceStatement", "statements"]
 
 TEXT_LENGTH_MAX = 120
 """Characters of a statement that are kept: enough to know it by."""
@@ -21,7 +21,7 @@ TEXT_LENGTH_MAX = 120
 _NO_STATEMENT = "(payload and answer)"
 
 
-class Statement(Struct, frozen=True):
+class SourceStatement(Struct, frozen=True):
     """A statement without those below it."""
 
     line: int
@@ -30,17 +30,17 @@ class Statement(Struct, frozen=True):
     """Its function, and its first line."""
 
 
-def statements(source: str) -> dict[int, Statement]:
+def statements(source: str) -> dict[int, SourceStatement]:
     """The innermost statement of each line, and what belongs to no line."""
     rows = source.split("\n")
-    found = {NO_LINE: Statement(NO_LINE, _NO_STATEMENT)}
+    found = {NO_LINE: SourceStatement(NO_LINE, _NO_STATEMENT)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes: they are the author's business
         tree = ast.parse(source)
     for name, node in _statements(tree, ""):
         first = min([node.lineno, *_decorators(node)])
         text = f"{name or '(module)'}: {rows[node.lineno - 1].strip()}"
-        statement = Statement(first, text[:TEXT_LENGTH_MAX])
+        statement = SourceStatement(first, text[:TEXT_LENGTH_MAX])
         last = node.end_lineno or first
         found |= dict.fromkeys(range(first, last + 1), statement)
     return found
