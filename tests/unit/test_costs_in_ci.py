@@ -397,7 +397,7 @@ def test_github_gets_a_warning_at_the_line_and_a_table(suite, monkeypatch):
     file = f"{suite.path.name}/greeting.py"
     assert len(commands) == 2
     assert commands[0] == (
-        f"::warning title=An actor became dearer,file={file},line=7::"
+        f"::warning file={file},line=7,title=An actor became dearer::"
         "Greeting.greet: for i in range(20):%0A64 → 104 cycles in "
         "test_greeting.py::test_twice and 1 more test"
     )

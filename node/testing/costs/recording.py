@@ -6,7 +6,7 @@ here: which files they are in is looked for once, by whoever writes or compares.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec import Struct, field
 
@@ -130,12 +130,7 @@ def _codes(each: Profiled) -> Iterable[str]:
     )
 
 
-def _add(
-    handler: RecordedHandler,
-    place: Place,
-    table: Mapping[int, SourceStatement],
-    cost: Cost,
-) -> None:
+def _add(handler: RecordedHandler, place: Place, table: _Table, cost: Cost) -> None:
     statement = table[place.line]
     of_code = handler.statements.setdefault(place.code_hash.hex(), {})
     known = of_code.get(statement.line)

@@ -1,15 +1,16 @@
 """What became dearer, for people: in a terminal, and on GitHub's pages.
 
-GitHub reads commands in the output of a step, in the form of its own toolkit, and shows
-each at its line; a table goes into the file that the step names.
+GitHub reads commands in the output of a step and shows each at its line; a table goes
+into the file that it names for the step.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 
+from node.primitives.github_commands import Annotation, annotation
 from node.query.explain.numbers import counted
 from node.testing.costs.comparison import Comparison, Dearer, DearerStatement
 from node.testing.costs.file import FiledHandler
@@ -131,25 +132,12 @@ def _executions(one: Dearer) -> str:
 
 def annotations(lines: list[DearerLine]) -> Iterator[str]:
     """Commands that GitHub shows as warnings at their lines."""
-    for line in lines[:ANNOTATIONS_MAX]:
-        properties = {"title": "An actor became dearer", "file": line.file}
-        if line.line != NO_LINE:
-            properties["line"] = str(line.line)
-        shown = ",".join(f"{name}={_property(one)}" for name, one in properties.items())
-        message = (
-            f"{line.text}\n{_change(line.worst.before, line.worst.now)} "
-            f"in {_where(line)}"
+    for one in lines[:ANNOTATIONS_MAX]:
+        place = Annotation(
+            PurePath(one.file), one.line or None, title="An actor became dearer"
         )
-        yield f"::warning {shown}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    """The text of a command, as GitHub's toolkit escapes it."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+        change = _change(one.worst.before, one.worst.now)
+        yield annotation("warning", place, f"{one.text}\n{change} in {_where(one)}")
 
 
 _COLUMNS = (
