@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from node.client import Client
 from node.testing.process import NodeProcess
 from tests.browser import worlds as chains
 from tests.browser.tabs import Tab
@@ -82,11 +83,11 @@ def own_world() -> Iterator[Callable[..., World]]:
     """A chain for one test, which may mine, rewind and end it."""
     with ExitStack() as stack:
 
-        def start(*flags: str) -> World:
+        def start(*flags: str, token: str | None = None) -> World:
             node = NodeProcess("--http-listen", "127.0.0.1:0", *flags)
             stack.enter_context(node)
-            client = stack.enter_context(node.client())
-            return World("own", client, chains.origin_of(node))
+            client = stack.enter_context(Client(node.url, token=token))
+            return World("own", client, chains.origin_of(node), node=node)
 
         yield start
 

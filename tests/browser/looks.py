@@ -20,11 +20,14 @@ REACHABLE = """() => {
     'a[href], button, input, select, textarea, summary, [tabindex]')].filter((one) =>
     one.tabIndex >= 0 && !one.disabled && one.checkVisibility());
   seen.forEach((one, index) => { one.dataset.stop = index; });
+  window.reachedStops = new Set();
+  document.addEventListener("focusin",
+    ({target}) => window.reachedStops.add(target.dataset.stop));
   document.activeElement.blur();
   window.scrollTo(0, 0);
   return seen.map((one) => one.outerHTML.slice(0, 160));
 }"""
-FOCUSED = "document.activeElement.dataset.stop ?? ''"
+REACHED = "[...window.reachedStops]"
 
 
 class Look(Struct):
@@ -44,7 +47,8 @@ class Look(Struct):
 
 def places(world: World) -> dict[str, str]:
     """Every view of a world by its name, and where on the page it is."""
-    named = {"now": "", "flame": "#/flame"}
+    named = {"now": "", "calendar": "#/calendar", "flame": "#/flame"}
+    named["block"] = f"#/block/{world.heights.get('rush', 2)}"
     named |= {
         f"actor-{name}": hex_place("actor", an) for name, an in world.accounts.items()
     }
@@ -92,8 +96,7 @@ def look(new_tab: Callable[..., Tab], origin: str, place: str, picture: Path) ->
 def unreached_by_keys(tab: Tab) -> list[str]:
     """What the key Tab does not come to, from the beginning of the page to its end."""
     stops = tab.page.evaluate(REACHABLE)
-    reached: set[str] = set()
     for _ in range(min(len(stops) + 2, TABS_MAX)):
         tab.page.keyboard.press("Tab")
-        reached.add(tab.page.evaluate(FOCUSED))
+    reached = set(tab.page.evaluate(REACHED))
     return [stop for index, stop in enumerate(stops) if str(index) not in reached]

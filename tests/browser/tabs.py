@@ -4,6 +4,8 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 WIDE, NARROW = (1280, 800), (360, 740)
 """Viewports: of a laptop, and the narrowest at which the page is readable."""
 SETTLED_MS = 20_000
@@ -13,6 +15,15 @@ SETTLED = """
 () => document.querySelector("main h1") && !document.querySelector("[role=status]")
 """
 """A view has its title, and nothing in it is still asked for."""
+FACTS = """(card) => [...card.querySelectorAll("dl.values > div")].map((one) =>
+  [one.querySelector("dt").innerText, one.querySelector("dd").innerText])"""
+ROWS = """(region) => [...region.querySelectorAll("tbody tr")].map((row) =>
+  [...row.cells].map((cell) => cell.innerText.trim()))"""
+STATIONS = """(all) => all.map((one) => [one.innerText,
+  [...one.querySelectorAll("dl.numbers > div")].map((pair) =>
+    [pair.querySelector("dt").textContent, pair.querySelector("dd").textContent])])"""
+WEIGHTS = """() => performance.getEntriesByType("resource").map((one) =>
+  [one.name, one.encodedBodySize])"""
 TRAPS = """
 window.attacked = () => console.error("ATTACKED: an actor's text was executed");
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -26,6 +37,13 @@ def axe_source() -> str:
     return (package / "axe.min.js").read_text(encoding="utf-8")
 
 
+class Station(Struct):
+    """A decision about a timer."""
+
+    text: str
+    numbers: dict[str, str]
+
+
 class Tab:
     """A tab with cookies and storage of its own."""
 
@@ -35,23 +53,29 @@ class Tab:
         origin: str,
         *,
         size: tuple[int, int] = WIDE,
-        scheme: str = "light",
+        excused: tuple[str, ...] = (),
     ) -> None:
         self.origin = origin
         self.faults: list[str] = []
         """What the page did and must not."""
         self.requests: list[str] = []
-        self._excused: tuple[str, ...] = ()
+        self.streams: set[object] = set()
+        """Requests of streams that are open."""
+        self.streams_most = 0
+        """How many streams were open at once."""
+        self._excused = excused
         width, height = size
         self._context = browser.new_context(
             viewport={"width": width, "height": height},
-            color_scheme=scheme,
+            color_scheme="light",
             reduced_motion="reduce",
         )
         self._context.add_init_script(TRAPS)
         self.page = self._context.new_page()
         self.page.set_default_timeout(SETTLED_MS)
         self.page.on("request", self._note_request)
+        for end in ("requestfinished", "requestfailed"):
+            self.page.on(end, lambda request: self.streams.discard(request))  # noqa: PLW0108 - the driver takes no builtin
         self.page.on("console", self._note_line)
         self.page.on("pageerror", lambda error: self._note(f"exception: {error}"))
         self.page.on("dialog", lambda dialog: self._note(f"dialog: {dialog.message}"))
@@ -59,6 +83,9 @@ class Tab:
 
     def _note_request(self, request) -> None:
         self.requests.append(request.url)
+        if "/Stream" in urlsplit(request.url).path:
+            self.streams.add(request)
+            self.streams_most = max(self.streams_most, len(self.streams))
         whole = urlsplit(request.url)
         if whole.scheme != "data" and f"{whole.scheme}://{whole.netloc}" != self.origin:
             self._note(f"request outside: {request.url}")
@@ -89,9 +116,39 @@ class Tab:
         """Wait until the view shows all that it asked for."""
         self.page.wait_for_function(SETTLED)
 
+    def wait_for_text(self, selector: str, text: str) -> None:
+        """Wait until a text stands there."""
+        self.page.locator(selector, has_text=text).first.wait_for()
+
+    def weights(self, path: str) -> dict[str, int]:
+        """Bytes over the wire of what was fetched from below a path, by address."""
+        entries = self.page.evaluate(WEIGHTS)
+        return {name: size for name, size in entries if path in name}
+
+    def unfold(self) -> None:
+        """Show all of what is shown in part."""
+        for button in self.page.locator("button:has-text('Show all')").all():
+            button.click()
+
     def text(self, selector: str = "main") -> str:
         """What stands there."""
         return self.page.inner_text(selector)
+
+    def facts(self, card: str) -> dict[str, str]:
+        """Names and values that stand on a card."""
+        return dict(self.page.locator(f"section[aria-label='{card}']").evaluate(FACTS))
+
+    def rows(self, caption: str) -> list[list[str]]:
+        """The cells of a table, row by row."""
+        table = self.page.locator(
+            "table", has=self.page.locator(f"caption:text-is('{caption}')")
+        )
+        return table.evaluate(ROWS)
+
+    def stations(self) -> list[Station]:
+        """What was decided about a timer, as its life is told."""
+        told = self.page.locator(".station:not(.ahead)").evaluate_all(STATIONS)
+        return [Station(text, dict(numbers)) for text, numbers in told]
 
     def violations(self, *rules: str) -> list[str]:
         """What axe-core finds, by all its rules or these: each with who breaks it."""

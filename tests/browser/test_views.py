@@ -9,28 +9,37 @@ from tests.browser.worlds import RULES
 
 pytestmark = pytest.mark.browser
 
-EVERYWHERE = (
+ALL = (
     "now",
+    "calendar",
+    "block",
     "flame",
     "actor-shop",
     "timer-pending",
     "timer-put_off",
     "timer-expired",
     "timer-cancelled",
+    "timer-removed_insufficient_funds",
     "transaction-buy",
     "transaction-failed",
     "transaction-transfer",
 )
-VIEWS = [(rules, place) for rules in RULES for place in EVERYWHERE]
+OF_THE_RULES = ("now", "block", "timer-pending", "timer-put_off")
+"""What other rules change about the page."""
+HOSTILE = (
+    "block",
+    "flame",
+    "actor-hostile",
+    "timer-hostile",
+    "transaction-said",
+    "transaction-failed",
+)
+VIEWS = [("fifo", place) for place in ALL]
 VIEWS += [
-    ("fifo", "timer-removed_insufficient_funds"),
-    ("globalbox", "actor-watcher"),
-    ("hostile", "actor-hostile"),
-    ("hostile", "timer-hostile"),
-    ("hostile", "transaction-said"),
-    ("hostile", "transaction-failed"),
-    ("hostile", "flame"),
+    (rules, place) for rules in RULES if rules != "fifo" for place in OF_THE_RULES
 ]
+VIEWS += [("globalbox", "actor-watcher"), ("globalbox", "timer-watch")]
+VIEWS += [("hostile", place) for place in HOSTILE]
 
 
 @pytest.fixture(scope="session")

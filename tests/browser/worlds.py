@@ -27,6 +27,8 @@ class World(Struct):
     client: Client
     origin: str
     """Where its page is: `http://127.0.0.1:PORT`."""
+    node: NodeProcess | None = None
+    """Its node, of a world that a test may end."""
     accounts: dict[str, bytes] = field(default_factory=dict)
     timers: dict[str, bytes] = field(default_factory=dict)
     transactions: dict[str, bytes] = field(default_factory=dict)
@@ -58,6 +60,9 @@ def fill_demo(world: World) -> None:
     if world.name == "globalbox":
         watcher = client.deploy(actors.WATCHER, payload=shop.address, value="5 CBY")
         world.accounts["watcher"] = watcher.address
+        world.timers["watch"] = next(
+            client.api.timers(TimerQuery(actor=watcher.address))
+        ).id
         shop.buy("pears")
     client.advance(height=world.heights["rush"] + 8)
     world.accounts["broke"] = broke.address

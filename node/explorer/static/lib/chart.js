@@ -31,6 +31,9 @@ export function loadPlot() {
     style.href = new URL('../vendor/uplot.css', import.meta.url).href;
     document.head.append(style);
     return plot;
+  }, () => {
+    loaded = null; // the reader left, or the node did not hand it out: there is the table
+    return null;
   });
   return loaded;
 }
@@ -89,7 +92,7 @@ export function Curves({title, heights, series, height = 170}) {
     if (!width) return undefined;
     let isLeft = false;
     loadPlot().then((Plot) => {
-      if (isLeft) return;
+      if (isLeft || !Plot) return;
       const options = baseOptions(series.map(({name, kind}) => ({name, kind})), width, height);
       options.hooks = {setCursor: [({cursor}) => setAt(cursor.idx ?? null)]};
       plot.current = new Plot(options, latest.current, place.current);

@@ -27,7 +27,7 @@ async function collect(request, unit, signal, show) {
 // `{actors, root, summary}` once all is told, `{progress}` before; `stop` ends it.
 // `request` is that of StreamCosts; null asks for nothing.
 export function useCosts(request, unit = 'cycles') {
-  const [state, setState] = useState({});
+  const [state, setState] = useState({isAsked: Boolean(request)});
   const question = JSON.stringify([request, unit]);
   useEffect(() => {
     if (!request) return undefined;

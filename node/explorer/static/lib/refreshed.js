@@ -1,21 +1,13 @@
-// Answers that change with the chain: asked again with each block, shown until then.
+// Answers that change with the chain, and what a rewind took away.
 
-import {useEffect, useRef} from '../vendor/htm-preact.js';
 import {useAnswer} from './api.js';
 import {useLive} from './live.js';
 
-// As `useAnswer`; while `isLive`, it is asked again when the chain has another head, and
-// always when the chain was taken back.
-export function useRefreshed(load, inputs, isLive = true) {
+// As `useAnswer`; asked again when the chain was taken back and, while `isLive`, with
+// each block.
+export function useRefreshed(load, question, isLive = true) {
   const {head, rewinds} = useLive();
-  const answer = useAnswer(load, inputs);
-  const mark = `${isLive ? head?.hash : ''}/${rewinds}`;
-  const seen = useRef(mark);
-  useEffect(() => {
-    if (seen.current !== mark && head) answer.reload();
-    if (head) seen.current = mark;
-  }, [mark]);
-  return answer;
+  return useAnswer(load, question, [isLive ? head?.hash : '', rewinds]);
 }
 
 // Whether an answer that was shown, or asked for, is of a part of the chain that a

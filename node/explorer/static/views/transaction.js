@@ -26,12 +26,12 @@ export default function Transaction({id}) {
 const Unknown = () => html`<${Empty} command="cowboy-devnet block latest">
   No transaction of this chain has this id. A block lists the ids of its transactions:<//>`;
 
-function Found({committed, pending, dropped, reverted, id}) {
+function Found({committed, pending, dropped, id}) {
   if (committed) return html`<${Committed} ...${committed} id=${id} />`;
   if (pending) return html`<${Pending} transaction=${pending} />`;
   if (dropped) return html`<${Dropped} ...${dropped} />`;
   return html`<div class="failure" role="alert"><p><b>This transaction was undone.</b></p>
-    <p>The chain was taken back to before the block that it was in${reverted ? '' : ''}.</p></div>`;
+    <p>The chain was taken back to before the block that it was in.</p></div>`;
 }
 
 const Pending = ({transaction}) => html`<div class="stack">

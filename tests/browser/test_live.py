@@ -1,0 +1,93 @@
+"""The page while its chain goes on, goes back, stops, or wants to know who asks."""
+
+import pytest
+
+from tests.browser import actors
+from tests.browser.looks import hex_place
+
+pytestmark = pytest.mark.browser
+
+TOKEN = "a-token-of-a-test"
+
+
+def test_a_new_block_is_shown_without_asking_for_the_page_again(own_world, open_tab):
+    world = own_world()
+    tab = open_tab(world.origin)
+    tab.wait_for_text(".strip", "height 0")
+    documents = tab.requests.count(f"{world.origin}/")
+    for height in (1, 2, 3):
+        world.client.mine()
+        tab.wait_for_text(".strip", f"height {height}")
+    assert tab.requests.count(f"{world.origin}/") == documents
+
+
+def test_a_timer_is_told_anew_with_each_block_until_it_has_ended(own_world, open_tab):
+    world = own_world()
+    shop = world.client.deploy(actors.BROKE, value="5 CBY")
+    (timer,) = world.client.timers(shop)
+    tab = open_tab(world.origin, hex_place("timer", timer.timer_id))
+    assert len(tab.stations()) == 1
+    world.client.advance(height=timer.height)
+    tab.wait_for_text(".life", "fired")
+    assert tab.text("[aria-label='What it is'] .badge") == "fired"
+
+
+def test_a_rewind_is_told_and_what_it_took_is_undone(own_world, open_tab):
+    world = own_world()
+    before = world.client.snapshot()
+    sent = world.client.transfer(b"\xab" * 20, "3 CBY")
+    tab = open_tab(world.origin, hex_place("transaction", sent.id))
+    tab.excuse("404")
+    assert tab.facts("Outcome")["height"] == f"{world.client.height:,}"
+    before.revert()
+    tab.wait_for_text(".notices", "The chain was taken back")
+    tab.wait_for_text("main [role=alert]", "This transaction was undone")
+
+
+def test_a_timer_that_a_rewind_took_is_gone(own_world, open_tab):
+    world = own_world()
+    before = world.client.snapshot()
+    broke = world.client.deploy(actors.BROKE)
+    (timer,) = world.client.timers(broke)
+    tab = open_tab(world.origin, hex_place("timer", timer.timer_id))
+    tab.excuse("404")
+    before.revert()
+    tab.wait_for_text("main [role=alert]", "This timer is gone")
+
+
+def test_an_actor_that_a_rewind_took_is_no_actor_any_more(own_world, open_tab):
+    world = own_world()
+    before = world.client.snapshot()
+    till = world.client.deploy(actors.TILL)
+    tab = open_tab(world.origin, hex_place("actor", till.address))
+    assert tab.text("main h1").strip() == "Actor"
+    before.revert()
+    tab.wait_for_text(".notices", "The chain was taken back")
+    tab.wait_for_text("main h1", "Account")
+
+
+def test_a_node_that_is_gone_is_told_and_found_again(own_world, open_tab):
+    world = own_world()
+    tab = open_tab(world.origin, excused=("ERR_", "Failed to load resource"))
+    world.node.stop()
+    tab.wait_for_text(".notices", "The node does not answer")
+    own_world("--http-listen", world.origin.removeprefix("http://")).client.mine()
+    tab.wait_for_text(".strip", "height 1")
+
+
+def test_a_token_is_asked_for_once_and_kept_for_the_tab(own_world, open_tab, tmp_path):
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    file.chmod(0o600)
+    world = own_world("--token-file", str(file), token=TOKEN)
+    tab = open_tab(world.origin, excused=("401",))
+    assert "wants a token" in tab.text("main h1")
+    tab.page.fill("input[type=password]", "another")
+    tab.page.click("text=Go on")
+    tab.wait_for_text("main", "does not know the one that was given")
+    tab.page.fill("input[type=password]", TOKEN)
+    tab.page.click("text=Go on")
+    tab.wait_for_text(".strip", "height 0")
+    tab.reload()
+    assert tab.text("main h1") == "Now"
+    assert TOKEN not in tab.page.content()
