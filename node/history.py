@@ -30,6 +30,7 @@ from node.chain.block import (
     decode_delivery,
     decode_header,
 )
+from node.chain.block_totals import BlockTotals
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.globals import decode_basefee_config, encode_config
 from node.chain.params import BasefeeConfig
@@ -132,14 +133,18 @@ _ReceiptFields: TypeAlias = tuple[
 # --- writing -----------------------------------------------------------------------
 
 
-def record(result: BlockResult) -> WriteSet:
-    """What a block adds to the history; committed in one batch with its state."""
+def record(result: BlockResult, totals: BlockTotals | None = None) -> WriteSet:
+    """What a block adds to the history; committed in one batch with its state.
+
+    Its totals are added up unless they are given.
+    """
     header = result.block.header
+    totals = totals_of(result) if totals is None else totals
     changes: dict[bytes, bytes | None] = {
         keys.HEAD: keys.height8(header.height),
         keys.header(header.height): header.encode(),
         keys.block_by_hash(header.hash()): keys.height8(header.height),
-        keys.block_totals(0, header.height): totals_of(result).encode(),
+        keys.block_totals(0, header.height): totals.encode(),
     }
     if header.span > 1:
         changes[keys.run_config(header.height)] = encode_config(result.basefee_config)

@@ -33,7 +33,8 @@ __all__ = [
 LEVEL_BITS = 2
 """A group has 2² groups of the level below it; those of level 0 have one height."""
 
-_KINDS = Counter[ReceiptKind]
+_NOTHING = (0,) * (len(BlockTotals.__struct_fields__) - 5)
+"""What a block has in which only time passed, but for headers, heights and fees."""
 
 
 def totals_of(result: BlockResult) -> BlockTotals:
@@ -57,8 +58,11 @@ def totals_of_content(
 
     The configuration is that of a run; of a single block any does.
     """
+    fees = _fees_of(header, config)
+    if not is_busy:
+        return BlockTotals(1, header.span, *_NOTHING, *fees)  # type: ignore[arg-type]
     receipts, trace = content
-    counts, cycles = _KINDS(), _KINDS()
+    counts, cycles = Counter[ReceiptKind](), Counter[ReceiptKind]()
     failed = cells = burned = tipped = 0
     for one in receipts:
         price, used = one.price, one.cycles_used
@@ -82,7 +86,7 @@ def totals_of_content(
     return BlockTotals(
         1,
         header.span,
-        int(is_busy),
+        1,
         counts[ReceiptKind.TRANSACTION],
         counts[ReceiptKind.FIRE],
         sum([counts[kind] for kind in messages]),
@@ -96,22 +100,27 @@ def totals_of_content(
         burned,
         tipped,
         *used_by_lane,
-        *_fees_of(header, config),
+        *fees,
     )
 
 
-def _fees_of(header: Header, config: BasefeeConfig) -> Iterator[FeeRange]:
+def _fees_of(header: Header, config: BasefeeConfig) -> tuple[FeeRange, ...]:
     """Of the heights that a header stands for: empty ones but for the last."""
+    fees = header.basefee_cycle, header.basefee_cell, header.basefee_lane
     passed = header.span - 1
-    cycle, cell, lane = header.basefee_cycle, header.basefee_cell, header.basefee_lane
-    last_cycle, last_cell, last_lane = cycle, cell, lane
-    if passed:
-        last_cycle = idle_basefee(cycle, config.target_cycles, config, passed)
-        last_cell = idle_basefee(cell, config.target_cells, config, passed)
-        last_lane = idle_lane_basefee(lane, passed)
-    pairs = (cycle, last_cycle), (cell, last_cell), (lane, last_lane)
-    for first, last in pairs:  # in empty heights a basefee only falls, or only rises
-        yield FeeRange(first, min(first, last), max(first, last), last)
+    if not passed:
+        return tuple([FeeRange(fee, fee, fee, fee) for fee in fees])
+    cycle, cell, lane = fees
+    last = (
+        idle_basefee(cycle, config.target_cycles, config, passed),
+        idle_basefee(cell, config.target_cells, config, passed),
+        idle_lane_basefee(lane, passed),
+    )
+    # In empty heights a basefee only falls, or only rises.
+    return tuple(
+        FeeRange(one, min(one, other), max(one, other), other)
+        for one, other in zip(fees, last, strict=True)
+    )
 
 
 # --- groups of heights ---------------------------------------------------------------

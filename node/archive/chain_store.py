@@ -80,12 +80,10 @@ class ChainStore:
         happened is on disk on return, unless not even that is wanted.
         """
         trail = self._load_trail(head.height)
-        recorded = history.record(result)
-        totals, self._totals = self._totals, None  # loaded again, should this fail
-        if totals is None:
-            totals = RunningTotals.load(snapshot, head.height)
-        left = totals.add(result.header.height, totals_of(result))
-        recorded |= WriteSet(left)
+        running, self._totals = self._totals, None  # loaded again, should this fail
+        if running is None:
+            running = RunningTotals.load(snapshot, head.height)
+        recorded = _recorded(result, running)
         record, trail = undo.extend(
             snapshot,
             trail,
@@ -98,7 +96,7 @@ class ChainStore:
             height = result.header.height
             writes |= prune(snapshot, height, self.keep_blocks, trail.pinned)
         self._store.commit(writes, sync=sync and not result.is_empty)
-        self._trail, self._totals = trail, totals
+        self._trail, self._totals = trail, running
         return self._store.snapshot()
 
     def sync(self) -> None:
@@ -173,6 +171,13 @@ class ChainStore:
             pinned = min(heights, default=None)
             self._trail = undo.load_trail(snapshot, head, pinned)
         return self._trail
+
+
+def _recorded(result: BlockResult, running: RunningTotals) -> WriteSet:
+    """What history keeps of a block, and of groups of heights that it leaves."""
+    totals = totals_of(result)
+    left = running.add(result.header.height, totals)
+    return history.record(result, totals) | WriteSet(left)
 
 
 # --- what takes more than one batch --------------------------------------------------

@@ -68,22 +68,25 @@ class BlockTotals(Struct, frozen=True, gc=False):
     basefee_lane: FeeRange
 
     def encode(self) -> bytes:
-        """What history keeps."""
+        """What history keeps: all numbers in order."""
         *numbers, cycle, cell, lane = astuple(self)
-        fees = [list(astuple(one)) for one in (cycle, cell, lane)]
-        return codec.encode([*numbers, *fees])
+        return codec.encode([*numbers, *astuple(cycle), *astuple(cell), *astuple(lane)])
 
 
 _FIELDS = BlockTotals.__struct_fields__
 _FEES = _FIELDS.index("basefee_cycle")
+_FEE_NUMBERS = len(FeeRange.__struct_fields__)
 _MAXIMA = _FIELDS.index("transaction_cycles_max")
 
 
 def decode_totals(data: bytes) -> BlockTotals:
     """The totals that `encode` wrote; trusts the bytes."""
-    values = cast("list[int]", codec.decode(data))
-    fees = cast("list[list[Amount]]", values[_FEES:])
-    return BlockTotals(*values[:_FEES], *[FeeRange(*fee) for fee in fees])  # type: ignore[arg-type]
+    values = cast("list[Amount]", codec.decode(data))
+    fees = [
+        FeeRange(*values[first : first + _FEE_NUMBERS])
+        for first in range(_FEES, len(values), _FEE_NUMBERS)
+    ]
+    return BlockTotals(*values[:_FEES], *fees)  # type: ignore[arg-type]
 
 
 def join(parts: Sequence[BlockTotals]) -> BlockTotals:
