@@ -88,3 +88,15 @@ def test_nothing_but_bad_proof_comes_of_bytes_that_look_like_a_proof(data):
     """Every byte is brought into the range of tags, so that parsing goes deep."""
     with pytest.raises(BadProof):
         verify(h(b"a root"), bytes(byte % 3 for byte in data), b"", b"\xff", 1)
+
+
+@given(worlds(), st.integers(0, 129), st.integers(1, 20), st.data())
+def test_keys_are_counted_by_intervals_of_equal_width(world, shift, count, data):
+    pages, pairs = world
+    numbers = [int.from_bytes(key, "big") >> shift for key in pairs]
+    near = data.draw(st.sampled_from([0, *numbers]))
+    first = max(0, near - data.draw(st.integers(0, 20)))
+    tree = Tree(pages.get, 16)
+    wanted = [numbers.count(first + place) for place in range(count)]
+    assert tree.counts(shift, first, count) == wanted
+    assert tree.count() == len(pairs)

@@ -252,3 +252,24 @@ def test_an_audit_notices_a_page_that_is_not_the_one_committed():
     tree = Tree(pages.get, 16, world.tree.root())
     with pytest.raises(BrokenTree, match="not the one committed"):
         tree.audit(bytes(16))
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2, 3, 4, 5, 8, 11, 12, 32])
+def test_a_dense_tree_is_counted_by_intervals(shift):
+    """Among them such as end where a page begins, and where nothing is."""
+    numbers = [*range(100, 4_200), *range(2**20, 2**20 + 30)]
+    world = World(4)
+    world.apply({number.to_bytes(4, "big"): h(b"leaf") for number in numbers})
+    for first, count in ((0, 1), (0, 40), (6, 10), (15, 17), (250, 9), (2**16, 3)):
+        placed = [(number >> shift) - first for number in numbers]
+        wanted = [placed.count(place) for place in range(count)]
+        assert world.tree.counts(shift, first, count) == wanted
+    assert world.tree.count() == len(numbers)
+
+
+def test_a_page_that_is_missing_is_not_counted_as_none():
+    world = World(4)
+    world.apply({n.to_bytes(4, "big"): h(b"leaf") for n in range(600)})
+    del world.pages[max(world.pages)]
+    with pytest.raises(BrokenTree):
+        world.tree.counts(0, 590, 10)
