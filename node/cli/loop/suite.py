@@ -13,7 +13,6 @@ from msgspec import Struct
 
 __all__ = ["Suite", "SuiteOutcome"]
 
-STOP_SECONDS = 3
 OUTPUT_BYTES_SHOWN = 6_000
 """Of what pytest prints, the end: the failures and the summary."""
 
@@ -61,21 +60,14 @@ class Suite:
         return self._outcome(code, self._take_output())
 
     def stop(self) -> None:
-        """End a run with all that it started; without one nothing happens."""
+        """End a run with all that it started, at once; without one nothing happens."""
         process, self._process = self._process, None
         if process is None:
             return
-        self._signal(process, signal.SIGTERM)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._signal(process, signal.SIGKILL)
-            process.wait()
-        self._take_output()
-
-    def _signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self._take_output()
 
     def _take_output(self) -> str:
         file, self._output = self._output, None
