@@ -70,7 +70,9 @@ def test_it_holds_every_source_file_and_the_marks_of_typing(names):
         name
         for name in names
         if name.startswith(("node/", "pvm/"))
-        and not name.startswith(("node/_genesis/", "node/explorer/static/"))
+        and not name.startswith(
+            ("node/_genesis/", "node/_new_project/", "node/explorer/static/")
+        )
     }
     assert packaged == expected
 
