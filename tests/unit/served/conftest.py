@@ -259,7 +259,7 @@ def run_node(transport, grpc_addresses):
             else:
                 url = f"127.0.0.1:{grpc_port}"
             try:
-                yield RunningNode(engine, server, url, parts.stats)
+                yield RunningNode(engine, server, url, parts.stats, http)
             finally:
                 engine.stop()
                 await task
@@ -272,8 +272,9 @@ def run_node(transport, grpc_addresses):
 class RunningNode:
     """What a test needs of a node."""
 
-    def __init__(self, engine, server, url, stats):
+    def __init__(self, engine, server, url, stats, http):
         self.engine = engine
+        self.http = http
         self.server = server
         self.url = url
         self.stats = stats

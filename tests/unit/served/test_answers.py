@@ -205,6 +205,7 @@ def test_who_reads_nothing_is_told_where_to_resume(run_node):
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("transport", ["grpc", "connect"])
 def test_an_answer_without_room_is_refused_and_the_next_is_not(run_node):
     limits = RpcLimits(room_wait_ms=1)
 

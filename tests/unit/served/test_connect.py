@@ -3,14 +3,21 @@
 import asyncio
 import base64
 import json
+import socket
+import threading
+from contextlib import closing
 
 import pytest
 from google.rpc.error_details_pb2 import ErrorInfo
 
+from node.client import AsyncApi
 from node.rpc.access import Access
+from node.rpc.connect import endpoint
+from node.rpc.connect.messages import as_json
 from node.rpc.limits import RpcLimits
-from node.rpc.v1 import queries_pb2, streams_pb2
+from node.rpc.v1 import queries_pb2, streams_pb2, types_pb2
 from tests.connect_client import http_exchange
+from tests.unit.served.test_answers import EVENTS, shouting
 
 QUERIES = "/cowboy.devnet.v1.QueryService"
 STREAMS = "/cowboy.devnet.v1.StreamService"
@@ -351,3 +358,194 @@ def test_a_caller_who_goes_away_ends_the_call(run_node):
             await node.until_readers(0)
 
     over_http(scenario, run_node)
+
+
+# --- bounds --------------------------------------------------------------------------
+
+
+async def started(node, head, body=b""):
+    """A connection on which the beginning of a request was sent."""
+    host, port = node.url.removeprefix("connect://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(head.encode() + body)
+    return reader, writer
+
+
+def head_of(path, content_type, *headers):
+    lines = [
+        f"POST {path} HTTP/1.1",
+        "Host: localhost",
+        f"Content-Type: {content_type}",
+    ]
+    return "\r\n".join((*lines, *headers, "", ""))
+
+
+def test_bodies_that_are_not_whole_have_one_bound_together(run_node):
+    """Half a body of many callers holds little; whoever finds no room is told."""
+    head = head_of(f"{QUERIES}/GetStatus", "application/json", "Content-Length: 500")
+
+    async def scenario(node, call):
+        halves = [await started(node, head, b" " * 450) for _ in range(2)]
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            large, status = b"{}" + b" " * 300, 200
+            while status == 200:  # until both halves are received
+                status, _, _ = await call(f"{QUERIES}/GetStatus", JSON, large)
+            refusal = await call.refusal(f"{QUERIES}/GetStatus", JSON, large)
+            assert refusal == (429, "resource_exhausted", "")
+            status, _, _ = await call(f"{QUERIES}/GetStatus")
+            assert status == 200, "a small one has room"
+            for reader, writer in halves:
+                writer.write(b" " * 48 + b"{}")
+                assert b" 200 " in await reader.readline()
+                writer.close()
+            assert (await call(f"{QUERIES}/GetStatus"))[0] == 200
+
+    limits = RpcLimits(request_bytes_max=1_000, receiving_bytes_max=1_000)
+    over_http(scenario, run_node, limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"3e9\r\n" + b" " * 1_001, b"429", b"resource_exhausted"),
+        (b"1\r\n{\r\nx\r\n", b"400", b""),
+        (b"1\r\n{\r\n0\r\n\r\n", b"400", b"invalid_argument"),
+        (b"2\r\n{}\r\n0\r\n\r\n", b"200", b"chainName"),
+    ],
+)
+def test_a_body_in_chunks_is_bounded_and_read_to_its_end(run_node, body, status, code):
+    head = head_of(
+        f"{QUERIES}/GetStatus", "application/json", "Transfer-Encoding: chunked"
+    )
+
+    async def scenario(node, _call):
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            reader, writer = await started(node, head, body)
+            answer = (await reader.readuntil(b"\r\n\r\n")).partition(b" ")[2]
+            answer += await reader.read(100)
+            writer.close()
+        assert answer.startswith(status)
+        assert code in answer
+
+    over_http(scenario, run_node, limits=RpcLimits(request_bytes_max=1_000))
+
+
+def test_who_asks_first_is_told_to_go_on_or_why_not(run_node):
+    """`Expect: 100-continue`, which curl sends before it sends much."""
+
+    async def scenario(node, _call):
+        for length, wanted in ((2, b"100"), (1_001, b"429")):
+            head = head_of(
+                f"{QUERIES}/GetStatus",
+                "application/json",
+                f"Content-Length: {length}",
+                "Expect: 100-continue",
+            )
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                reader, writer = await started(node, head)
+                assert (await reader.readline()).split()[1] == wanted
+                if wanted == b"100":
+                    writer.write(b"{}")
+                    assert await reader.readline() == b"\r\n"
+                    assert (await reader.readline()).split()[1] == b"200"
+                writer.close()
+
+    over_http(scenario, run_node, limits=RpcLimits(request_bytes_max=1_000))
+
+
+def test_what_follows_a_stream_on_its_connection_is_dropped(run_node):
+    """A caller who goes on writing makes the node keep nothing, and is noticed."""
+    body = envelope(b"{}")
+    head = head_of(
+        f"{STREAMS}/StreamBlocks",
+        "application/connect+json",
+        f"Content-Length: {len(body)}",
+    )
+
+    async def scenario(node, call):
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            reader, writer = await started(node, head, body + call_again * 100)
+            assert b" 200 " in await reader.readline()
+            await node.until_readers(1)
+            for _ in range(20):
+                writer.write(call_again * 100)
+                await writer.drain()
+            await call("/cowboy.devnet.v1.DevService/Mine")
+            await reader.readuntil(b'"height":"1"')
+            writer.close()
+            await node.until_readers(0)
+
+    call_again = head_of(f"{QUERIES}/GetStatus", "application/json").encode()
+    over_http(scenario, run_node)
+
+
+def test_who_takes_nothing_of_a_stream_is_let_go(run_node):
+    """No ping tells of him, as gRPC's do: it ends when nothing was taken for long."""
+
+    async def scenario(node, _call):
+        async with AsyncApi(node.url) as client:
+            _, genesis = await shouting(client, blocks=20)
+        wanted = streams_pb2.StreamBlocksRequest(
+            resume_after=genesis, view=types_pb2.BLOCK_VIEW_FULL
+        )
+        body = envelope(wanted.SerializeToString())
+        head = head_of(
+            f"{STREAMS}/StreamBlocks",
+            "application/connect+proto",
+            f"Content-Length: {len(body)}",
+        )
+        host, port = node.url.removeprefix("connect://").split(":")
+        node.http._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+        with closing(socket.socket()) as caller:
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            caller.setblocking(False)  # noqa: FBT003 - as the library has it
+            loop = asyncio.get_running_loop()
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                await loop.sock_connect(caller, (host, int(port)))
+                await loop.sock_sendall(caller, head.encode() + body)
+                ended = "cowboy.devnet.v1.StreamService/StreamBlocks", "CANCELLED"
+                while not node.stats.calls[ended]:  # noqa: ASYNC110 - nothing tells it
+                    await asyncio.sleep(0)
+                assert not node.server.answers.room.lent
+
+    over_http(scenario, run_node, limits=RpcLimits(stalled_ms_max=100))
+
+
+def test_a_large_answer_as_json_is_made_beside_the_event_loop_and_has_room(
+    run_node, monkeypatch
+):
+    made = []
+
+    def watched(message, *, is_large=False):
+        made.append((threading.current_thread().name, is_large))
+        return as_json(message, is_large=is_large)
+
+    async def scenario(node, call):
+        async with AsyncApi(node.url) as client:
+            await shouting(client)
+        monkeypatch.setattr(endpoint, "as_json", watched)
+        body = b'{"height": "2", "view": "BLOCK_VIEW_FULL"}'
+        status, _, data = await call(f"{QUERIES}/GetBlock", JSON, body)
+        assert status == 200
+        ((thread, is_large),) = made
+        assert (thread[:7], is_large) == ("answers", True)
+        block = json.loads(data)["block"]
+        answer = queries_pb2.GetBlockResponse.FromString(
+            (await call(f"{QUERIES}/GetBlock", PROTO, get_block_of(2)))[2]
+        )
+        assert len(block["events"]) == len(answer.block.events) == EVENTS
+        small = as_json(answer)
+        assert json.loads(small) == json.loads(data), "in pieces as in one"
+        room = node.server.answers.room
+        while room.lent:  # noqa: ASYNC110 - the call ends after its answer is read
+            await asyncio.sleep(0)
+        with room.lend_now("json somebody", 64 << 20):
+            refusal = await call.refusal(f"{QUERIES}/GetBlock", JSON, body)
+            assert refusal == (429, "resource_exhausted", "ANSWERS_UNREAD")
+
+    over_http(scenario, run_node, limits=RpcLimits(room_wait_ms=1))
+
+
+def get_block_of(height):
+    request = queries_pb2.GetBlockRequest(height=height, view=types_pb2.BLOCK_VIEW_FULL)
+    return request.SerializeToString()

@@ -74,6 +74,7 @@ def use(client):
     return height
 
 
+@pytest.mark.parametrize("transport", ["grpc", "connect"])
 def test_with_the_token_both_clients_are_served(run_node):
     async def scenario():
         async with run_node(access=Access(GOOD)) as node:
@@ -144,6 +145,7 @@ def test_who_does_not_trust_the_certificate_or_speaks_in_the_clear_is_not_served
 # --- the end of calls --------------------------------------------------------------
 
 
+@pytest.mark.parametrize("transport", ["grpc", "connect"])
 def test_a_call_without_a_deadline_is_ended_by_the_server(run_node):
     """In mode manual a transaction may wait for ever; the call does not."""
 
