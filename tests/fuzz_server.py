@@ -4,7 +4,7 @@ Round i of seed S is the round of seed S + i: `make fuzz-server SEED=i SECONDS=0
 repeats one, on a fresh node. A round sends calls of the API that are random or broken,
 frames of HTTP/2, requests to the HTTP port, or words to the command line. Then the
 judge looks: the node lives and says that it serves, its log has no traceback, and each
-refusal is one of the table in docs/api.md.
+refusal is one of the table in docs/api.md, over gRPC and over HTTP.
 
 Header blocks are of ASCII alone: a `:path` that is not UTF-8 ends gRPC's whole server,
 which the node opens again (docs/security.md).
@@ -19,13 +19,15 @@ import sys
 import tempfile
 import time
 import traceback
-from contextlib import chdir, contextmanager, suppress
+from contextlib import chdir, closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from random import Random
 
 import click
 import grpc
 from click.testing import CliRunner
+from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc.error_details_pb2 import ErrorInfo
@@ -276,6 +278,114 @@ def call(random, served):
             require_typed(error)
 
 
+# --- the same over HTTP --------------------------------------------------------------
+
+TYPES = (
+    *("application/json", "application/proto"),
+    *("application/connect+json", "application/connect+proto"),
+)
+WITHOUT_REASON = frozenset(
+    {
+        *("deadline_exceeded", "permission_denied", "resource_exhausted"),
+        *("invalid_argument", "unimplemented"),
+    }
+)
+"""Codes that a refusal may have without a reason: what is no call, and what gRPC
+itself would say."""
+
+ENVELOPE_BYTES = 5
+
+
+def body(random, method, content_type):
+    """A request of a method, in some form or other; or what is left of it."""
+    made = message(random, method.input_type)
+    if "json" in content_type:
+        with suppress(ValueError):  # an enum without a name
+            text = json_format.MessageToJson(made, preserving_proto_field_name=True)
+            data = text.encode()
+            if random.random() < 0.5:
+                data = broken(random, data)
+            return in_envelope(random, data, content_type)
+    return in_envelope(random, broken(random, made.SerializeToString()), content_type)
+
+
+def in_envelope(random, data, content_type):
+    """The bytes as a stream's request has them, whose envelope may lie."""
+    if "connect+" not in content_type or random.random() < 0.05:
+        return data
+    flags = random.choice((0, 0, 0, 0, 0, 1, 2, 255))
+    length = random.choice((len(data),) * 6 + (0, len(data) + 1, 2**32 - 1))
+    return bytes((flags,)) + length.to_bytes(4, "big") + data
+
+
+def call_over_http(random, served):
+    """A few calls of one method on one connection."""
+    method = random.choice(METHODS)
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    fitting = TYPES[2:] if method.server_streaming else TYPES[:2]
+    host, _, port = served.ready["http"].rpartition(":")
+    with closing(HTTPConnection(host, int(port), timeout=HEALTH_SECONDS)) as connection:
+        for _ in range(random.randrange(1, 6)):
+            content_type = random.choice((*fitting * 4, *TYPES, "text/plain", ""))
+            headers = {"Connect-Timeout-Ms": "300", "Content-Type": content_type}
+            if random.random() < 0.3:
+                headers |= random.choice(ODD_HEADERS)
+            verb = random.choice(("POST",) * 12 + ("GET", "OPTIONS", "PUT", "HEAD"))
+            data = body(random, method, content_type)
+            try:
+                connection.request(verb, path, data, headers)
+                answer = connection.getresponse()
+                require_told(answer, verb, answer.read())
+            except (OSError, HTTPException):
+                connection.close()  # what it sent was refused half-way
+
+
+ODD_HEADERS = (
+    {"Connect-Timeout-Ms": "soon"},
+    {"Connect-Timeout-Ms": "0"},
+    {"Connect-Timeout-Ms": "9999999999", "Connect-Protocol-Version": "9"},
+    {"Content-Encoding": "gzip"},
+    {"Connect-Content-Encoding": "br"},
+    {"Origin": "https://evil.example"},
+    {"Origin": "http://localhost:1"},
+    {"Host": "evil.example"},
+    {"Authorization": "Bearer x"},
+    {"Expect": "100-continue"},
+    {"Accept-Encoding": "gzip"},
+    {"Content-Type": "application/json; charset=utf-16"},
+)
+
+
+def require_told(answer, verb, data):
+    """Raise unless an answer is whole, and a refusal says why in the form of one."""
+    content_type = answer.getheader("Content-Type", "").partition(";")[0]
+    if verb == "HEAD" or answer.status == 204:
+        return
+    if content_type in TYPES[2:]:
+        flags = 0
+        while flags != 2:
+            flags, size = data[0], int.from_bytes(data[1:ENVELOPE_BYTES], "big")
+            end, data = data[ENVELOPE_BYTES:][:size], data[ENVELOPE_BYTES + size :]
+        if data:
+            raise LawBroken(f"after the end of a stream: {data[:99]}")
+        error = json.loads(end).get("error")
+    elif answer.status == 200:
+        error = None
+    else:
+        error = json.loads(data)
+    if error is not None:
+        require_reason(error)
+
+
+def require_reason(error):
+    """Raise unless an error in JSON has a reason of the table, or needs none."""
+    reasons = {detail["debug"]["reason"] for detail in error.get("details", ())}
+    if not reasons <= REASONS - {"INTERNAL"}:
+        raise LawBroken(f"a refusal over HTTP: {error}")
+    if not reasons and error["code"] not in WITHOUT_REASON:
+        raise LawBroken(f"a refusal over HTTP without a reason: {error}")
+
+
 # --- raw bytes -----------------------------------------------------------------------
 
 
@@ -345,6 +455,8 @@ def requests(random, served):
         (
             *(b"GET /metrics HTTP/1.1", b"GET /healthz HTTP/1.1", b"HEAD / HTTP/1.0"),
             *(b"POST /metrics HTTP/1.1", b"GET http://a/b HTTP/1.1", b"GET / HTTP/9.9"),
+            b"POST /cowboy.devnet.v1.QueryService/GetStatus HTTP/1.1",
+            b"POST /cowboy.devnet.v1.StreamService/StreamBlocks HTTP/1.1",
             *(b"", b"GET", b"\0\xff", b"GET /" + b"a" * 99_999 + b" HTTP/1.1"),
             random.randbytes(random.randrange(200)),
         )
@@ -354,6 +466,8 @@ def requests(random, served):
             *(b"Host: 127.0.0.1", b"Host: elsewhere", b"Host:", b"Connection: close"),
             *(b"Content-Length: 5", b"Content-Length: -1", b"Content-Length: 9" * 9),
             *(b"Transfer-Encoding: chunked", b"Expect: 100-continue", b"Upgrade: h2c"),
+            *(b"Content-Type: application/json", b"Origin: null", b"Host: localhost"),
+            *(b"Content-Type: application/connect+proto", b"Connect-Timeout-Ms: 9"),
             *(b"X: " + b"y" * 20_000, b": no name", b"\xff\0: z", b" folded"),
             random.randbytes(random.randrange(99)),
         ),
@@ -430,7 +544,7 @@ def typed(random, served):
 
 # --- for a time ----------------------------------------------------------------------
 
-ROUNDS = (call, call, call, frames, requests, typed)
+ROUNDS = (call, call, call, call_over_http, call_over_http, frames, requests, typed)
 
 
 def attack(seed, served):

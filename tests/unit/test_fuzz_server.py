@@ -13,7 +13,14 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from tests import fuzz_server
-from tests.fuzz_server import LawBroken, Node, broken, message, require_typed
+from tests.fuzz_server import (
+    LawBroken,
+    Node,
+    broken,
+    message,
+    require_reason,
+    require_typed,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +54,25 @@ def test_a_refusal_has_a_reason_of_the_table():
 def test_any_other_refusal_is_told(error):
     with pytest.raises(LawBroken, match="a refusal"):
         require_typed(error)
+
+
+def over_http(code, *reasons):
+    details = [{"debug": {"reason": reason}} for reason in reasons]
+    return {"code": code, "message": "", "details": details}
+
+
+def test_a_refusal_over_http_has_one_too():
+    require_reason(over_http("invalid_argument", "INVALID_ARGUMENT"))
+    require_reason(over_http("deadline_exceeded"))
+    for error in (
+        over_http("internal"),
+        over_http("internal", "INTERNAL"),
+        over_http("unknown"),
+        over_http("not_found"),
+        over_http("not_found", "NEVER_HEARD_OF"),
+    ):
+        with pytest.raises(LawBroken, match="over HTTP"):
+            require_reason(error)
 
 
 def test_a_node_that_ended_is_told():
