@@ -141,6 +141,21 @@ class Watcher:
         pvm_host.emit_event("rang", b"")
 """
 
+CROWD = """
+import pvm_host
+
+
+class Crowd:
+    def deploy(self):
+        for _ in range(12):
+            pvm_host.schedule_timer(
+                pvm_host.block_height() + 4, b"", None, 20_000, gba=self.address
+            )
+
+    def handle_timer(self, payload):
+        pass
+"""
+
 BROKE = """
 import pvm_host
 

@@ -7,6 +7,8 @@ security policy, a script of an actor's that ran.
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,7 +19,13 @@ from node.client import Client
 from node.testing.process import NodeProcess
 from tests.browser import worlds as chains
 from tests.browser.tabs import Tab
-from tests.browser.worlds import RULES, World, fill_demo, fill_hostile
+from tests.browser.worlds import (
+    RULES,
+    World,
+    fill_demo,
+    fill_hostile,
+    fill_million,
+)
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = (
@@ -25,7 +33,10 @@ NO_BROWSER = (
     "let CHROMIUM name its executable"
 )
 NO_DRIVER = "make test-page installs what drives the browser: run it, not pytest alone"
-PICTURES = Path(__file__).parents[2] / "build" / "page"
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "build" / "page"
+FILLS = {"hostile": fill_hostile, "million": fill_million}
+"""How worlds are filled that are not the demo's under some rules."""
 
 
 def _installed() -> str:
@@ -55,27 +66,37 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def worlds() -> Iterator[Callable[[str], World]]:
+def worlds(tmp_path_factory) -> Iterator[Callable[[str], World]]:
     """A world by its name, filled and served when it is first asked for."""
     kept: dict[str, World] = {}
     with ExitStack() as stack:
 
         def world(name: str) -> World:
             if name not in kept:
-                kept[name] = _start(name, stack)
+                folder = tmp_path_factory.mktemp(name) / "data"
+                kept[name] = _start(name, stack, folder)
             return kept[name]
 
         yield world
 
 
-def _start(name: str, stack: ExitStack) -> World:
-    rules = ("--rules", name) if name in RULES else ()
-    node = stack.enter_context(NodeProcess("--http-listen", "127.0.0.1:0", *rules))
+def _start(name: str, stack: ExitStack, folder: Path) -> World:
+    flags = ("--rules", name) if name in RULES else ()
+    if name == "million":
+        _fill(folder)
+        flags = ("--data-dir", str(folder))
+    node = stack.enter_context(NodeProcess("--http-listen", "127.0.0.1:0", *flags))
     client = stack.enter_context(node.client())
     world = World(name, client, chains.origin_of(node))
-    fill = fill_demo if name in RULES else fill_hostile
-    fill(world)
+    FILLS.get(name, fill_demo)(world)
     return world
+
+
+def _fill(folder: Path) -> None:
+    """A chain with a million pending timers, in the ring, the epochs and beyond."""
+    script = [sys.executable, "scripts/fill_timers.py", str(folder)]
+    wanted = ["--timers", "1000000", "--unchecked"]
+    subprocess.run([*script, *wanted], cwd=ROOT, check=True, capture_output=True)
 
 
 @pytest.fixture

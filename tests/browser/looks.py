@@ -69,6 +69,7 @@ def look(new_tab: Callable[..., Tab], origin: str, place: str, picture: Path) ->
     """Open a place, judge it, and keep pictures of it."""
     tab = new_tab(origin, place)
     heading = tab.text("main h1")
+    tab.ask_for_more()
     light = tab.violations()
     unreached = unreached_by_keys(tab)
     tab.picture(picture)
@@ -99,4 +100,5 @@ def unreached_by_keys(tab: Tab) -> list[str]:
     for _ in range(min(len(stops) + 2, TABS_MAX)):
         tab.page.keyboard.press("Tab")
     reached = set(tab.page.evaluate(REACHED))
+    tab.page.evaluate("document.activeElement.blur()")
     return [stop for index, stop in enumerate(stops) if str(index) not in reached]

@@ -24,6 +24,7 @@ STATIONS = """(all) => all.map((one) => [one.innerText,
     [pair.querySelector("dt").textContent, pair.querySelector("dd").textContent])])"""
 WEIGHTS = """() => performance.getEntriesByType("resource").map((one) =>
   [one.name, one.encodedBodySize])"""
+MORE = ("its past", "Execute it again, to see each call")
 TRAPS = """
 window.attacked = () => console.error("ATTACKED: an actor's text was executed");
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -129,6 +130,13 @@ class Tab:
         """Show all of what is shown in part."""
         for button in self.page.locator("button:has-text('Show all')").all():
             button.click()
+
+    def ask_for_more(self) -> None:
+        """Press what a view shows only to those who want it."""
+        for button in MORE:
+            for found in self.page.locator(f"button:text-is('{button}')").all():
+                found.click()
+        self.settle()
 
     def text(self, selector: str = "main") -> str:
         """What stands there."""

@@ -64,6 +64,8 @@ def fill_demo(world: World) -> None:
             client.api.timers(TimerQuery(actor=watcher.address))
         ).id
         shop.buy("pears")
+        crowd = client.deploy(actors.CROWD, value="20 CBY")
+        world.timers["passed_over"] = client.timers(crowd)[-1].timer_id
     client.advance(height=world.heights["rush"] + 8)
     world.accounts["broke"] = broke.address
     for status in ("fired", "expired", "cancelled", "removed_insufficient_funds"):
@@ -102,6 +104,17 @@ def _note_ended(world: World, status: str) -> None:
     for timer in world.client.api.timers(TimerQuery(status=wanted)):
         world.timers[status] = timer.id
         return
+
+
+def fill_million(world: World) -> None:
+    """One timer more among a million that are due before it and after."""
+    first = next(world.client.api.timers())
+    owner = world.client.actor(first.actor)
+    sent = world.client.api.transaction(owner.arm([300]).id).committed.receipt
+    world.accounts["owner"] = owner.address
+    world.timers["late"] = sent.scheduled_timer_ids[0]
+    world.timers["first"] = first.id
+    world.heights["rush"] = world.client.height
 
 
 def fill_hostile(world: World) -> None:

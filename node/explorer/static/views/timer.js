@@ -22,7 +22,7 @@ const KINDS = {PENDING: 'pending', FIRED: 'fired', EXPIRED: 'lost', REMOVED_INSU
 export default function Timer({id}) {
   const bytes = fromHex(id);
   const [isOver, setOver] = useState(false);
-  const answer = useRefreshed((signal) => ask('TimerService/ExplainTimer', {timerId: bytes}, signal), [id], !isOver);
+  const answer = useRefreshed((signal) => found(bytes, signal), [id], !isOver);
   const {rewound} = useLive();
   const isGone = useIsGone(answer);
   if (answer.data && isOver !== (answer.data.timer.status !== PENDING)) setOver(!isOver);
@@ -31,6 +31,17 @@ export default function Timer({id}) {
   if (isGone) return html`${heading}<${Gone} what="This timer" rewound=${rewound} />`;
   if (answer.error?.code === 'not_found') return html`${heading}<${Unknown} />`;
   return html`${heading}<${Answer} answer=${answer} what="for the timer">${(data) => html`<${Known} ...${data} id=${bytes} />`}<//>`;
+}
+
+// Its life; of a timer whose beginning is in no block that the node has, its record.
+async function found(timerId, signal) {
+  try {
+    return await ask('TimerService/ExplainTimer', {timerId}, signal);
+  } catch (error) {
+    if (error.code !== 'not_found') throw error;
+    const {timer} = await ask('TimerService/GetTimer', {timerId}, signal);
+    return {timer, text: ''};
+  }
 }
 
 const Unknown = () => html`<${Empty} command="cowboy-devnet timers list">
@@ -45,6 +56,7 @@ function Known({timer, history = [], forecast, position, putOffsBefore, isCut, t
         <${Card} title="Its life" aside=${counted(history.length, 'decision')}>
           ${putOffsBefore !== undefined && html`<p class="muted">How often it was put off below height ${grouped(putOffsBefore)} was not looked up.</p>`}
           ${isCut && html`<p class="muted">Of its decisions the first and the latest are here.</p>`}
+          ${!history.length && html`<p class="muted">The node has no block in which it was scheduled: it came with a state that was taken over.</p>`}
           <${Life} history=${history} ahead=${forecast && html`<${Ahead} ...${forecast} />`} />
         <//>
         ${forecast && html`<${Sentences} text=${text} />`}
@@ -55,7 +67,7 @@ function Known({timer, history = [], forecast, position, putOffsBefore, isCut, t
         ${timer.queued && html`<${Queued} ...${timer.queued} />`}
         ${timer.watch && html`<${Watch} ...${timer.watch} record=${timer.record} />`}
         ${forecast && number(forecast.timersBefore) > 0 && html`<${Before} timer=${timer} forecast=${forecast} />`}
-        ${!forecast && html`<${Sentences} text=${text} />`}
+        ${!forecast && text && html`<${Sentences} text=${text} />`}
       </div>
     </div>
     ${firedAt && html`<${Fire} id=${id} receipt=${firedAt} />`}
@@ -103,8 +115,8 @@ function Facts({timer}) {
       ['most for a cycle', record.maxFeePerCycle && html`<${Price} units=${record.maxFeePerCycle} />`],
       ['tip for a cycle', record.maxPriorityFeePerCycle && html`<${Price} units=${record.maxPriorityFeePerCycle} />`],
       ['bid for a cycle', record.bidFp && fixedText(record.bidFp)],
-      ['fee tier', record.feeTier && grouped(record.feeTier)],
-      ['fired so far', record.fireSeq && grouped(record.fireSeq)],
+      number(record.feeTier) > 0 && ['fee tier', grouped(record.feeTier)],
+      number(record.fireSeq) > 0 && ['fired so far', counted(record.fireSeq, 'time')],
     ].filter(Boolean)} />
   <//>`;
 }
@@ -112,8 +124,8 @@ function Facts({timer}) {
 // --- what awaits it ---
 
 const Ahead = ({height, isPayable, isRoom, isExpiring}) => html`
-  <p><${Badge} kind="pending">will be looked at<//> <span class="muted">at height</span> <${Height} of=${height} />
-    <span class="phrase">: ${isExpiring ? 'it will have expired' : isPayable && isRoom ? 'it fires, as things stand' : 'it does not fire, as things stand'}</span></p>`;
+  <p><${Badge} kind="pending">${isExpiring ? 'will be removed' : 'will be looked at'}<//> <span class="muted">at height</span> <${Height} of=${height} />
+    <span class="phrase">: ${isExpiring ? 'it will have expired, unless it fires before' : isPayable && isRoom ? 'it fires, as things stand' : 'it does not fire, as things stand'}</span></p>`;
 
 const Verdict = ({isGood, good, bad}) =>
   html`<${Badge} kind=${isGood ? 'succeeded' : 'failed'}>${isGood ? good : bad}<//>`;
@@ -121,11 +133,11 @@ const Verdict = ({isGood, good, bad}) =>
 function Forecast({height, price = {}, maxCost, available, isPayable, isExpiring, timersBefore, cyclesBefore,
   payerCostBefore, isMoreBefore, laneCycles, isRoom, cyclesLimit, room, position}) {
   return html`<${Card} title="What awaits it" aside="as things stand, at the prices of the next block">
-    <p class="badges"><${Verdict} isGood=${isRoom} good="room for it" bad="no room for it" />${' '}
-      <${Verdict} isGood=${isPayable} good="payable" bad="not payable" />${' '}
-      ${isExpiring && html`<${Badge} kind="lost">will have expired<//>`}</p>
-    <${Room} before=${cyclesBefore ?? 0} own=${cyclesLimit ?? 0} whole=${laneCycles ?? 0} />
-    <${Use} name="of its payer's balance" used=${String(big(maxCost) + big(payerCostBefore))} whole=${available ?? 0} unit="base units" kind=${isPayable ? 'pending' : 'lost'} />
+    ${isExpiring ? html`<p class="badges"><${Badge} kind="lost">will have expired<//></p>` : html`
+      <p class="badges"><${Verdict} isGood=${isRoom} good="room for it" bad="no room for it" />${' '}
+        <${Verdict} isGood=${isPayable} good="payable" bad="not payable" /></p>
+      <${Room} before=${cyclesBefore ?? 0} own=${cyclesLimit ?? 0} whole=${laneCycles ?? 0} />
+      <${Use} name="of its payer's balance" used=${String(big(maxCost) + big(payerCostBefore))} whole=${available ?? 0} unit="base units" kind=${isPayable ? 'pending' : 'lost'} />`}
     <${KeyValues} rows=${[
       ['looked at in block', html`<${Height} of=${height} />`],
       ['timers before it', `${grouped(timersBefore ?? 0)}${isMoreBefore ? ' or more' : ''}`],
