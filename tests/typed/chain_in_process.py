@@ -99,6 +99,7 @@ def passed(chain: Devnet) -> None:
     print(chain.mine_until(chain.height + 1).header, chain.advance(next_timer=True))
     print(chain.queue(), chain.queue_place(bytes(32)), chain.watches())
     print(chain.explain_block(chain.height), chain.simulate(3), chain.take_output())
+    print(chain.waiting)
     with chain.snapshot() as snapshot:
         assert_type(snapshot, ChainSnapshot)
         chain.advance(blocks=1_000)

@@ -12,6 +12,7 @@ from node.client._sync.actor import Actor
 from node.client._sync.api import Api
 from node.client._sync.client import Client
 from node.testing import Devnet
+from pvm.testing import Result, World
 
 FOLDER = Path(__file__).parents[1] / "typed"
 SOURCE = "\n".join(path.read_text() for path in sorted(FOLDER.glob("*.py")))
@@ -30,7 +31,7 @@ def test_it_names_everything_that_is_exported(module):
     assert missing == []
 
 
-@pytest.mark.parametrize("kind", [Devnet, Client, Api, Actor])
+@pytest.mark.parametrize("kind", [Devnet, Client, Api, Actor, World, Result])
 def test_it_uses_every_public_method(kind):
     public = {name for name in dir(kind) if not name.startswith("_")}
     assert public - attributes() == set()
