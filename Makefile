@@ -115,6 +115,10 @@ check-tree:
 test: bytecode ## what a person runs, under three minutes
 	"$(BIN)/python" -m pytest -q -n auto -m "not slow and not e2e and not browser" $(ARGS)
 
+.PHONY: test-typescript
+test-typescript: $(STAMP) ## build, test and pack the TypeScript client, against a node
+	"$(BIN)/python" scripts/typescript.py test
+
 # Counted are nodes that are not confined: coverage writes its file where they must not.
 .PHONY: test-long
 test-long: bytecode ## properties, worlds and slow tests at length, then coverage

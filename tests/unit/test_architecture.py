@@ -180,7 +180,7 @@ def unknown_pages(text: str) -> list[str]:
     return sorted(
         {
             name
-            for name in PAGE_REFERENCE.findall(text)
+            for name in PAGE_REFERENCE.findall(re.sub(r"(\.\./)+", "", text))
             if name not in TEXTS and f"docs/{name}" not in TEXTS
         }
     )

@@ -30,7 +30,9 @@ from pvm.modules.pvm_host import FUNCTIONS
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = sorted(path.stem for path in (ROOT / "pvm" / "library").glob("*.py"))
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("clients/*/README.md")]
+)
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
