@@ -41,7 +41,6 @@ from node.archive.verification import verify
 from node.chain.consensus import CONSENSUS_NUMBER
 from node.chain.transition import State
 from node.config import ConfigError, Listen, NodeConfig
-from node.explorer.page_files import PageFiles
 from node.http.metrics import Metrics
 from node.http.server import HttpHandler, HttpPort, HttpSite, Probes
 from node.http.server import cannot_listen as cannot_listen_for_http
@@ -495,12 +494,13 @@ def _make_port(config: NodeConfig, probes: Probes, server: RpcServer) -> HttpPor
 
     def load() -> tuple[HttpHandler, ...]:
         # Imported late: see `LATE_SECONDS`.
+        from node.explorer.page_files import PageFiles  # noqa: PLC0415
+        from node.http.static_answer import handler_of  # noqa: PLC0415
         from node.rpc.connect.endpoint import ConnectEndpoint  # noqa: PLC0415
 
         endpoint = ConnectEndpoint(server.services, server.answers, config.rpc)
-        return (endpoint.answer,)
+        return endpoint.answer, handler_of(PageFiles().answer)
 
-    probes = replace(probes, files=PageFiles().answer)
     return HttpPort(probes, config.http, HttpSite(load, access))
 
 

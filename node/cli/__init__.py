@@ -54,6 +54,8 @@ _COMMANDS = {
     "bundle": "A chain in one file, to be executed again anywhere.",
     "govern": "Rules and parameters in force, and to come.",
     "replay": "Execute a folder's blocks again, and compare.",
+    "open": "Open a node's page in the browser.",
+    "explore": "Look at a bundle or a folder in the browser; needs no node.",
 }
 """Every command, in the order of the help."""
 
@@ -89,8 +91,13 @@ _MODULES = {
     "bundle": "bundles",
     "govern": "govern",
     "replay": "offline",
+    "open": "open_page",
+    "explore": "explore",
 }
 
+
+_FUNCTIONS = {"open": "open_page"}
+"""What commands are called in their modules, where their own names are taken."""
 
 _EXIT_INTERRUPTED = 130
 """As a shell says of a program that SIGINT ended."""
@@ -127,7 +134,8 @@ class _Commands(Group):
         if cmd_name != "start":  # gRPC's lines are an operator's; we have sentences
             os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         module = import_module(f"node.cli.{_MODULES[cmd_name]}")
-        command = getattr(module, cmd_name.replace("-", "_"))
+        name = _FUNCTIONS.get(cmd_name, cmd_name.replace("-", "_"))
+        command = getattr(module, name)
         assert isinstance(command, click.Command)
         _name_variables(command)
         return command

@@ -64,8 +64,10 @@ __all__ = [
     "Given",
     "check_bundle_file",
     "export_state",
+    "folder_at",
     "import_state",
     "replay",
+    "scratch_within_walls",
     "worker_within_walls",
 ]
 
@@ -113,7 +115,7 @@ def _confine(needs: Needs, given: Given, output: Output) -> Walls:
 
 
 @contextmanager
-def _folder_at(path: Path, output: Output) -> Iterator[Folder]:
+def folder_at(path: Path, output: Output) -> Iterator[Folder]:
     """A chain's folder; what keeps the command from its work ends it."""
     try:
         with open_folder(path) as folder:
@@ -158,8 +160,11 @@ def replay(
     began = clock.monotonic()
     needs = Needs((data_dir,), read=() if from_snapshot is None else (from_snapshot,))
     with (
-        _scratch(needs, Given(confinement, memory_max), output) as (scratch, walls),
-        _folder_at(data_dir, output) as folder,
+        scratch_within_walls(needs, Given(confinement, memory_max), output) as (
+            scratch,
+            walls,
+        ),
+        folder_at(data_dir, output) as folder,
     ):
         refuse_links(walls)
         last = folder.head.height if until is None else min(until, folder.head.height)
@@ -175,7 +180,7 @@ def replay(
 
 
 @contextmanager
-def _scratch(
+def scratch_within_walls(
     needs: Needs, given: Given, output: Output
 ) -> Iterator[tuple[Path, Walls]]:
     """A folder to execute in, and the walls that stand from here on."""
@@ -253,7 +258,7 @@ def check_bundle_file(
             if genesis_to is not None:
                 _write_genesis(bundle, genesis_to)
             with (
-                _scratch(Needs(), given, output) as (scratch, walls),
+                scratch_within_walls(Needs(), given, output) as (scratch, walls),
                 LevelStore(scratch) as store,
             ):
                 refuse_links(walls)
@@ -329,7 +334,7 @@ def _tell(done: Replayed, seconds: float, output: Output) -> None:
 def export_state(file: Path, data_dir: Path, height: int | None) -> None:
     """Write a chain's state at a height into a file; `snapshot export`."""
     output = Output()
-    with _folder_at(data_dir, output) as folder:
+    with folder_at(data_dir, output) as folder:
         try:
             head, snapshot = state_at(folder, height)
             count = write_state_file(file, folder.genesis, head, snapshot)

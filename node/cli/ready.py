@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import click
+from msgspec.structs import replace
 
 from node import __version__
 from node.app import Ready
@@ -46,6 +47,7 @@ def _document(ready: Ready) -> dict[str, object]:
         "version": __version__,
         "grpc": str(ready.grpc_listen),
         "http": None if ready.http_listen is None else str(ready.http_listen),
+        "page": _page(ready),
         "tls": ready.config.access.certificate is not None,
         "token": ready.config.access.token is not None,
         "chain": genesis.name,
@@ -106,6 +108,7 @@ def _banner(ready: Ready) -> list[str]:
         "",
         f"  gRPC      {ready.grpc_listen}{_kept(ready)}",
         f"  HTTP      {ready.http_listen or 'off'}",
+        f"  page      {_page(ready) or 'off'}",
         f"  chain     {genesis.name}, id {genesis.params.chain_id}",
         f"  height    {height}, {origin}",
         f"  data      {ready.config.data_dir or 'in memory, nothing is kept'}",
@@ -120,6 +123,20 @@ def _banner(ready: Ready) -> list[str]:
     for warning in ready.warnings():
         lines += [f"WARNING: {warning}", ""]
     return lines
+
+
+def _page(ready: Ready) -> str | None:
+    """Where a browser of this machine finds the page, if it is served."""
+    listen = ready.http_listen
+    if listen is None or not ready.config.http_access.is_api_served:
+        return None
+    scheme = "http" if ready.config.access.certificate is None else "https"
+    host = _HERE.get(listen.host, listen.host)
+    return f"{scheme}://{replace(listen, host=host)}/"
+
+
+_HERE: Mapping[str, str] = MappingProxyType({"0.0.0.0": "127.0.0.1", "::": "::1"})  # noqa: S104 - nothing listens by it
+"""Addresses that mean all of a machine, and those by which it calls itself."""
 
 
 def _kept(ready: Ready) -> str:

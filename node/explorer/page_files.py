@@ -13,6 +13,7 @@ it.
 import gzip
 from collections.abc import Mapping
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -62,8 +63,10 @@ class PageFiles:
     FOLDER: Final = Path(__file__).parent / "static"
     """Where they lie."""
 
-    def __init__(self, folder: Path = FOLDER) -> None:
+    def __init__(self, folder: Path = FOLDER, *, shown: str = "") -> None:
+        """Take the files from `folder`; the page says that `shown` is only read."""
         self._folder = folder
+        self._shown = shown
         self._made: dict[str, StaticAnswer] = {}
 
     def answer(self, path: str, headers: Mapping[str, str]) -> StaticAnswer | None:
@@ -105,6 +108,9 @@ class PageFiles:
         lengths = b"".join(len(part).to_bytes(8, "big") for part in parts)
         return blake2b256(lengths + b"".join(parts)).hex()[:_DIGEST_LETTERS]
 
+    def _shown_attribute(self) -> bytes:
+        return f'content="{escape(self._shown)}"'.encode("ascii", "xmlcharrefreplace")
+
     def _make(self, name: str) -> StaticAnswer:
         """A file as it goes over the wire, packed, and kept so."""
         path = self._folder / name
@@ -113,6 +119,7 @@ class PageFiles:
         if is_page:
             own = f'"{_PREFIX}{self._digest}/'.encode()
             body = body.replace(f'"{_PREFIX}'.encode(), own)
+            body = body.replace(b'content="SHOWN"', self._shown_attribute())
         tag = blake2b256(body).hex()[:_DIGEST_LETTERS]
         headers = {
             **_GUARDED,

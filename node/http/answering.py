@@ -102,16 +102,7 @@ class PortAnswers:
             answer = await handler(request, keep)
             if answer is not None:
                 return answer
-        return self._file(request)
-
-    def _file(self, request: web.BaseRequest) -> web.Response:
-        """A file of the page."""
-        file = self._probes.files(request.path, request.headers)
-        if file is None:
-            return _refused(404, "there are /, /healthz, /readyz and /metrics")
-        if request.method not in _READING:
-            return _not_allowed()
-        return web.Response(status=file.status, headers=file.headers, body=file.body)
+        return _refused(404, "there are /, /healthz, /readyz and /metrics")
 
 
 def _not_allowed() -> web.Response:

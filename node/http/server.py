@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
-from node.http.static_answer import StaticFiles
 from node.runtime.settings import HttpAccess, HttpLimits
 from node.runtime.types import CannotListen
 
@@ -62,8 +61,6 @@ class Probes(Struct, frozen=True):
     """Text and content type for an `Accept` header."""
     note_answer: Callable[[int], None] = lambda _status: None
     """Takes the status of each answer."""
-    files: StaticFiles = lambda _path, _headers: None
-    """The files of the page, for callers whose `Host` names this machine."""
 
 
 class HttpPort:

@@ -32,6 +32,7 @@ from node.rpc.requests import InvalidRequest, MalformedRequest
 from node.rpc.room import NoRoom
 from node.runtime.memory_exhaustion import NO_MEMORY, NoMemory
 from node.runtime.types import (
+    ChainOnlyRead,
     NodeStopping,
     ReaderTooSlow,
     TooManyReads,
@@ -158,6 +159,9 @@ _OTHERS: dict[str, _Row] = {
     "HOST_MEMORY_EXHAUSTED": _Row(
         _Code.RESOURCE_EXHAUSTED,
         "ask for less, or start the node with a larger --memory-max",
+    ),
+    "CHAIN_ONLY_READ": _Row(
+        _Code.FAILED_PRECONDITION, "start a node, which takes the chain from there"
     ),
     "TRANSACTION_NOT_FOUND": _Row(
         _Code.NOT_FOUND, "check the id: those dropped long ago are forgotten"
@@ -297,6 +301,7 @@ _REASONS: dict[type[Exception], str] = {
     UnknownSnapshot: "SNAPSHOT_NOT_FOUND",
     UnknownTransaction: "TRANSACTION_NOT_FOUND",
     NodeStopping: "NODE_STOPPING",
+    ChainOnlyRead: "CHAIN_ONLY_READ",
     OtherConsensus: "OTHER_CONSENSUS",
     NoMemory: "HOST_MEMORY_EXHAUSTED",
     MemoryError: "HOST_MEMORY_EXHAUSTED",

@@ -81,7 +81,7 @@ class Queries(QueryServiceServicer):
             node_version=node.__version__,
             head=convert.header_to_proto(chain.head, chain.head_hash),
             genesis_hash=chain.genesis_hash,
-            dev=self._is_dev,
+            dev=self._is_dev and not status.is_only_read,
             mining_mode=convert.mining_mode_to_proto(status.mining_mode),
             pace_ms=status.pace_ms,
             auto_timers=status.is_auto_timers,

@@ -112,7 +112,7 @@ class Engine:
         self._genesis = genesis
         self._consensus = history.load_consensus(state.snapshot)
         self._state = state
-        self._recent_states = RecentStates(parts.store, state)
+        self._recent_states = RecentStates(parts.store.snapshot, state)
         self._outputs = KeptOutputs()
         self._mode = settings.mode
         self._is_dev_admitted = settings.is_dev_admitted

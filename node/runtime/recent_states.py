@@ -11,6 +11,7 @@ a height is used only while the chain has the same block there, so a rewind make
 nothing wrong.
 """
 
+from collections.abc import Callable
 from itertools import islice
 
 from node.chain.block import Header
@@ -20,7 +21,7 @@ from node.primitives.types import Height
 from node.query import HeightNotReached, HistoryNotKept
 from node.state import snapshots, undo
 from node.state.historical_state import ChangedSnapshot, past_snapshot
-from node.state.store import Store
+from node.state.store import StoreSnapshot
 
 __all__ = ["HEIGHTS_KEPT", "UNWOUND_BYTES_MAX", "RecentStates"]
 
@@ -37,10 +38,11 @@ UNWOUND_MAX = 2
 class RecentStates:
     """What the engine remembers of states before the present one."""
 
-    __slots__ = ("_recent", "_store", "_unwound")
+    __slots__ = ("_now", "_recent", "_unwound")
 
-    def __init__(self, store: Store, state: State) -> None:
-        self._store = store
+    def __init__(self, now: Callable[[], StoreSnapshot], state: State) -> None:
+        self._now = now
+        """The store as it is."""
         self._recent: dict[int, State] = {}
         self._unwound: dict[int, State] = {}
         self.note(state)
@@ -97,7 +99,7 @@ class RecentStates:
 
     def _is_named(self, height: int) -> bool:
         # Of the store as it is: named snapshots are put between blocks.
-        named = snapshots.list_all(self._store.snapshot())
+        named = snapshots.list_all(self._now())
         return any(one.height == height for one in named)
 
     def _ending_at(self, state: State, header: Header) -> State:

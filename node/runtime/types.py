@@ -34,6 +34,7 @@ __all__ = [
     "Backend",
     "BlockNotice",
     "CannotListen",
+    "ChainOnlyRead",
     "Committed",
     "DroppedTransaction",
     "MiningMode",
@@ -121,6 +122,8 @@ class NodeStatus(Struct, frozen=True):
     """Callers for whom time stands still."""
     walls: tuple[str, ...] = ()
     """Which stand around the process, by the words of `walls.WALLS`."""
+    is_only_read: bool = False
+    """Whether the chain is looked at in a file or folder, and never goes on."""
 
 
 class CannotListen(Exception):  # noqa: N818 - a refusal, named like the others
@@ -148,6 +151,10 @@ class ReaderTooSlow(Exception):  # noqa: N818
 
 class NodeStopping(Exception):  # noqa: N818
     """The node is shutting down."""
+
+
+class ChainOnlyRead(Exception):  # noqa: N818 - a refusal, named like the others
+    """The chain is looked at in a file or folder: nothing is added to it."""
 
 
 class Subscription(Protocol):

@@ -86,6 +86,8 @@ def test_operators_see_that_it_lives_and_what_it_does(tmp_path: Path) -> None:
         banner, log = node.process.communicate(timeout=DEADLINE_SECONDS)
     assert node.process.returncode == 0
     assert f"HTTP      {address}" in banner
+    assert f"page      http://{address}/" in banner
+    assert node.ready["page"] == f"http://{address}/"
     assert "WARNING: others on the network can reach this node" in banner
     (block,) = [
         line for line in map(json.loads, log.splitlines()) if "build_ms" in line

@@ -149,6 +149,7 @@ def test_the_ready_file_says_what_the_banner_says(tmp_path: Path) -> None:
         assert code == 0
         banner = node.process.stdout
         assert banner is not None
+    assert (ready["http"], ready["page"]) == (None, None)
     addresses = [account["address"] for account in ready["accounts"]]
     assert addresses == [f"0x{dev_account(index).hex()}" for index in range(2)]
     assert not node.ready_file.exists(), "a node that has ended is not ready"
@@ -159,6 +160,7 @@ def test_the_banner_names_endpoint_chain_accounts_and_mode(tmp_path: Path) -> No
         node.process.send_signal(signal.SIGTERM)
         banner, _ = node.process.communicate(timeout=DEADLINE_SECONDS)
     assert node.ready["grpc"] in banner
+    assert "page      off" in banner
     assert "UNSAFE" in banner
     assert "a block every 2 s" in banner
     for account in node.ready["accounts"]:

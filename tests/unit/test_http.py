@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from node.explorer.page_files import PageFiles
-from node.http.server import HttpPort, Probes
+from node.http.server import HttpPort, HttpSite, Probes
+from node.http.static_answer import handler_of
 from node.runtime.settings import HttpLimits
 from node.runtime.types import CannotListen
 
@@ -32,9 +33,9 @@ async def serving(limits=None, *, is_page=False):
         lambda: 7,
         metrics,
         node.statuses.append,
-        PageFiles().answer if is_page else lambda _path, _headers: None,
     )
-    port = HttpPort(probes, limits)
+    handlers = (handler_of(PageFiles().answer),) if is_page else ()
+    port = HttpPort(probes, limits, HttpSite(lambda: handlers))
     node.port = port.bind("127.0.0.1", 0)
     try:
         await port.serve()
@@ -112,6 +113,7 @@ def test_it_hands_out_the_page_to_whoever_names_this_machine():
             assert await ask(node.port, "/", "HEAD", host="localhost") == (200, "")
             assert (await ask(node.port, path, host="evil.example"))[0] == 421
             assert (await ask(node.port, "/static/x", host="localhost"))[0] == 404
+            assert (await ask(node.port, path, "POST", host="localhost"))[0] == 405
 
     asyncio.run(scenario())
 

@@ -23,7 +23,7 @@ def world(request, tmp_path, monkeypatch):
     store = MemoryStore() if request.param == "memory" else LevelStore(tmp_path / "d")
     with Worker() as worker:
         world = KeptWorld(store, fixed_pick(5), worker)
-        world.past = RecentStates(store, world.state)
+        world.past = RecentStates(store.snapshot, world.state)
         world.then = {world.state.head.height: committed(world.state)}
         go_on(world, BLOCKS)
         yield world
@@ -54,7 +54,7 @@ def at(world, height, remembered=None):
 def test_recent_heights_answer_as_they_did(world):
     head = world.state.head.height
     assert at(world, None) is at(world, head) is world.state
-    for remembered in (world.past, RecentStates(world.store, world.state)):
+    for remembered in (world.past, RecentStates(world.store.snapshot, world.state)):
         looked = 0
         for height in range(head - KEPT, head):
             state = at(world, height, remembered)
@@ -91,7 +91,7 @@ def test_what_a_named_snapshot_holds_answers_however_old_it_is(world):
     height, head = world.state.head.height, world.state.head
     world.chain.create_snapshot("base", head, ())
     go_on(world, BLOCKS)
-    for remembered in (world.past, RecentStates(world.store, world.state)):
+    for remembered in (world.past, RecentStates(world.store.snapshot, world.state)):
         assert committed(at(world, height, remembered)) == world.then[height]
         for other in (height - 1, height + 1):
             with pytest.raises(HistoryNotKept):
@@ -108,7 +108,11 @@ def test_memory_is_bounded(world, monkeypatch):
         at(world, height)
     monkeypatch.undo()
     for header in [block.header for block in world.blocks[-6:-1]]:
-        at(world, header.height, fresh := RecentStates(world.store, world.state))
+        at(
+            world,
+            header.height,
+            fresh := RecentStates(world.store.snapshot, world.state),
+        )
         assert len(fresh._unwound) <= recent_states.UNWOUND_MAX
 
 

@@ -3,7 +3,7 @@
 import {html, render, useEffect, useErrorBoundary, useRef, useState} from './vendor/htm-preact.js';
 import {giveToken, session} from './lib/api.js';
 import {enumText, grouped, number, timeText, visible} from './lib/format.js';
-import {keepFollowing, useLive} from './lib/live.js';
+import {ONLY_READ, keepFollowing, useLive} from './lib/live.js';
 import {Empty, Height, Loading} from './lib/parts.js';
 import {useStore} from './lib/store.js';
 import {find, linkTo, views} from './views.js';
@@ -50,17 +50,20 @@ const Tabs = ({current}) => html`<nav aria-label="Views"><ul>${views
   .map(({name, tab}) => html`<li><a href=${linkTo(name)}
     aria-current=${current === name ? 'page' : undefined}>${tab}</a></li>`)}</ul></nav>`;
 
-const MODES = {live: 'live', busy: 'live', asking: 'asks every 2 s', lost: 'no answer', hidden: 'resting', starting: 'asking'};
+const MODES = {
+  still: 'only read', live: 'live', busy: 'live', asking: 'asks every 2 s', lost: 'no answer', hidden: 'resting', starting: 'asking',
+};
 
 function Strip() {
   const {mode, status, head} = useLive();
   if (!status) return html`<section class="strip" aria-label="The chain now"><span class=${`dot ${mode}`}></span>${MODES[mode]}</section>`;
   return html`<section class="strip" aria-label="The chain now">
     <span><span class=${`dot ${mode}`}></span>${MODES[mode]}</span>
+    ${ONLY_READ && html`<span><b>${visible(ONLY_READ)}</b></span>`}
     <span>height <b><${Height} of=${head.height} /></b></span>
     <span class="wide">${timeText(head.timestampMs)}</span>
     <span>rules <b>${visible(status.rules)}</b></span>
-    <span class="wide">mining ${enumText(status.miningMode, 'MINING_MODE_')}</span>
+    ${!ONLY_READ && html`<span class="wide">mining ${enumText(status.miningMode, 'MINING_MODE_')}</span>`}
     ${number(status.timeHolds) > 0 && html`<span><b>time is held</b></span>`}
     <span class="wide">${visible(status.chainName)}, id ${grouped(status.chainId)}</span>
   </section>`;

@@ -15,7 +15,10 @@ const SHOW_MS = 120;
 const RETRY_MS = [500, 1000, 2000, 5000];
 const BLOCKS_KEPT = 40;
 
-// mode: `starting`, `live` (it follows), `asking` (others follow), `busy` (another
+// The bundle or folder that is looked at, where no node runs: nothing goes on there.
+export const ONLY_READ = document.querySelector('meta[name="only-read"]').content;
+
+// mode: `starting`, `still` (nothing goes on), `live` (it follows), `asking` (others follow), `busy` (another
 // stream runs instead), `lost` (the node does not answer), `hidden`.
 export const live = makeStore({
   mode: 'starting',
@@ -124,7 +127,10 @@ function rewind(place) {
 async function work(hasSlot) {
   while (waiting.length) await runInstead(waiting.shift());
   if (document.hidden) return;
-  if (hasSlot) await followBlocks();
+  if (ONLY_READ) {
+    live.update({mode: 'still'});
+    await untilShown();
+  } else if (hasSlot) await followBlocks();
   else {
     live.update({mode: 'asking'});
     await pause(ASK_MS);

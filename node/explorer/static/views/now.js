@@ -5,7 +5,7 @@ import {html} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
 import {Curves} from '../lib/chart.js';
 import {big, compact, counted, durationText, enumText, grouped, number, timeText} from '../lib/format.js';
-import {useLive} from '../lib/live.js';
+import {ONLY_READ, useLive} from '../lib/live.js';
 import {
   Address, Answer, Card, Count, Empty, Failure, Hash, Height, KeyValues, Loading, Price, Table, TimerId, Title, Use,
 } from '../lib/parts.js';
@@ -40,7 +40,7 @@ const Head = ({status, head}) => html`
     <${KeyValues} rows=${[
       ['height', html`<${Height} of=${head.height} />`],
       ['virtual time', timeText(head.timestampMs)],
-      ['blocks are made', miningText(status)],
+      ['blocks are made', ONLY_READ ? 'no more: this is a file' : miningText(status)],
       ['rules', status.rules],
       ['in the pool', counted(status.poolTransactions ?? 0, 'transaction')],
       ['waiting for a nonce', number(status.poolQueued) ? counted(status.poolQueued, 'transaction') : null],

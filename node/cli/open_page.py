@@ -1,0 +1,88 @@
+"""`cowboy-devnet open`: a running node's page in the browser."""
+
+import json
+import ssl
+import webbrowser
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import ProxyHandler, build_opener
+
+import click
+
+from node.cli.connection import EXIT_REFUSED, EXIT_UNREACHABLE
+from node.cli.output import Output
+
+__all__ = ["open_page"]
+
+_SECONDS = 5
+_READ_BYTES = 4_096
+_MARK = b"<title>cowboy-devnet</title>"
+
+
+@click.command(name="open")
+@click.argument("what", required=False)
+@click.option(
+    "--page",
+    default="http://127.0.0.1:8080/",
+    metavar="URL",
+    help="Where the page is: the node's banner says it.",
+)
+@click.option(
+    "--ready-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Of the node, which says where its page is; instead of --page.",
+)
+def open_page(what: str | None, page: str, ready_file: Path | None) -> None:
+    """Open a node's page in the browser.
+
+    WHAT is a height, an address or an id to look at. Where there is no browser, the
+    URL is printed for one elsewhere.
+    """
+    output = Output()
+    url = page if ready_file is None else _named_in(ready_file)
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+        raise click.UsageError(f"--page {url}: write it as `http://HOST:PORT/`")
+    url = url.partition("#")[0].rstrip("/") + "/"
+    _require_page(url, output)
+    if what is not None:
+        url += f"#/search/{quote(what, safe='')}"
+    output.line(url)
+    if not webbrowser.open(url):
+        output.error("no browser was found here: open this URL in one")
+
+
+def _named_in(ready_file: Path) -> str:
+    try:
+        page = json.loads(ready_file.read_bytes())["page"]
+    except OSError as error:
+        raise click.UsageError(f"{ready_file}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise click.UsageError(f"{ready_file} is no ready file of a node") from error
+    if not isinstance(page, str):
+        raise click.UsageError(f"the node of {ready_file} serves no page")
+    return page
+
+
+def _require_page(url: str, output: Output) -> None:
+    """End the command unless the page is there."""
+    try:
+        with build_opener(ProxyHandler({})).open(url, timeout=_SECONDS) as answer:
+            is_page = _MARK in answer.read(_READ_BYTES)
+    except HTTPError:
+        is_page = False
+    except (OSError, ValueError) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        if isinstance(reason, ssl.SSLError):
+            return  # the browser asks its user whom to trust
+        output.error(
+            f"no node answers at {url} ({reason}): start one with `cowboy-devnet "
+            "start`, or give its --page"
+        )
+        raise click.exceptions.Exit(EXIT_UNREACHABLE) from error
+    if not is_page:
+        output.error(
+            f"what answers at {url} is no page of a node: it may run with --no-http-api"
+        )
+        raise click.exceptions.Exit(EXIT_REFUSED)
