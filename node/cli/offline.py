@@ -8,6 +8,7 @@ command cannot be carried out as it was given.
 """
 
 import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -64,6 +65,7 @@ __all__ = [
     "Given",
     "check_bundle_file",
     "export_state",
+    "fetched_bundle",
     "folder_at",
     "import_state",
     "replay",
@@ -199,6 +201,20 @@ def worker_within_walls(folder: Path, given: Given, output: Output) -> Iterator[
     refuse_links(walls)
     with _no_memory_told(), Worker() as worker:
         yield worker
+
+
+def fetched_bundle(folder: Path, url: str | None) -> Path:
+    """The chain of a node, brought by a process that may reach it."""
+    path = folder / "chain.bundle"
+    where = [] if url is None else ["--url", url]
+    done = subprocess.run(  # noqa: S603 - ourselves
+        [sys.executable, "-m", "node", "bundle", "export", str(path), *where],
+        check=False,
+        stdout=subprocess.DEVNULL,
+    )
+    if done.returncode:
+        raise click.exceptions.Exit(done.returncode)
+    return path
 
 
 @contextmanager

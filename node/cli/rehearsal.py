@@ -5,8 +5,6 @@ own: what executes somebody's chain is confined before, and was connected to not
 """
 
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +26,7 @@ from node.chain.bundle_errors import BundleRefused
 from node.cli import arguments
 from node.cli.arguments import confine_option, json_option, memory_max_option
 from node.cli.connection import EXIT_REFUSED
-from node.cli.offline import Given, worker_within_walls
+from node.cli.offline import Given, fetched_bundle, worker_within_walls
 from node.cli.output import JsonForm, Output
 from node.primitives.types import Address
 from node.query.explain.numbers import counted
@@ -101,7 +99,7 @@ def rehearse_upgrade(**given: object) -> None:
     output = Output(wish.form)
     with tempfile.TemporaryDirectory(prefix="cowboy-rehearsal-") as name:
         folder = Path(name)
-        bundle = wish.bundle or _fetched(folder, wish.url)
+        bundle = wish.bundle or fetched_bundle(folder, wish.url)
         found = replace(_rehearse(wish, bundle, folder, output), allowed=wish.allowed)
     _tell(found, output)
 
@@ -129,20 +127,6 @@ def _require_names(names: Sequence[str]) -> None:
         if name.partition(":")[0] not in _NAMES:
             known = ", ".join(_NAMES)
             raise click.BadParameter(f"{name!r} is none of {known}, or NAME:SUBJECT")
-
-
-def _fetched(folder: Path, url: str | None) -> Path:
-    """The chain of a node, brought by a process that may reach it."""
-    path = folder / "chain.bundle"
-    where = [] if url is None else ["--url", url]
-    done = subprocess.run(  # noqa: S603 - ourselves
-        [sys.executable, "-m", "node", "bundle", "export", str(path), *where],
-        check=False,
-        stdout=subprocess.DEVNULL,
-    )
-    if done.returncode:
-        raise click.exceptions.Exit(done.returncode)
-    return path
 
 
 def _rehearse(wish: _Wish, path: Path, folder: Path, output: Output) -> Rehearsal:

@@ -64,10 +64,10 @@ class ActorFiles(Mapping[str, tuple[str, ...]]):
         """Of the code that the files hold."""
         return frozenset(map(bytes.fromhex, self._paths))
 
-    def twins(self) -> list[tuple[str, ...]]:
-        """Files of one content, where there are several."""
-        groups = {tuple(paths) for paths in self._paths.values() if len(paths) > 1}
-        return sorted(groups)
+    def twins(self, executed: Iterable[str]) -> list[tuple[str, ...]]:
+        """Files of one content of which something executed."""
+        groups = {self[name] for name in executed}
+        return sorted(group for group in groups if len(group) > 1)
 
     def actors_not_in(self, executed: Iterable[str]) -> list[str]:
         """Files that hold an actor which did not execute, by their paths.

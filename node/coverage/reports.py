@@ -200,7 +200,7 @@ def _refused(what: str) -> Iterator[None]:
 def _about(files: ActorFiles, executed: Executed) -> list[str]:
     twins = [
         f"{' and '.join(paths)} have the same content: what ran counts for each"
-        for paths in files.twins()
+        for paths in files.twins(executed.codes)
     ]
     return twins + [
         f"{path} holds no actor: it is not counted"
