@@ -4,11 +4,13 @@ import json
 import sys
 
 import pytest
+from click.testing import CliRunner
 from coverage import CoverageData
 
+from node.cli import main
 from node.coverage.executed import Executed, decode_executed
 from node.coverage.watcher import CoverageWatcher
-from node.testing import Devnet
+from node.testing import Devnet, NodeProcess
 from node.testing.watchers import WATCHERS
 from pvm import keccak256
 
@@ -321,3 +323,85 @@ def test_workers_of_xdist_have_one_coverage_together(pytester, monkeypatch, foun
     contexts = CoverageData(str(pytester.path / ".coverage.devnet"))
     contexts.read()
     assert len(contexts.measured_contexts()) == 2
+
+
+# --- of a bundle's blocks, or a node's -----------------------------------------------
+
+
+@pytest.fixture
+def lived(pytester):
+    """A bundle, in a folder with the file of its actor: heights 1, 2 and 12 act."""
+    (pytester.path / "counter.py").write_text(COUNTER)
+    with Devnet() as chain:
+        counter = chain.deploy(COUNTER)
+        chain.deploy("def f():\n    return 1\n")
+        chain.advance(height=11)
+        counter.call("add", b"1")
+        chain.export_bundle("chain.bundle")
+
+
+def told(*words):
+    """What the command says; it executes in a process of its own."""
+    result = CliRunner().invoke(main, ["coverage", *words])
+    return result.exit_code, result.output
+
+
+LINES = "--report=json"
+
+
+@pytest.mark.usefixtures("lived")
+def test_the_blocks_of_a_bundle_count(found):
+    code, said = told("chain.bundle", LINES, "--report=term-missing")
+    assert code == 0, said
+    assert found()["counter.py"]["missing_lines"] == [10, 14, 15, 16, 17, 20]
+    assert "10, 14-17, 20" in said
+    assert "no file has the code of actor 0x" in said
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("lived")
+def test_only_the_heights_that_are_wanted_count(found):
+    assert told("chain.bundle", LINES, "--from=1", "--to=11")[0] == 0
+    assert found()["counter.py"]["missing_lines"] == [9, 10, 11, 14, 15, 16, 17, 20]
+    assert told("chain.bundle", LINES, "--from=12")[0] == 0
+    assert found()["counter.py"]["missing_lines"] == [6, 10, 14, 15, 16, 17, 20]
+
+
+@pytest.mark.usefixtures("lived")
+def test_the_command_refuses_in_a_sentence(capfd):
+    assert told("chain.bundle", "--from=13") == (2, "")
+    said = capfd.readouterr().err
+    assert "heights 1 to 12: --from 13 and --to 12 are not in them" in said
+    assert "nowhere cannot be read" in told("chain.bundle", "--actors=nowhere")[1]
+    assert "'pdf' is no report" in told("chain.bundle", "--report=pdf")[1]
+    assert "cannot be written" in told("chain.bundle", "--data=no/x")[1]
+    assert told("counter.py") == (2, "")
+    assert "counter.py is no bundle" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("lived")
+def test_the_blocks_of_a_node_are_fetched_and_count(found):
+    with NodeProcess() as node:
+        with node.client() as client:
+            client.deploy(COUNTER).call("add", b"1")
+        assert told(f"--url={node.url}", LINES)[0] == 0
+    assert found()["counter.py"]["missing_lines"] == [10, 14, 15, 16, 17, 20]
+
+
+@pytest.mark.slow
+def test_tests_on_a_node_count_its_blocks(run, found):
+    result = run(
+        """
+def test_adds(devnet_client):
+    counter = devnet_client.deploy(HERE / "actors/counter.py")
+    counter.call("add", b"1")
+
+def test_stops(devnet_client):
+    counter = devnet_client.deploy(HERE / "actors/counter.py")
+    counter.call("add", b"stop", expect_failure=True)
+""",
+        JSON,
+    )
+    result.assert_outcomes(passed=2)
+    assert found()["counter.py"]["missing_lines"] == [14, 15, 16, 17, 20]
