@@ -89,6 +89,7 @@ OFFERED_MAX = 5 << 20
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 UNBOUNDED = {
     "console",
+    "coverage",
     "dev",
     "start",
     "replay",
@@ -98,7 +99,8 @@ UNBOUNDED = {
     "--url",
     "--help",
 }
-"""Words of commands that end only when they are told to, or speak with no node."""
+"""Words of commands that end only when they are told to, speak with no node, or execute
+its whole chain."""
 
 
 class LawBroken(Exception):  # noqa: N818 - what the judge says
