@@ -7,7 +7,7 @@ merges them with other data. This module alone needs coverage.py.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from errno import EISDIR
 from io import StringIO
 from pathlib import Path
@@ -145,7 +145,8 @@ class CoverageReports:
             with _refused(f"the report {report.kind} cannot be made"):
                 coverage = _reader(self._file)
                 coverage.load()
-                _WRITERS[report.kind](coverage, text, report.place)
+                with closing(coverage.get_data()):
+                    _WRITERS[report.kind](coverage, text, report.place)
             if report.kind in _PLACES:
                 place = report.place or coverage.get_option(_PLACES[report.kind])
                 told.append(f"{report.kind} report in {place}")
@@ -154,18 +155,17 @@ class CoverageReports:
     def _write_data(
         self, executed: Executed, files: ActorFiles, unexecuted: Sequence[str]
     ) -> None:
-        data = CoverageData(str(self._file))
-        data.erase()
-        self._add(data, {})  # says of which kind they are
-        for code_hash, code in executed.codes.items():
-            for path in files[code_hash]:
-                name = self._name_of(path)
-                for context, arcs in code.contexts.items():
-                    data.set_context(context)
-                    self._add(data, {name: arcs | code.body})
-        data.touch_files([self._name_of(path) for path in unexecuted])
-        data.write()
-        data.close()
+        with closing(CoverageData(str(self._file))) as data:
+            data.erase()
+            self._add(data, {})  # says of which kind they are
+            for code_hash, code in executed.codes.items():
+                for path in files[code_hash]:
+                    name = self._name_of(path)
+                    for context, arcs in code.contexts.items():
+                        data.set_context(context)
+                        self._add(data, {name: arcs | code.body})
+            data.touch_files([self._name_of(path) for path in unexecuted])
+            data.write()
 
     def _add(self, data: CoverageData, arcs: Mapping[str, set[Arc]]) -> None:
         if self._has_branches:

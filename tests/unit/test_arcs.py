@@ -227,6 +227,7 @@ def counted(path, source):
 def analysis(coverage, path):
     _, statements, _, missing, _ = coverage.analysis2(str(path))
     found = coverage._analyze(str(path))
+    coverage.get_data().close(force=True)
     branches = found.executed_branch_arcs(), found.missing_branch_arcs()
     told = [{k: sorted(v) for k, v in one.items() if v} for one in branches]
     return statements, missing, told

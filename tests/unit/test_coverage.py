@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
@@ -128,10 +129,10 @@ def test_reads(counter):
     counter.read("total")
 """
     )
-    data = CoverageData(str(pytester.path / ".coverage.devnet"))
-    data.read()
-    (name,) = data.measured_files()
-    contexts = data.contexts_by_lineno(name)
+    with closing(CoverageData(str(pytester.path / ".coverage.devnet"))) as data:
+        data.read()
+        (name,) = data.measured_files()
+        contexts = data.contexts_by_lineno(name)
     tests = {line: {one.split("::")[1] for one in contexts[line]} for line in contexts}
     assert tests[11] == {"test_adds|run"}
     assert tests[14] == {"test_reads|run"}
@@ -320,9 +321,9 @@ def test_workers_of_xdist_have_one_coverage_together(pytester, monkeypatch, foun
     result = pytester.runpytest_subprocess(*plugins, *arguments)
     result.assert_outcomes(passed=2)
     assert found()["counter.py"]["missing_lines"] == [16, 20]
-    contexts = CoverageData(str(pytester.path / ".coverage.devnet"))
-    contexts.read()
-    assert len(contexts.measured_contexts()) == 2
+    with closing(CoverageData(str(pytester.path / ".coverage.devnet"))) as data:
+        data.read()
+        assert len(data.measured_contexts()) == 2
 
 
 # --- of a bundle's blocks, or a node's -----------------------------------------------
