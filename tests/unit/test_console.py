@@ -150,6 +150,8 @@ def test_a_failure_in_a_function_of_the_users_shows_its_line(typed):
         (".undo", "nothing is undone: no statement of this session changed the chain"),
         (".save", "not saved: the name of a file is wanted"),
         (".save test_it.py", "not saved: nothing was done yet"),
+        (".save test_\0it.py", "not saved: the name of a file is wanted"),
+        ("type('A', (), {'__repr__': lambda a: 1 / 0})()", "ZeroDivisionError: "),
         ("chain.close()", "DevnetClosed: this chain was closed"),
     ],
 )

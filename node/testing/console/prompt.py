@@ -95,7 +95,7 @@ class Prompt:
         """Execute the statements of a text; a failure ends it."""
         for statement in statements_of(source):
             try:
-                value = self._session.execute(statement)
+                shown = displayed(self._session.execute(statement))
             except SystemExit as error:
                 self._end(error.code)
                 return
@@ -109,7 +109,7 @@ class Prompt:
                 self._failed(failure_text(error, self._session.source_name))
                 return
             self._tell_printed()
-            self._show(displayed(value))
+            self._show(shown)
 
     def _tell_printed(self) -> None:
         """What actors printed meanwhile."""
@@ -144,7 +144,7 @@ class Prompt:
         self._show(f"the chain is at height {self._chain.height}")
 
     def _save(self, rest: str) -> None:
-        path = Path(rest).expanduser()
+        path = Path(rest)
         try:
             self._require_writable(path)
             done = save(self._session, self._beginning, path)
@@ -157,7 +157,7 @@ class Prompt:
             self._show(f"{path}: {done}")
 
     def _require_writable(self, path: Path) -> None:
-        if path.suffix != ".py":
+        if path.suffix != ".py" or "\0" in f"{path}":
             raise CannotSave("the name of a file is wanted: .save test_case.py")
         for file in (path, path.with_suffix(".bundle")):
             if file.exists() and path.resolve() not in self._written:

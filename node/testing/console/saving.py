@@ -73,7 +73,7 @@ class _Witness:
 
     def error(self, index: int, error: BaseException) -> None:
         """A statement failed."""
-        if isinstance(error, KeyboardInterrupt | SystemExit):
+        if isinstance(error, KeyboardInterrupt):
             raise error
         self.seen[index].error = error
 

@@ -76,6 +76,8 @@ class Session:
         step = SessionStep(statement, dict(self.names), self._way_back.here())
         try:
             value = self._evaluate(statement)
+            step.has_value = statement.is_expression and value is not None
+            step.check = check_of(value) if step.has_value else None
         except KeyboardInterrupt:
             self._return_to(step)
             raise
@@ -85,8 +87,7 @@ class Session:
             step.raised = type(error)
             self._note(step)
             raise
-        if statement.is_expression and value is not None:
-            step.has_value, step.check = True, check_of(value)
+        if step.has_value:
             self.names["_"] = value
         self._note(step)
         return value

@@ -224,7 +224,6 @@ def test_a_node_that_goes_away_is_waited_for(run_node, save):
     def find(url):
         loop, link = loops[0]
         link._home = Endpoint(url)  # a port of its own; at home it has the same
-        save.path.write_text(RENAMED)
         back, deployed = turns(loop, said, 200)
         assert back == f"the node is back at {url}, at height 0"
         assert deployed.startswith("heart: the chain no longer has it; deployed at 0x")
