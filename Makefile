@@ -113,7 +113,7 @@ check-tree:
 
 .PHONY: test
 test: bytecode ## what a person runs, under three minutes
-	"$(BIN)/python" -m pytest -q -n auto -m "not slow and not e2e and not browser" $(ARGS)
+	"$(BIN)/python" -m pytest -q -n auto -m "not slow and not e2e and not browser and not npm" $(ARGS)
 
 .PHONY: test-typescript
 test-typescript: $(STAMP) ## build, test and pack the TypeScript client, against a node
@@ -128,7 +128,7 @@ test-long: bytecode ## properties, worlds and slow tests at length, then coverag
 	"$(BIN)/python" -m pytest -q -n auto -m "slow and not e2e" \
 	  --ignore tests/property --ignore tests/differential
 	"$(BIN)/coverage" erase
-	COWBOY_DEVNET_CONFINE=off "$(BIN)/coverage" run -m pytest -q -n auto -m "not slow and not e2e and not browser" $(ARGS)
+	COWBOY_DEVNET_CONFINE=off "$(BIN)/coverage" run -m pytest -q -n auto -m "not slow and not e2e and not browser and not npm" $(ARGS)
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report
 
@@ -147,6 +147,10 @@ $(BROWSER): requirements/browser.lock $(STAMP)
 .PHONY: test-page
 test-page: $(BROWSER) bytecode ## the page in Chromium, and pictures of it in build/page
 	"$(BIN)/python" -m pytest -q -m browser tests/browser $(ARGS)
+
+.PHONY: test-toolkit
+test-toolkit: $(STAMP) ## what GitHub is told beside its own toolkit, which npm fetches
+	"$(BIN)/python" -m pytest -q -m npm tests/toolkit $(ARGS)
 
 .PHONY: fuzz
 fuzz: $(STAMP) ## programs by a grammar, against the sandbox (SECONDS=300 SEED=7)
