@@ -1,7 +1,7 @@
 """What we print for GitHub is what GitHub's own toolkit prints for a step.
 
-The toolkit comes from npm, by the lock beside this file; the Node.js that runs it is the
-one of the environment.
+The toolkit comes from npm, by the lock beside this file. The Node.js that runs it is
+that of the environment.
 """
 
 import json
@@ -17,7 +17,7 @@ from node.primitives.github_commands import Annotation, annotation
 from node.testing.costs.comparison import compare
 from node.testing.costs.recording import RecordedCode
 from node.testing.costs.report import annotations, dearer_lines, summary_table
-from tests.unit.test_costs_in_ci import handler
+from tests.recorded_costs import recorded_handler
 
 pytestmark = pytest.mark.npm
 
@@ -75,8 +75,8 @@ def test_warnings_have_the_toolkits_bytes(toolkit):
 
 
 def test_what_became_dearer_is_warned_of_and_summed_up_as_the_toolkit_would(toolkit):
-    old = handler((5, 0, "f: a | b"), (7, 0, 'f: "50 %", c'))
-    new = handler((5, 0, "f: a | b"), (9, 2, 'f: "50 %", c'))
+    old = recorded_handler((5, 0, "f: a | b"), (7, 0, 'f: "50 %", c'))
+    new = recorded_handler((5, 0, "f: a | b"), (9, 2, 'f: "50 %", c'))
     name = "test_a.py::test_it[<b>|,:%]"
     found = compare({name: {"a.py run": old.filed()}}, {name: {"a.py run": new}}, 0)
     codes = {"aa": RecordedCode("a", "/root/actors/a.py")}

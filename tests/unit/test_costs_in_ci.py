@@ -11,9 +11,10 @@ from node.testing.costs.comparison import compare
 from node.testing.costs.file import CostsFile, FiledHandler
 from node.testing.costs.naming import NamedHandler
 from node.testing.costs.plugin import RunCosts
-from node.testing.costs.recording import RecordedHandler, RecordedStatement
+from node.testing.costs.recording import RecordedHandler
 from node.testing.costs.statements import statements
 from pvm import NO_LINE
+from tests.recorded_costs import recorded_handler
 
 pytest_plugins = ["pytester"]
 
@@ -248,7 +249,7 @@ def test_a_price_that_changed_in_one_line_names_that_line_only(suite):
     result = check(suite)
     assert result.ret == 1
     told = section(result)
-    assert told[0] == "2 handlers of tests cost more than before, by more than 0 %:"
+    assert told[0] == "dearer by more than 0 %: 2 handlers"
     assert told[1].startswith("greeting.py:5: ")
     assert told[2:4] == [
         '    Greeting.greet: dots = b"." * 99',
@@ -288,7 +289,7 @@ def test_what_rose_within_the_tolerance_and_what_is_new_pass(suite):
     result = check(suite, "--devnet-costs-tolerance", "2.5")
     assert result.ret == 0
     assert section(result) == [
-        "2 handlers of tests are new",
+        "new: 2 handlers",
         "nothing costs more than in costs.json",
     ]
     assert check(suite, "--devnet-costs-tolerance", "0.1").ret == 1
@@ -300,7 +301,7 @@ def test_what_became_cheaper_passes_and_is_told(suite):
     change(suite, "range(90)", "range(10)")
     result = check(suite)
     assert result.ret == 0
-    assert section(result)[0] == "2 handlers of tests are cheaper"
+    assert section(result)[0] == "cheaper: 2 handlers"
 
 
 def test_a_check_writes_nothing(suite):
@@ -309,17 +310,6 @@ def test_a_check_writes_nothing(suite):
     change(suite, "total += i", "total += i * 3")
     check(suite)
     assert (suite.path / "costs.json").read_bytes() == before
-
-
-def handler(*rows):
-    """A handler whose statements cost so much, in this order."""
-    found = {
-        line: RecordedStatement(line, text, cycles, cells)
-        for line, (cycles, cells, text) in enumerate(rows, 1)
-    }
-    used = sum(row[0] for row in rows), sum(row[1] for row in rows)
-    recorded = RecordedHandler("aa", "run", 1, *used, {"aa": found})
-    return NamedHandler(recorded, {"a.py": ("aa", list(found.values()))})
 
 
 def dearer(old, new):
@@ -333,15 +323,23 @@ def dearer(old, new):
 
 
 def test_statements_are_matched_where_they_moved_and_where_they_were_rewritten():
-    old = handler((5, 0, "f: a"), (7, 0, "f: b"), (7, 0, "f: b"), (9, 3, "f: c"))
-    moved = handler((9, 3, "f: c"), (5, 0, "f: a"), (7, 0, "f: b"), (8, 0, "f: b"))
+    old = recorded_handler(
+        (5, 0, "f: a"), (7, 0, "f: b"), (7, 0, "f: b"), (9, 3, "f: c")
+    )
+    moved = recorded_handler(
+        (9, 3, "f: c"), (5, 0, "f: a"), (7, 0, "f: b"), (8, 0, "f: b")
+    )
     assert dearer(old, moved) == [(4, 7, 0, 8, 0)]
-    rewritten = handler((5, 0, "f: a"), (9, 0, "f: B"), (7, 0, "f: b"), (9, 3, "f: c"))
+    rewritten = recorded_handler(
+        (5, 0, "f: a"), (9, 0, "f: B"), (7, 0, "f: b"), (9, 3, "f: c")
+    )
     assert dearer(old, rewritten) == [(2, 7, 0, 9, 0)]
-    added = handler((5, 0, "f: a"), (7, 0, "f: b"), (1, 1, "f: x"), (7, 0, "f: b"),
-                    (9, 3, "f: c"))  # fmt: skip
+    rows = (5, 0, "f: a"), (7, 0, "f: b"), (1, 1, "f: x"), (7, 0, "f: b")
+    added = recorded_handler(*rows, (9, 3, "f: c"))
     assert dearer(old, added) == [(3, 0, 0, 1, 1)]
-    cells = handler((5, 0, "f: a"), (7, 0, "f: b"), (7, 0, "f: b"), (1, 4, "f: c"))
+    cells = recorded_handler(
+        (5, 0, "f: a"), (7, 0, "f: b"), (7, 0, "f: b"), (1, 4, "f: c")
+    )
     assert dearer(old, cells) == [(4, 9, 3, 1, 4)]
     assert dearer(old, old) == []
 

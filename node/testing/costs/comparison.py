@@ -59,7 +59,7 @@ class Comparison(Struct):
 
     dearer: list[Dearer] = field(default_factory=list)
     cheaper: list[tuple[str, str]] = field(default_factory=list)
-    """Tests with handlers that cost less than before, and nothing more."""
+    """Tests with handlers that cost less of something, and more of nothing."""
     new: list[tuple[str, str]] = field(default_factory=list)
     """Those that the file does not have."""
     gone: list[tuple[str, str]] = field(default_factory=list)
@@ -81,7 +81,7 @@ def compare(
             elif _rose(old, new, tolerance):
                 rises = tuple(_dearer_statements(old, handler))
                 found.dearer.append(Dearer(test, name, old, new, rises))
-            elif new.cycles < old.cycles or new.cells < old.cells:
+            elif _fell(old, new):
                 found.cheaper.append((test, name))
     return found
 
@@ -89,6 +89,12 @@ def compare(
 def _rose(old: FiledHandler, new: FiledHandler, tolerance: Fraction) -> bool:
     pairs = (old.cycles, new.cycles), (old.cells, new.cells)
     return any(100 * now > (100 + tolerance) * before for before, now in pairs)
+
+
+def _fell(old: FiledHandler, new: FiledHandler) -> bool:
+    """Whether it costs less of something, and more of nothing."""
+    before, now = (old.cycles, old.cells), (new.cycles, new.cells)
+    return now != before and all(n <= b for b, n in zip(before, now, strict=True))
 
 
 def _dearer_statements(

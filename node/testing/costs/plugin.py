@@ -217,10 +217,10 @@ class RunCosts:
 
     def _others(self, comparison: Comparison) -> Iterator[str]:
         """What lets the run pass, and what to do about it."""
-        counts = {"are cheaper": comparison.cheaper, "are new": comparison.new}
+        counts = {"cheaper": comparison.cheaper, "new": comparison.new}
         for what, found in counts.items():
             if found:
-                yield f"{counted(len(found), 'handler')} of tests {what}"
+                yield f"{what}: {counted(len(found), 'handler')}"
         for test, handler in comparison.gone:
             yield f"gone, but in {self._path}: {test}: {handler}"
         if self._known.consensus != CONSENSUS_NUMBER:

@@ -101,10 +101,7 @@ def told(
 ) -> Iterator[str]:
     """Lines that became dearer, then the handlers that they are of."""
     dearer = comparison.dearer
-    yield (
-        f"{counted(len(dearer), 'handler')} of tests cost more than before, by more "
-        f"than {tolerance} %:"
-    )
+    yield f"dearer by more than {tolerance} %: {counted(len(dearer), 'handler')}"
     for line in lines[:LINES_SHOWN]:
         yield f"{line.place}: {_change(line.worst.before, line.worst.now)}"
         yield f"    {line.text}"
