@@ -79,8 +79,8 @@ def test_what_became_dearer_is_warned_of_and_summed_up_as_the_toolkit_would(tool
     new = recorded_handler((5, 0, "f: a | b"), (9, 2, 'f: "50 %", c'))
     name = "test_a.py::test_it[<b>|,:%]"
     found = compare({name: {"a.py run": old.filed()}}, {name: {"a.py run": new}}, 0)
-    codes = {"aa": RecordedCode("a", "/root/actors/a.py")}
-    lines = dearer_lines(found.dearer, codes, Path("/root"))
+    codes = {"aa": RecordedCode("a", "/checkout/actors/a.py")}
+    lines = dearer_lines(found.dearer, codes, Path("/checkout"))
     message = f'f: "50 %", c\n7 → 9 cycles, 0 → 2 cells in {name}'
     place = {"title": "An actor became dearer", "file": "actors/a.py", "startLine": 2}
     rows = [
