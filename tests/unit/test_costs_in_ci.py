@@ -10,7 +10,7 @@ from node.testing import Devnet
 from node.testing.costs.comparison import compare
 from node.testing.costs.file import CostsFile, FiledHandler
 from node.testing.costs.naming import NamedHandler
-from node.testing.costs.plugin import RunCosts
+from node.testing.costs.plugin import RunCosts, name_of_test
 from node.testing.costs.recording import RecordedHandler
 from node.testing.costs.statements import statements
 from pvm import NO_LINE
@@ -525,6 +525,24 @@ def test_a_worker_that_crashed_is_named():
     lines = Terminal()
     costs.pytest_terminal_summary(lines)
     assert lines == ["devnet costs", "without what gw3 executed before it crashed"]
+
+
+def test_a_group_of_xdist_is_no_part_of_a_tests_name():
+    """`--dist loadgroup` writes it behind the id, for its own use."""
+
+    class Item:
+        nodeid = "test_a.py::test_it[@one]@one_two"
+        marks = (pytest.mark.xdist_group("two"), pytest.mark.xdist_group(name="one"))
+
+        def iter_markers(self, name):
+            return (each.mark for each in self.marks)
+
+    item = Item()
+    assert name_of_test(item) == "test_a.py::test_it[@one]"
+    item.marks = ()
+    assert name_of_test(item) == item.nodeid
+    item.marks, item.nodeid = (pytest.mark.xdist_group(),), "test_a.py::test_it"
+    assert name_of_test(item) == item.nodeid
 
 
 def test_a_run_that_does_not_ask_imports_none_of_it(suite):

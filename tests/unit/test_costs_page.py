@@ -18,7 +18,7 @@ HERE = {
     "PYTEST_ADDOPTS": "-p no:cacheprovider -p node.testing.plugin",
     "GITHUB_ACTIONS": "",
 }
-CHECK = "pytest -q --devnet-costs costs.json --devnet-costs-check"
+CHECK = "pytest -q --devnet-costs=costs.json --devnet-costs-check"
 
 
 @pytest.mark.slow
@@ -32,7 +32,7 @@ def test_the_page_step_by_step(tmp_path):
             assert is_what_came(answer, done.stdout), (command, done.stdout)
             codes[command] = done.returncode
     assert codes == {
-        "pytest -q --devnet-costs costs.json": 0,
+        "pytest -q --devnet-costs=costs.json": 0,
         "cat costs.json": 0,
         CHECK: 1,
         f"{CHECK} --devnet-costs-tolerance 20": 0,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from node.testing.costs.statements import SourceStatement
     from node.testing.devnet import Devnet
 
-__all__ = ["RunCosts", "begin"]
+__all__ = ["RunCosts", "begin", "name_of_test"]
 
 _OUTPUT = "cowboy_devnet_costs"
 """Under which xdist carries it from a worker to the controller, as JSON."""
@@ -130,7 +130,7 @@ class RunCosts:
         """Count what the chain executes inside for a test."""
         with chain.profile() as profile:
             yield
-        test = record(_name(item), profile, self._tables)
+        test = record(name_of_test(item), profile, self._tables)
         self._recorded.tests[item.nodeid] = test
         for code_hash, source in profile.codes.items():
             code = RecordedCode(code_name(source), profile.files.get(code_hash, ""))
@@ -138,13 +138,13 @@ class RunCosts:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Know the tests of the run; the controller of xdist collects none."""
-        names = Counter(map(_name, session.items))
+        names = Counter(map(name_of_test, session.items))
         self._recorded.known += names
         self._recorded.twins += [name for name, count in names.items() if count > 1]
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Know those that were left out."""
-        self._recorded.left_out += map(_name, items)
+        self._recorded.left_out += map(name_of_test, items)
 
     # --- the process that reports ---------------------------------------------------
 
@@ -300,12 +300,14 @@ class RunCosts:
                 terminalreporter.write_line(line)
 
 
-def _name(item: pytest.Item) -> str:
+def name_of_test(item: pytest.Item) -> str:
     """A test's id, without the group that xdist's `loadgroup` writes behind it."""
-    mark = item.get_closest_marker("xdist_group")
-    given = None if mark is None else (*mark.args, mark.kwargs.get("name"))[0]
-    group = "default" if given is None else given
-    return item.nodeid.removesuffix("" if mark is None else f"@{group}")
+    groups = {
+        str((*mark.args, mark.kwargs.get("name", "default"))[0])
+        for mark in item.iter_markers("xdist_group")
+    }
+    suffix = f"@{'_'.join(sorted(groups))}" if groups else ""
+    return item.nodeid.removesuffix(suffix)
 
 
 def _shown(percent: Fraction) -> str:

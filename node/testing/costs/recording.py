@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from node.query.profiles import ExecutionProfile, Profiled
 from node.testing.costs.statements import SourceStatement, statements
-from pvm import Cost, Place, Stack
+from pvm import NO_LINE, Cost, Place, Stack
 
 __all__ = [
     "Recorded",
@@ -131,7 +131,7 @@ def _codes(each: Profiled) -> Iterable[str]:
 
 
 def _add(handler: RecordedHandler, place: Place, table: _Table, cost: Cost) -> None:
-    statement = table[place.line]
+    statement = table.get(place.line, table[NO_LINE])
     of_code = handler.statements.setdefault(place.code_hash.hex(), {})
     known = of_code.get(statement.line)
     if known is None:
