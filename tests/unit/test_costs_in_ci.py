@@ -534,7 +534,7 @@ def test_a_group_of_xdist_is_no_part_of_a_tests_name():
         nodeid = "test_a.py::test_it[@one]@one_two"
         marks = (pytest.mark.xdist_group("two"), pytest.mark.xdist_group(name="one"))
 
-        def iter_markers(self, name):
+        def iter_markers(self, _name):
             return (each.mark for each in self.marks)
 
     item = Item()
