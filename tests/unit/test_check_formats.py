@@ -1,30 +1,24 @@
 """`check --format`: what it refuses, as programs read it."""
 
 import json
-from pathlib import Path
 
 import fastjsonschema
 import pytest
 from click.testing import CliRunner
 
 from node.cli import main
+from tests.sarif import require_sarif
 from tests.unit.test_github_commands import read
 
-ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = ROOT / "tests" / "fixtures" / "sarif-schema-2.1.0.json"
-
-BAD = """import os
+REFUSED = """import os
 x = 1.5
 def f():
-    é = "☃"; y = input("ü")
+    e = "☃"; y = input("ü")
 class A(dict):
     pass
 """
-REFUSED = BAD.replace("é", "e")
 HINTED = "class Box:\n    def run(self):\n        self.storage['d']['k'] = 1\n"
 FINE = "def run():\n    pass\n"
-
-is_sarif = fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
 @pytest.fixture
@@ -67,13 +61,13 @@ def places(log):
 
 def test_sarif_is_what_its_schema_wants(check):
     """SARIF 2.1.0, by the schema of OASIS."""
-    is_sarif(json.loads(check("sarif", bad=REFUSED, fine=FINE, hinted=HINTED)))
-    is_sarif(json.loads(check("sarif", 0, fine=FINE)))
+    require_sarif(json.loads(check("sarif", bad=REFUSED, fine=FINE, hinted=HINTED)))
+    require_sarif(json.loads(check("sarif", 0, fine=FINE)))
 
 
 def test_the_schema_refuses_what_is_none():
     with pytest.raises(fastjsonschema.JsonSchemaValueException):
-        is_sarif({"version": "2.1.0", "runs": [{"results": []}]})
+        require_sarif({"version": "2.1.0", "runs": [{"results": []}]})
 
 
 def test_sarif_has_each_refusal_with_what_it_is_about(check):
@@ -153,7 +147,7 @@ def test_every_place_lies_in_its_file(check, form, text):
     shown = check(form, code=0 if not text.strip() else 1, odd=text)
     if form == "sarif":
         log = json.loads(shown)
-        is_sarif(log)
+        require_sarif(log)
         lines = text.splitlines() or [""]
         for result in log["runs"][0]["results"]:
             region = result["locations"][0]["physicalLocation"]["region"]
