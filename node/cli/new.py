@@ -19,6 +19,7 @@ _FILES = (
     ".gitignore",
     "README.md",
     "actors/pulse.py",
+    "costs.json",
     "pyproject.toml",
     "requirements.txt",
     "tests/test_pulse.py",

@@ -1,5 +1,6 @@
 """`cowboy-devnet new NAME`: a project that passes its own checks at once."""
 
+import json
 import os
 import re
 import subprocess
@@ -134,7 +135,8 @@ def test_the_readme_says_what_the_recipe_does():
     readme = (project_folder() / "README.md").read_text()
     _, steps = recipe(project_folder())
     shown = re.findall(r"^\$ (.*)$", readme, re.MULTILINE)[1:]
-    assert [line.split()[:2] for line in shown] == [line.split()[:2] for line in steps]
+    steps = [step.replace(" --format github", "") for step in steps]
+    assert shown == steps
 
 
 def run(command, cwd, **variables):
@@ -161,6 +163,18 @@ def test_what_it_makes_passes_its_own_checks(folder):
     shown = run(tests, folder / "shop", PATH=path)
     assert "7 passed" in shown
     assert re.search(r"^actors/pulse.py .* 100%", shown, re.MULTILINE)
+    assert "nothing costs more than in costs.json" in shown
+
+
+@pytest.mark.slow
+def test_its_costs_are_those_of_its_tests(folder):
+    """Else: pytest --devnet-costs costs.json in examples/new-project, and commit it."""
+    new("shop")
+    kept = json.loads((folder / "shop" / "costs.json").read_text())
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    run("pytest --devnet-costs costs.json", folder / "shop", PATH=path)
+    written = json.loads((folder / "shop" / "costs.json").read_text())
+    assert written["tests"] == kept["tests"]
 
 
 def test_an_actor_that_a_chain_would_refuse_fails_the_recipe(folder, monkeypatch):
