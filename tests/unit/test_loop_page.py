@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -114,6 +115,27 @@ def until(process, wanted):
         lines += line
         if line.startswith(wanted):
             return lines
+
+
+@pytest.mark.slow
+def test_a_new_project_begins_as_the_page_says(tmp_path):
+    node = [sys.executable, "-m", "node"]
+    subprocess.run([*node, "new", "shop"], cwd=tmp_path, check=True)
+    (command,) = re.findall(r"`cowboy-devnet (dev actors/[^`]*)`", PAGE)
+    process = subprocess.Popen(
+        [*node, *shlex.split(command)],
+        cwd=tmp_path / "shop",
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        came = until(process, "tests: ")
+        assert "\npulse: deployed at 0x" in came
+        assert " passed" in came
+        assert "failed" not in came
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
 
 
 @pytest.mark.slow
