@@ -3,15 +3,25 @@
 Each block is applied to the state that the one before it left, in memory, by a watcher
 that changes nothing; what it counts adds up to the receipts.
 
-Rules: whoever drives it takes one header at a time, so that other work can go between.
-Work is bounded by headers, cycles and keys written, whichever ends first; what is kept
-by lines, frames and bytes of sources. What is left out is counted.
+To count takes a hundred times as long as to execute. So a block with much to count is
+executed several times, and each time another part of its executions is counted.
+
+Rules: whoever drives it takes one part of a block at a time, so that other work can go
+between. Work is bounded by headers, cycles and keys written, whichever ends first; what
+is kept by lines, frames and bytes of sources. What is left out is counted.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from node.chain.block import Block, Receipt
-from node.chain.transition import Caches, State, apply_block, next_state, open_state
+from node.chain.transition import (
+    BlockResult,
+    Caches,
+    State,
+    apply_block,
+    next_state,
+    open_state,
+)
 from node.primitives.types import Address, Hash32, Height
 from node.query.costs import NOTHING, ActorCosts, CostSum, ExecutionStack, RangeCosts
 from node.query.profiles import Profiled
@@ -25,14 +35,18 @@ __all__ = ["RangeCosting"]
 HEADERS_MAX = 1_000
 """Blocks and runs of one answer."""
 
-CYCLES_MAX = 100_000_000
-"""Of all executions of an answer: some seconds, if none was counted."""
+CYCLES_MAX = 300_000_000
+"""Of all executions of an answer, again and again: some seconds, if none is counted."""
 
-BLOCK_COUNTED_CYCLES_MAX = 2_000_000
-"""Of a block's executions that are counted by line: a second or two."""
+PART_CYCLES_MAX = 250_000
+"""Of the executions that are counted at a time: half a second, of loops that do little;
+others take a part of that."""
+
+EXECUTION_CYCLES_MAX = 1_000_000
+"""Of one execution that is counted, alone: two seconds. A fire has 550,000 at most."""
 
 COUNTED_CYCLES_MAX = 20_000_000
-"""Of those of an answer: some fifteen seconds of the executing thread."""
+"""Of those that an answer counts: some ten to forty seconds of the executing thread."""
 
 WRITES_MAX = 200_000
 """Keys that it holds in memory, at most."""
@@ -111,31 +125,39 @@ class RangeCosting:
             or self._writes >= WRITES_MAX
         )
 
-    @without_memory_errors
-    def take(self, block: Block, receipts: Sequence[Receipt]) -> None:
-        """Execute the next block, of which these are the receipts.
+    def take(self, block: Block, receipts: Sequence[Receipt]) -> Iterator[None]:
+        """Execute the next block, of which these are the receipts, part by part.
 
         Raises:
             InvalidBlock: it is not the next block.
         """
-        chosen = frozenset(_chosen(receipts))
-        self._watcher.begin_block(chosen)
-        result = apply_block(self._state, block)
+        result = None
+        for part in _parts(receipts):
+            result = self._count(block, part)
+            yield
+        assert result is not None, "a block has one part at least"
         self._overlay.lay_over(result.writes)
         self._state = next_state(self._state, result, self._overlay)
         self._headers += 1
         self._writes += len(result.writes.changes)
         for receipt in result.receipts:
             used = receipt.cycles_used, receipt.cells_used
-            self._cycles += receipt.cycles_used
             self._total.add(*used)
-            if receipt.index not in chosen:
+            if receipt.cycles_used > EXECUTION_CYCLES_MAX:
                 self._uncounted.add(*used)
-        counted = [one for one in result.receipts if one.index in chosen]
+
+    @without_memory_errors
+    def _count(self, block: Block, part: Container[int]) -> BlockResult:
+        """Execute a block, and count those of its receipts that have these indexes."""
+        self._watcher.begin_block(part)
+        result = apply_block(self._state, block)
+        self._cycles += result.header.cycles_used
+        counted = [one for one in result.receipts if one.index in part]
         profile = self._watcher.profile(block.header.height, counted)
         for each in profile.executions:
             self._counted += each.receipt.cycles_used
             self._add(each, profile.codes)
+        return result
 
     def _add(self, each: Profiled, sources: Mapping[bytes, str]) -> None:
         """Add one execution to its lines and its stacks."""
@@ -204,13 +226,19 @@ class RangeCosting:
             yield ActorCosts(Address(actor), Hash32(code_hash), source, lines)
 
 
-def _chosen(receipts: Iterable[Receipt]) -> Iterator[int]:
-    """Indexes of executions that a block has room to count, the first ones first."""
-    left = BLOCK_COUNTED_CYCLES_MAX
+def _parts(receipts: Iterable[Receipt]) -> Iterator[frozenset[int]]:
+    """Indexes of executions that are counted at a time; one part may be empty."""
+    part: list[int] = []
+    cycles = 0
     for receipt in receipts:
-        if receipt.cycles_used <= left:
-            left -= receipt.cycles_used
-            yield receipt.index
+        if receipt.cycles_used > EXECUTION_CYCLES_MAX:
+            continue
+        if part and cycles + receipt.cycles_used > PART_CYCLES_MAX:
+            yield frozenset(part)
+            part, cycles = [], 0
+        part.append(receipt.index)
+        cycles += receipt.cycles_used
+    yield frozenset(part)
 
 
 def _running(stack: Stack) -> Place | None:

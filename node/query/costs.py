@@ -84,7 +84,7 @@ class RangeCosts(Struct, frozen=True, dict=True):
     stacks: tuple[tuple[ExecutionStack, CostSum], ...]
     """Each with what it cost by itself; the dearest first."""
     uncounted: CostSum = field(default_factory=CostSum)
-    """Of executions whose lines were not counted, since their block was too large."""
+    """Of executions that were too large for their lines to be counted."""
     cut: Cost = NOTHING
     """Of stacks that there was no room for; their lines were counted."""
     cut_lines: Cost = NOTHING

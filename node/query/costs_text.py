@@ -42,7 +42,7 @@ def _left_out(costs: RangeCosts) -> Iterator[str]:
         yield f"no more was executed at once: ask again from height {above:,}"
     if costs.uncounted.executions:
         executions = counted(costs.uncounted.executions, "execution")
-        yield f"not counted by line, in large blocks: {executions}: " + _units(
+        yield f"too large to be counted by line: {executions}: " + _units(
             costs.uncounted
         )
     if any(costs.cut_lines):

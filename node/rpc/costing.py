@@ -1,9 +1,9 @@
 """What lines cost in a range of heights: its blocks executed again, one at a time.
 
-Rules: each block is one read of the worker's queue, so that the chain's blocks and
-other reads take their turns between; a caller who goes away ends it after the block in
-hand. What is executed is the chain that stood there when the call came, whatever is
-rewound meanwhile. Only so many callers are served at a time.
+Rules: each part of a block is one read of the worker's queue, so that the chain's
+blocks and other reads take their turns between; a caller who goes away ends it after
+the part in hand. What is executed is the chain that stood there when the call came,
+whatever is rewound meanwhile. Only so many callers are served at a time.
 """
 
 from collections.abc import AsyncGenerator
@@ -107,7 +107,9 @@ class CostStreams:
     async def _take(self, costing: RangeCosting, state: State, height: Height) -> None:
         view = await self._answers.run(lambda: query.find_block(state.snapshot, height))
         assert view is not None, "it has a header"
-        await self._backend.run_read(lambda _: costing.take(view.block, view.receipts))
+        parts = costing.take(view.block, view.receipts)
+        while await self._backend.run_read(lambda _: next(parts, self)) is not self:
+            pass
 
 
 def _progress_to_proto(costing: RangeCosting, last: int) -> pb.StreamCostsResponse:

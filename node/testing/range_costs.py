@@ -27,5 +27,6 @@ def range_costs(
     for result in results[number:]:
         if costing.is_over:
             break
-        costing.take(result.block, result.receipts)
+        for _ in costing.take(result.block, result.receipts):
+            pass  # nobody waits for the executing thread
     return costing.costs()

@@ -333,8 +333,8 @@ class CostsSummary(_message.Message):
     cycles: _builtins.int
     cells: _builtins.int
     uncounted_executions: _builtins.int
-    """Of these, executions whose lines were not counted, since their block had no room for
-    more than 2,000,000 counted cycles.
+    """Of these, executions whose lines were not counted, since they used more than
+    1,000,000 cycles each.
     """
     uncounted_cycles: _builtins.int
     uncounted_cells: _builtins.int

@@ -84,7 +84,8 @@ def within_actors(costs):
     return replace(costs, stacks=stacks, total=CostSum(0, 0, total))
 
 
-def test_a_client_tells_what_a_devnet_tells(run_node):
+def test_a_client_tells_what_a_devnet_tells(run_node, monkeypatch):
+    monkeypatch.setattr(costing, "PART_CYCLES_MAX", 6_000)
     with Devnet() as devnet:
         ours = looked_at(devnet)
 
@@ -223,12 +224,22 @@ def test_what_there_is_no_room_for_is_counted(chain, monkeypatch):
         patch.setattr(costing, "SOURCES_BYTES_MAX", 0)
         assert [one.source for one in chain.costs(first).actors] == ["", "", ""]
     with monkeypatch.context() as patch:
-        patch.setattr(costing, "BLOCK_COUNTED_CYCLES_MAX", 9_000)
+        patch.setattr(costing, "EXECUTION_CYCLES_MAX", 9_000)
         some = chain.costs(first)
     assert 0 < some.uncounted.executions < some.total.executions
     counted = sum(cost.cycles for _, cost in some.stacks)
     assert counted + some.uncounted.cycles == whole.total.cycles
-    assert "not counted by line, in large blocks: " in f"{some}"
+    assert "too large to be counted by line: " in f"{some}"
+
+
+def test_a_block_that_is_counted_in_parts_tells_the_same(chain, monkeypatch):
+    actor, _, first = work_on(chain)
+    with chain.block():
+        for payload in (b"\1", b"\2", b"\3"):
+            actor.call("loop", payload, cycles_limit=90_000, cells_limit=900)
+    whole = chain.costs(first)
+    monkeypatch.setattr(costing, "PART_CYCLES_MAX", 1)
+    assert chain.costs(first) == whole
 
 
 def test_a_range_within_a_run_of_empty_heights_costs_nothing():

@@ -58,7 +58,7 @@ function Told({isAsked, isStopped, progress, summary, error, end, unit, root}) {
   return html`<p class="note">Heights ${grouped(firstHeight ?? 0)} to ${grouped(lastHeight ?? 0)}:
     ${' '}<b>${grouped(summary[unit] ?? 0)} ${unit}</b> in ${grouped(executions ?? 0)} executions.
     ${' '}${grouped(root.total)} were for calls, which are shown here, and ${grouped(root.before)} were paid before any call.
-    ${uncounted > 0 && ` ${grouped(uncounted)} stand in blocks too full to be counted by line.`}
+    ${uncounted > 0 && ` ${grouped(uncounted)} are of executions too large to be counted by line.`}
     ${!isComplete && html` The work became too much; <a href=${linkTo('flame', '', {from: String(number(lastHeight) + 1)})}>go on above</a>.`}</p>`;
 }
 
