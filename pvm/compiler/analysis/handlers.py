@@ -15,12 +15,13 @@ class Handlers(Struct, frozen=True):
     methods: tuple[str, ...]
     """Public methods of the actor's class and of its bases, each once."""
     actor_class: str | None
-    """The class marked `@actor`, else the one named `Actor`, else the only class that
-    is no exception and derives from no library."""
+    """The class marked `@actor`, else the one that derives from `cowboy_sdk.Actor`,
+    else the one named `Actor`, else the only class that is no exception and derives
+    from no library."""
 
 
 def find_handlers(tree: ast.Module, facts: Facts, marked: str | None) -> Handlers:
-    """The handlers of a tree that passed the gate; `marked` is the class `@actor`."""
+    """The handlers of a tree that passed the gate; `marked` is the class of `Marks`."""
     actor_class = marked or _actor_class(facts)
     return Handlers(_public(tree.body), _methods(facts, actor_class), actor_class)
 
