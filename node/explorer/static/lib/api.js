@@ -10,7 +10,7 @@ const SERVICES = '/cowboy.devnet.v1.';
 const TOKEN_KEY = 'cowboy-devnet-token';
 const END_OF_STREAM = 2;
 const ENVELOPE_BYTES = 5;
-const AGAIN_MS = 400;
+const AGAIN_MS = 1000;
 
 // What was refused, and why: `code` is Connect's, `reason` the node's stable name.
 export class ApiError extends Error {

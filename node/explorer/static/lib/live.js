@@ -11,6 +11,7 @@ import {makeStore, useStore} from './store.js';
 const STREAMS_MAX = 4;
 const ASK_MS = 2000;
 const BUSY_MS = 1000;
+const STATUS_MS = 2000; // of the pool and the next prices, which no block tells
 const SHOW_MS = 120;
 const RETRY_MS = [500, 1000, 2000, 5000];
 const BLOCKS_KEPT = 40;
@@ -18,8 +19,9 @@ const BLOCKS_KEPT = 40;
 // The bundle or folder that is looked at, where no node runs: nothing goes on there.
 export const ONLY_READ = document.querySelector('meta[name="only-read"]').content;
 
-// mode: `starting`, `still` (nothing goes on), `live` (it follows), `asking` (others follow), `busy` (another
-// stream runs instead), `lost` (the node does not answer), `hidden`.
+// mode: `starting`, `still` (nothing goes on), `live` (it follows), `asking` (others
+// follow), `busy` (another stream runs instead), `lost` (the node does not answer),
+// `hidden`.
 export const live = makeStore({
   mode: 'starting',
   status: null, // the answer of GetStatus
@@ -45,14 +47,13 @@ export function instead(work) {
 }
 
 // Ask for the status now: something was changed by this page.
-export const refresh = async () => {
+export async function refresh() {
+  if (live.get().mode !== 'live') return catchUp();
+  const {rewinds} = live.get();
   const status = await ask('QueryService/GetStatus');
-  live.update({status, head: latest(status.head, live.get().head)});
-};
-
-// A stream may be ahead of the answer.
-const latest = (asked, followed) =>
-  followed && number(followed.height) > number(asked.height) ? followed : asked;
+  if (live.get().rewinds === rewinds) live.update({status});
+  return undefined;
+}
 
 function pause(ms) {
   return new Promise((resolve) => {
@@ -91,13 +92,21 @@ export async function keepFollowing() {
     try {
       await catchUp();
       failures = 0;
-      await inSlot(work);
     } catch (error) {
-      if (error.name === 'AbortError') continue;
-      live.update({mode: 'lost'});
-      await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+      await afterFailure(error, failures++);
+      continue;
     }
+    await inSlot(work).catch((error) => error.name !== 'AbortError' && pause(RETRY_MS[0]));
   }
+}
+
+async function afterFailure(error, failures) {
+  if (error.code === 'unauthenticated') {
+    await untilShown(); // until a token was given
+    return;
+  }
+  live.update({mode: 'lost'});
+  await pause(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]);
 }
 
 // The head, after a while in which nobody looked: the chain may have been taken back.
@@ -140,7 +149,7 @@ async function work(hasSlot) {
 async function runInstead({work: task, resolve, reject}) {
   const stop = new AbortController();
   live.update({mode: 'busy'});
-  const asking = setInterval(() => refresh().catch(() => {}), BUSY_MS);
+  const asking = setInterval(() => catchUp().catch(() => {}), BUSY_MS);
   try {
     resolve(await task(stop.signal));
   } catch (error) {
@@ -161,6 +170,7 @@ async function followBlocks() {
   });
   const request = {resumeAfter: refOf(live.get().head), view: 'BLOCK_VIEW_SUMMARY'};
   live.update({mode: 'live'});
+  const asking = setInterval(() => refresh().catch(() => {}), STATUS_MS);
   try {
     for await (const {block, reverted} of follow('StreamService/StreamBlocks', request, stop.signal)) {
       if (block) shown.add(block);
@@ -170,7 +180,9 @@ async function followBlocks() {
         await refreshHead();
       }
     }
+    await pause(RETRY_MS[0]); // it ended by itself
   } finally {
+    clearInterval(asking);
     shown.flush();
     interrupt = () => {};
   }

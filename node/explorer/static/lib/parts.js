@@ -108,10 +108,12 @@ export const Loading = ({what = 'the node'}) =>
 export const Empty = ({children, command}) => html`
   <div class="empty"><p>${children}</p>${command && html`<pre><code>${command}</code></pre>`}</div>`;
 
+const WHY = {unavailable: 'The node does not answer.', not_found: 'The node does not know this.'};
+
 // Why there is no answer, in the node's own words; `again` asks once more.
 export const Failure = ({error, again}) => html`
   <div class="failure" role="alert">
-    <p><b>${error.code === 'unavailable' ? 'The node does not answer.' : 'The node says no.'}</b></p>
+    <p><b>${WHY[error.code] ?? (error.code ? 'The node says no.' : 'This cannot be asked.')}</b></p>
     <p><${Text} value=${error.message} />${' '}${error.reason && html`<code>${error.reason}</code>`}</p>
     ${again && html`<button onClick=${again}>Ask again</button>`}
   </div>`;

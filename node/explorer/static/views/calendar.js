@@ -22,7 +22,7 @@ const PAST_SHOWN = 100;
 const AHEAD_SHOWN = 300;
 const ROWS_MAX = 60;
 const ADDRESS_MS = 200;
-const FOLLOW_MS = 900;
+const FOLLOW_MS = 2000;
 
 export default function Calendar({query}) {
   const {head, status, rewinds} = useLive();

@@ -1,7 +1,7 @@
 // Now: the head, what the lanes use, fees, pool, what is due next, and what a
 // development chain lets its reader do.
 
-import {html} from '../vendor/htm-preact.js';
+import {html, useRef} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
 import {Curves} from '../lib/chart.js';
 import {big, compact, counted, durationText, enumText, grouped, number, timeText} from '../lib/format.js';
@@ -14,23 +14,30 @@ import {Controls} from './now_controls.js';
 
 const FEES_BLOCKS = 100;
 const LANES_HEIGHTS = 256;
+const LANES_BUCKETS = 8;
+const BLOCKS_SHOWN = 10;
 const TIMERS_SHOWN = 8;
 
 export default function Now() {
-  const {status, head, rewinds} = useLive();
-  if (!status) return html`<${Title}>Now<//><${Loading} />`;
+  const now = useLive();
+  return now.status ? html`<${Board} ...${now} />` : html`<${Title}>Now<//><${Loading} />`;
+}
+
+function Board(now) {
+  const {status, head, rewinds} = now;
+  const [answer, blocks] = useBlocks(now);
   const at = [head.hash, rewinds];
   return html`
     <${Title} aside=${`node ${status.nodeVersion}`}>Now<//>
     <div class="stack">
-      ${status.dev && html`<${Controls} status=${status} head=${head} />`}
+      ${status.dev && html`<${Controls} status=${status} />`}
       <div class="grid">
         <${Head} status=${status} head=${head} />
       
         <${Lanes} at=${at} head=${head} />
         <${Next} at=${at} head=${head} />
-        <${Fees} at=${at} status=${status} />
-        <${Latest} at=${at} />
+        <${Fees} ...${{answer, blocks, status}} />
+        <${Latest} ...${{answer, blocks}} />
       </div>
     </div>`;
 }
@@ -69,15 +76,17 @@ const LANES = [
 // The latest block against its limits, and the fullest one of the last heights.
 function Lanes({at, head}) {
   const last = number(head.height);
-  const request = {fromHeight: String(Math.max(0, last - LANES_HEIGHTS + 1)), toHeight: String(last), buckets: LANES_HEIGHTS};
-  const answer = useAnswer((signal) => ask('QueryService/GetLaneUse', request, signal), ['lanes', at[1]], at);
+  const use = (from, buckets, signal) =>
+    ask('QueryService/GetLaneUse', {fromHeight: String(Math.max(0, from)), toHeight: String(last), buckets}, signal);
+  const load = (signal) => Promise.all([use(last, 1, signal), use(last - LANES_HEIGHTS + 1, LANES_BUCKETS, signal)]);
+  const answer = useAnswer(load, ['lanes', at[1]], at);
   return html`<${Card} title="Lanes" aside=${`the latest block; | the fullest of the last ${LANES_HEIGHTS}`}>
-    <${Answer} answer=${answer}>${({buckets = [], limits}) => LANES
+    <${Answer} answer=${answer}>${([latest, lately]) => LANES
       .map((lane) => ({
         ...lane,
-        used: buckets.at(-1)?.used?.[lane.field] ?? 0,
-        whole: limits?.block?.[lane.field] ?? 0,
-        most: Math.max(...buckets.map(({most}) => number(most?.[lane.field]))),
+        used: latest.buckets[0].used?.[lane.field] ?? 0,
+        whole: latest.limits?.block?.[lane.field] ?? 0,
+        most: Math.max(...lately.buckets.map(({most}) => number(most?.[lane.field]))),
       }))
       .filter(({kind, unit, most}) => kind !== 'quiet' || unit || most > 0)
       .map((lane) => html`<${Use} key=${lane.name} ...${lane} />`)}<//>
@@ -86,18 +95,15 @@ function Lanes({at, head}) {
 
 // --- fees ---
 
-function Fees({at, status}) {
-  const request = {descending: true, view: 'BLOCK_VIEW_HEADER', pageSize: FEES_BLOCKS};
-  const answer = useAnswer((signal) => ask('QueryService/ListBlocks', request, signal), ['fees', at[1]], at);
-  return html`<${Card} title="Fees" aside="base units a unit, over the last blocks">
-    <${Answer} answer=${answer}>${({blocks = []}) => html`<${FeeCurves} blocks=${[...blocks].reverse()} />`}<//>
+const Fees = ({answer, blocks, status}) => html`
+  <${Card} title="Fees" aside="base units a unit, over the last blocks">
+    <${Answer} answer=${answer}>${() => html`<${FeeCurves} blocks=${[...blocks].reverse()} />`}<//>
     <${KeyValues} rows=${[
       ['cycle, next block', html`<${Price} units=${status.nextBasefeeCycle} />`],
       ['cell, next block', html`<${Price} units=${status.nextBasefeeCell} per="cell" />`],
       ['lane, next block', number(status.nextBasefeeLane) ? html`<${Price} units=${status.nextBasefeeLane} />` : null],
     ]} />
   <//>`;
-}
 
 function FeeCurves({blocks}) {
   const headers = blocks.map(({header}) => header);
@@ -138,19 +144,39 @@ function Due({timer, head}) {
 
 // --- blocks ---
 
-function Latest({at}) {
-  const request = {descending: true, view: 'BLOCK_VIEW_SUMMARY', pageSize: 10};
-  const answer = useAnswer((signal) => ask('QueryService/ListBlocks', request, signal), ['latest', at[1]], at);
-  return html`<${Card} title="Latest blocks" class="card wide-card">
-    <${Answer} answer=${answer}>${({blocks = []}) => html`
-      <${Table} caption="The latest blocks" rows=${blocks} keyOf=${({header}) => header.height ?? '0'} columns=${[
-        {title: 'height', of: ({header, run}) => html`<${Height} of=${header.height} />${
-          number(run?.last) > number(run?.first) && html` <span class="muted">of a run of ${grouped(big(run.last) - big(run.first) + 1n)}</span>`}`},
-        {title: 'transactions', isNumber: true, of: ({transactionIds = []}) => grouped(transactionIds.length)},
-        {title: 'fires', isNumber: true, of: ({fireCount}) => grouped(fireCount ?? 0)},
-        {title: 'messages', isNumber: true, of: ({messageCount}) => grouped(messageCount ?? 0)},
-        {title: 'cycles', isNumber: true, of: ({header}) => grouped(header.cyclesUsed ?? 0)},
-      ]} />`}
-    <//>
-  <//>`;
+// The latest blocks, newest first: asked for once, then taken from what is followed.
+function useBlocks({blocks: followed, head, rewinds}) {
+  const known = useRef([]);
+  const isJoined = joined(known.current, followed) !== null;
+  const request = {descending: true, view: 'BLOCK_VIEW_SUMMARY', pageSize: FEES_BLOCKS};
+  const load = (signal) => ask('QueryService/ListBlocks', request, signal);
+  const answer = useAnswer(load, ['blocks', rewinds], isJoined && followed.length ? [] : [head.hash]);
+  const asked = answer.data?.blocks ?? [];
+  const newest = [known.current, asked].sort((one, other) => topOf(other) - topOf(one))[0];
+  known.current = rewinds === known.rewinds ? newest : asked;
+  known.rewinds = rewinds;
+  const all = joined(known.current, followed) ?? known.current;
+  known.current = all.slice(0, FEES_BLOCKS);
+  return [answer, known.current];
 }
+
+const topOf = (blocks) => number(blocks[0]?.header.height ?? -1);
+
+// `followed` above `known`, where one follows from the other; null if they do not meet.
+function joined(known, followed) {
+  const newer = followed.filter(({header}) => number(header.height) > topOf(known));
+  if (!newer.length) return known;
+  return known.length && newer.at(-1).header.parentHash === known[0].header.hash ? [...newer, ...known] : null;
+}
+
+const Latest = ({answer, blocks}) => html`
+  <${Card} title="Latest blocks" class="card wide-card"><${Answer} answer=${answer}>${() => html`
+    <${Table} caption="The latest blocks" rows=${blocks.slice(0, BLOCKS_SHOWN)} keyOf=${({header}) => header.height ?? '0'} columns=${[
+      {title: 'height', of: ({header, run}) => html`<${Height} of=${header.height} />${
+        number(run?.last) > number(run?.first) && html` <span class="muted">of a run of ${grouped(big(run.last) - big(run.first) + 1n)}</span>`}`},
+      {title: 'virtual time', of: ({header}) => timeText(header.timestampMs)},
+      {title: 'transactions', isNumber: true, of: ({transactionIds = []}) => grouped(transactionIds.length)},
+      {title: 'fires', isNumber: true, of: ({fireCount}) => grouped(fireCount ?? 0)},
+      {title: 'messages', isNumber: true, of: ({messageCount}) => grouped(messageCount ?? 0)},
+      {title: 'cycles', isNumber: true, of: ({header}) => grouped(header.cyclesUsed ?? 0)},
+    ]} />`}<//><//>`;

@@ -4,12 +4,12 @@ import {html, useEffect, useRef, useState} from '../vendor/htm-preact.js';
 import {ask, follow, useAnswer} from '../lib/api.js';
 import {counted, fromHex, grouped, number, parseAmount, visible} from '../lib/format.js';
 import {labelled} from '../lib/labels.js';
-import {instead, refresh} from '../lib/live.js';
+import {instead, refresh, useLive} from '../lib/live.js';
 import {Card, Count, Failure, Height, Table, Text} from '../lib/parts.js';
 
 const IDLE_BLOCKS_MAX = 1000;
 
-export function Controls({status, head}) {
+export function Controls({status}) {
   const [said, setSaid] = useState(null);
   const [running, setRunning] = useState(null);
   const act = async (name, work) => {
@@ -42,7 +42,7 @@ export function Controls({status, head}) {
       ${said?.text && html`<p class="note">${said.text}</p>`}
     </div>
     ${said?.error && html`<${Failure} error=${said.error} />`}
-    <${Snapshots} act=${act} isBusy=${isBusy} head=${head} />
+    <${Snapshots} act=${act} isBusy=${isBusy} />
   <//>`;
 }
 
@@ -132,8 +132,9 @@ function Advance({act, isBusy}) {
     <button disabled=${isBusy}>Advance</button><//>`;
 }
 
-function Snapshots({act, isBusy, head}) {
-  const answer = useAnswer((signal) => ask('DevService/ListSnapshots', {}, signal), ['snapshots'], [head.height]);
+function Snapshots({act, isBusy}) {
+  const {rewinds} = useLive();
+  const answer = useAnswer((signal) => ask('DevService/ListSnapshots', {}, signal), ['snapshots', rewinds]);
   const create = ({name}) => act('Keeping', async () => {
     const {snapshot} = await ask('DevService/CreateSnapshot', {name: name.trim()});
     answer.reload();
