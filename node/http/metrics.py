@@ -280,7 +280,7 @@ class Metrics:
         yield _Family(
             "grpc_requests",
             "",
-            "gRPC calls that ended, by method and status",
+            "Calls of the API that ended, over gRPC or HTTP, by method and status",
             ("method", "code"),
             stats.calls.items(),
         )
@@ -298,7 +298,7 @@ class Metrics:
         stats = self._stats
         text = "Seconds that a block took: to build, to commit, to publish"
         yield "block_phase", text, "phase", stats.phases
-        text = "Seconds until a gRPC call with one answer ended"
+        text = "Seconds until a call with one answer ended, over gRPC or HTTP"
         yield "grpc_request", text, "method", stats.call_seconds
 
 

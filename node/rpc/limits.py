@@ -32,6 +32,9 @@ class RpcLimits(Struct, frozen=True):
     """Until a caller is refused whose answer finds no room beside these."""
     unread_ms_max: int = 10_000
     """Until a connection is closed that reads nothing while others wait for room."""
+    json_bytes_max: int = 8 << 20
+    """Of an answer's protobuf that is converted to JSON: it takes twenty times as much
+    memory meanwhile, one answer at a time."""
     stalled_ms_max: int = 80_000
     """Until a caller over HTTP is let go who takes nothing of what is sent: as long as
     gRPC waits for one who does not answer a ping."""

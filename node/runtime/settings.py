@@ -60,7 +60,7 @@ class HttpAccess(Struct, frozen=True):
 class HttpLimits(Struct, frozen=True):
     """What bounds the HTTP port."""
 
-    connections_max: int = 64
+    connections_max: int = 128
     """Of strangers; one more closes the oldest: probes and scrapers come and go."""
     connection_ms_max: int = 30_000
     """Of a stranger's connection's life, whatever its client does or leaves."""

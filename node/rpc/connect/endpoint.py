@@ -256,15 +256,22 @@ class ConnectEndpoint:
         """A message as its caller reads it; a large one has room meanwhile.
 
         Raises:
+            ConnectRefusal: It is too large for JSON.
             NoRoom: There is none for it.
         """
-        kind = begun.procedure.response
+        kind, most = begun.procedure.response, self._limits.json_bytes_max
         if not begun.form.is_json:
             yield data
             return
         if len(data) <= SMALL_BYTES:
             yield as_json(kind.FromString(data))
             return
+        if len(data) > most:
+            raise ConnectRefusal(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"the answer has {len(data)} bytes, and JSON is made of {most} at "
+                "most: ask for less, or for protobuf",
+            )
         # Beside the room that the guard has for protobuf's bytes, until both are sent.
         peer = f"json {call.peer()}"
         with await self._answers.room.lend(peer, len(data) * _JSON_GROWTH) as lease:

@@ -546,6 +546,21 @@ def test_a_large_answer_as_json_is_made_beside_the_event_loop_and_has_room(
     over_http(scenario, run_node, limits=RpcLimits(room_wait_ms=1))
 
 
+def test_an_answer_too_large_for_json_can_be_had_as_protobuf(run_node):
+    async def scenario(node, call):
+        async with AsyncApi(node.url) as client:
+            await shouting(client)
+        body = b'{"height": "2", "view": "BLOCK_VIEW_FULL"}'
+        refusal = await call.refusal(f"{QUERIES}/GetBlock", JSON, body)
+        assert refusal == (429, "resource_exhausted", "")
+        status, _, _ = await call(f"{QUERIES}/GetBlock", PROTO, get_block_of(2))
+        assert status == 200
+        while node.server.answers.room.lent:  # noqa: ASYNC110 - as the calls end
+            await asyncio.sleep(0)
+
+    over_http(scenario, run_node, limits=RpcLimits(json_bytes_max=30_000))
+
+
 def get_block_of(height):
     request = queries_pb2.GetBlockRequest(height=height, view=types_pb2.BLOCK_VIEW_FULL)
     return request.SerializeToString()
