@@ -279,7 +279,7 @@ def test_probes_are_answered_while_callers_have_all_their_places():
 
 def test_a_caller_s_connection_outlives_a_stranger_s_time():
     async def scenario():
-        limits = HttpLimits(connection_ms_max=60, idle_ms_max=30)
+        limits = HttpLimits(connection_ms_max=250, idle_ms_max=250)
         async with serving(limits) as node:
             caller = await connected(node, call())
             assert b" 200 " in await caller[0].readline()

@@ -14,7 +14,7 @@ from node.chain.transaction import DeployActor, ExecuteActor
 from node.client import AsyncApi, EventFilter, NodeError, Wallet
 from node.query import blocks
 from node.rpc import convert
-from node.rpc.answers import SMALL_BYTES, delimited
+from node.rpc.answers import SMALL_BYTES, Answers, delimited
 from node.rpc.errors import STATUS_KEY
 from node.rpc.limits import RpcLimits
 from node.rpc.peers import close_connection
@@ -22,6 +22,7 @@ from node.rpc.room import AnswerRoom, NoRoom
 from node.rpc.v1 import queries_pb2, streams_pb2, types_pb2
 from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
 from node.runtime import block_builder, feed
+from node.runtime.types import NodeStopping
 
 ALICE = Wallet.dev(0)
 FULL = types_pb2.BLOCK_VIEW_FULL
@@ -224,6 +225,16 @@ def test_an_answer_without_room_is_refused_and_the_next_is_not(run_node):
             assert (await client.block(2, view=FULL)).event_count == EVENTS
             while room.lent:  # noqa: ASYNC110 - the call ends after its answer is read
                 await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+
+
+def test_nothing_is_made_once_the_node_stops():
+    async def scenario():
+        answers = Answers()
+        answers.close()
+        with pytest.raises(NodeStopping):
+            await answers.run(bytes)
 
     asyncio.run(scenario())
 

@@ -11,6 +11,7 @@ import pytest
 from google.rpc.error_details_pb2 import ErrorInfo
 
 from node.client import AsyncApi
+from node.http import request
 from node.rpc.access import Access
 from node.rpc.connect import endpoint
 from node.rpc.connect.messages import as_json
@@ -333,6 +334,24 @@ def test_a_request_that_is_too_large_is_refused_before_it_is_read(run_node):
     over_http(scenario, run_node, limits=RpcLimits(request_bytes_max=1_000))
 
 
+def test_who_still_writes_when_he_is_refused_sees_why(run_node, monkeypatch):
+    """What he writes is dropped for a while: a closed connection would hide it."""
+    monkeypatch.setattr(request, "_LINGER_SECONDS", DEADLINE_SECONDS)
+    body = bytes(8 << 20)
+    length = f"Content-Length: {len(body)}"
+
+    async def scenario(node, _call):
+        for path, status in ((f"{QUERIES}/No", b"501"), ("/No", b"404")):
+            head = head_of(path, "application/json", length)
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                reader, writer = await started(node, head, body)
+                await writer.drain()
+                assert (await reader.readline()).split()[1] == status
+                writer.close()
+
+    over_http(scenario, run_node)
+
+
 def test_a_call_ends_when_its_caller_waits_no_longer(run_node):
     async def scenario(node, call):
         headers = JSON_STREAM | {"Connect-Timeout-Ms": "50"}
@@ -507,6 +526,8 @@ def test_who_takes_nothing_of_a_stream_is_let_go(run_node):
                 while not node.stats.calls[ended]:  # noqa: ASYNC110 - nothing tells it
                     await asyncio.sleep(0)
                 assert not node.server.answers.room.lent
+                while node.http._handlers.connections:  # noqa: ASYNC110 - as it ends
+                    await asyncio.sleep(0)
 
     over_http(scenario, run_node, limits=RpcLimits(stalled_ms_max=100))
 
