@@ -22,6 +22,7 @@ __all__ = [
     "is_success",
     "printed_text",
     "receipt_fields",
+    "receipt_kind_text",
     "receipt_row",
 ]
 
@@ -37,6 +38,11 @@ _KINDS: Mapping[int, str] = {
     types_pb2.RECEIPT_KIND_MAILBOX_MESSAGE: "mailbox message",
     types_pb2.RECEIPT_KIND_AGENT: "agent",
 }
+
+
+def receipt_kind_text(kind: int) -> str:
+    """What was executed."""
+    return _KINDS[kind]
 
 
 def failure_text(error: types_pb2.ExecutionError) -> str:

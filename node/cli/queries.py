@@ -17,8 +17,10 @@ from node.cli.formatting import (
     printed_text,
     receipt_row,
 )
+from node.cli.lane import tell_lane
 from node.cli.outcome import print_committed
 from node.cli.output import amount, bytes_text, cbor_text, hexadecimal, returned_text
+from node.cli.past import tell_past
 from node.cli.proofs import Prover, prove_option, receipt_record
 from node.cli.traces import (
     Told,
@@ -226,14 +228,16 @@ def _versions_text(versions: Sequence[messages.CodeVersion]) -> str:
 @click.option(
     "--prefix", type=arguments.payload, default="", help="Of the raw keys to list."
 )
+@click.option("--past", "is_past_told", is_flag=True, help="What changed it, and when.")
 @arguments.at_option
 @prove_option
 @client_command
-def storage(
+def storage(  # noqa: PLR0913, PLR0917 - an argument each
     connection: Connection,
     actor: bytes,
     key: bytes | None,
     prefix: bytes,
+    is_past_told: bool,  # noqa: FBT001 - a flag
     is_proven: bool,  # noqa: FBT001 - a flag
     at_height: int | None,
 ) -> None:
@@ -241,8 +245,14 @@ def storage(
 
     The entry n of `self.storage` has the key `storage:n`.
 
-    With --prove each entry is proven, but not that there are no others.
+    With --prove each entry is proven, but not that there are no others. With --past
+    each change is shown, the latest first, of all keys that begin with KEY.
     """
+    if is_past_told and (is_proven or at_height is not None):
+        raise click.UsageError("--past goes with neither --prove nor --at")
+    if is_past_told:
+        tell_past(connection, actor, key or prefix)
+        return
     service = QueryServiceStub(connection.channel)
     prover = Prover(connection, at_height)
     if key is None:
@@ -260,9 +270,20 @@ def storage(
         entries = iter([answer.entry])
     if is_proven:
         entries = _proven_entries(prover, actor, list(entries))
+    _show_entries(connection, prover, entries, is_told=not is_proven)
+
+
+def _show_entries(
+    connection: Connection,
+    prover: Prover,
+    entries: Iterator[messages.StorageEntry],
+    *,
+    is_told: bool,
+) -> None:
+    """As a table; as JSON, unless the proofs of them were."""
     if connection.output.is_json:
         for entry in entries:
-            if not is_proven:
+            if is_told:
                 connection.output.message(entry)
         return
     rows = [
@@ -302,6 +323,7 @@ def _stored(
 @click.command()
 @click.argument("which", default="latest", metavar="[HEIGHT|HASH|latest]")
 @click.option("--timers", "are_timers_told", is_flag=True, help="Why each timer went.")
+@click.option("--lane", "is_lane_told", is_flag=True, help="Who got the lane, drawn.")
 @trace_option
 @changes_option
 @client_command
@@ -309,6 +331,7 @@ def block(
     connection: Connection,
     which: str,
     are_timers_told: bool,  # noqa: FBT001 - a flag
+    is_lane_told: bool,  # noqa: FBT001 - a flag
     is_traced: bool,  # noqa: FBT001 - a flag
     are_changes_told: bool,  # noqa: FBT001 - a flag
 ) -> None:
@@ -325,10 +348,12 @@ def block(
     )
     if are_timers_told:
         _tell_timers(connection, answer.block.header.height)
+    if is_lane_told:
+        tell_lane(connection, answer.block.header.height)
     if is_traced or are_changes_told:
         told = Told(is_traced=is_traced, are_changes_told=are_changes_told)
         tell_block(connection, answer.block.header.height, told)
-    if not (are_timers_told or is_traced or are_changes_told):
+    if not (are_timers_told or is_lane_told or is_traced or are_changes_told):
         _show_block(connection, answer)
 
 

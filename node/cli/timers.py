@@ -11,6 +11,7 @@ from node.chain.timers.timer import Timer, decode_timer
 from node.cli import Group, arguments
 from node.cli.connection import Connection, client_command
 from node.cli.formatting import receipt_fields
+from node.cli.heights import calendar
 from node.cli.output import amount, bytes_text, hexadecimal
 from node.cli.proofs import Prover, prove_option
 from node.cli.traces import tell_timer, trace_option
@@ -57,6 +58,9 @@ class _ListByDefault(Group):
 @click.group(cls=_ListByDefault)
 def timers() -> None:
     """Show timers that wait, and how others ended."""
+
+
+timers.add_command(calendar)
 
 
 @timers.command("list")

@@ -191,6 +191,45 @@ def test_timers_are_listed_and_shown(run, actor: str) -> None:
     assert "receipt" in run("timers", "show", name).stdout
 
 
+def test_heights_are_drawn_and_told_in_numbers(run, actor: str) -> None:
+    called = json_of(run("call", actor, "start", "--json"))["committed"]["receipt"]
+    height = called["height"]
+    drawn = run("timers", "calendar", "--from", "0", "--rows", "64").stdout
+    assert drawn.startswith(f"head {height:,}: ")
+    told = json_of(run("timers", "calendar", "--from", "0", "--json"))
+    assert f": {told['pending']:,} timers pending" in drawn.splitlines()[0]
+    assert sum(one["pending"] for one in told["buckets"]) == told["pending"] > 0
+    run("mine", "2")
+    lane = run("block", f"{height + 2}", "--lane").stdout
+    assert lane.startswith(f"block {height + 2:,}: 1 due timer")
+    (page,) = [json_of(run("block", f"{height + 2}", "--lane", "--json"))]
+    assert page["due_count"] == 1
+    fees = run("fees", "--blocks", "3", "--rows", "8").stdout
+    assert len(fees.splitlines()) == 2 + 3
+    use = json_of(run("fees", "--blocks", "3", "--json"))
+    assert [one["from_height"] for one in use["buckets"]] == [
+        height, height + 1, height + 2,
+    ]  # fmt: skip
+    assert run("timers", "calendar", "--from", "9", "--to", "3", code=1)
+    assert run("fees", "--rows", "2000", code=2)
+
+
+def test_the_past_of_a_storage_is_shown(run, actor: str) -> None:
+    run("call", actor, "start")
+    run("mine", "2")
+    shown = run("storage", actor, "storage:beats", "--past").stdout.splitlines()
+    assert shown[0].split() == [
+        "height", "key", "before", "after", "by", "handler", "id",
+    ]  # fmt: skip
+    assert [line.split()[1:5] for line in shown[1:]] == [
+        ["beats", "0", "1", "fire"],
+        ["beats", "-", "0", "transaction"],
+    ]
+    told = run("storage", actor, "--past", "--json").stdout.splitlines()
+    assert json.loads(told[-1])["end"]["stop"] in {"complete", "not-kept"}
+    assert run("storage", actor, "--past", "--prove", code=2)
+
+
 def test_what_is_shown_can_be_proven(run, actor: str) -> None:
     """Shown is what the proof says, and the hash of the block that it follows from."""
     called = json_of(run("call", actor, "start", "--json"))["committed"]["receipt"]
