@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -200,16 +199,6 @@ def wheels(tmp_path_factory):
     locked = re.findall(r"^[^\s#-].*?==[^\\\n]*", lock, re.MULTILINE)
     (made / "constraints.txt").write_text("\n".join(locked) + "\n")
     return made
-
-
-def test_the_wheel_has_the_project(wheels):
-    (wheel,) = wheels.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-    place = "node/_new_project/"
-    assert {one.removeprefix(place) for one in names if one.startswith(place)} == set(
-        FILES
-    )
 
 
 INTERPRETERS = {HERE: Path(sys.executable), **environments()}

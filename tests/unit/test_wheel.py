@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from node.cli.new import _FILES as FILES_OF_NEW
+
 ROOT = Path(__file__).resolve().parents[2]
 GENESIS = ROOT / "genesis"
 STUBS = ROOT / "stubs"
@@ -57,6 +59,12 @@ def test_it_holds_node_and_pvm_and_stubs_and_nothing_else(names):
 def test_it_holds_every_stub(names):
     expected = {path.relative_to(STUBS).as_posix() for path in STUBS.rglob("*.pyi")}
     assert {name for name in names if name.split("/")[0].endswith("-stubs")} == expected
+
+
+def test_it_holds_the_project_that_new_makes(names):
+    place = "node/_new_project/"
+    found = {one.removeprefix(place) for one in names if one.startswith(place)}
+    assert found == set(FILES_OF_NEW)
 
 
 def test_it_holds_every_source_file_and_the_marks_of_typing(names):
