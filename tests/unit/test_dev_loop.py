@@ -12,9 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from node.cli import main as command_line
+from node.cli.loop.beside import Ended
 from node.cli.loop.differences import difference_of
+from node.cli.loop.rehearsals import rehearsal_text
 from node.cli.loop.saved_file import GONE_SECONDS, REST_SECONDS, FileTrouble, SavedFile
 from node.cli.loop.suite import Suite
+from node.client import Client
 from node.config import genesis_folder
 from pvm import report_on
 from pvm.language import SOURCE_BYTES_MAX
@@ -156,7 +159,7 @@ def test_handlers_that_came_and_went_and_those_that_cost_more():
     ],
 )
 def test_how_a_run_ended_is_a_sentence(code, text, is_passed, sentence, output):
-    outcome = Suite(Path("here"))._outcome(code, text)
+    outcome = Suite(Path("here"))._outcome(Ended(code, text))
     assert outcome.is_passed is is_passed
     assert outcome.sentence == sentence
     assert outcome.output == output
@@ -167,6 +170,37 @@ def test_without_tests_nothing_runs():
     suite.start()
     assert suite.look() is None
     suite.stop()
+
+
+# --- rehearsals ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "told"),
+    [
+        (0, "heights 2 to 9: nothing differs", "heights 2 to 9: nothing differs"),
+        (
+            1,
+            "heights 2 to 9: 1 difference\n  dearer:x\ncowboy-devnet: 1 is not allowed",
+            "heights 2 to 9: 1 difference\n  dearer:x",
+        ),
+        (
+            1,
+            "\n".join(["heights", *"abcdefghij"]),
+            "\n".join(["heights", *"abcdefg", "  … 3 more: see rehearse-upgrade"]),
+        ),
+    ],
+)
+def test_what_a_rehearsal_found_is_told_in_short(code, text, told):
+    assert rehearsal_text(Ended(code, text)) == f"rehearsed over {told}"
+
+
+def test_a_rehearsal_that_cannot_be_had_is_a_sentence():
+    assert rehearsal_text(Ended(2, "Usage: …\nError: no")) == "no rehearsal: Error: no"
+    assert rehearsal_text(Ended(-9, "")) == "no rehearsal: exit code -9"
+    assert (
+        rehearsal_text(Ended(1, "cowboy-devnet: X")) == "no rehearsal: cowboy-devnet: X"
+    )
 
 
 # --- the command ---------------------------------------------------------------------
@@ -286,3 +320,17 @@ def test_a_node_of_its_own_that_dies_is_started_again(loop):
     assert "the chain no longer has it; deployed at" in again["text"]
     assert again["code_hash"] == first["code_hash"]
     assert running.end(signal.SIGTERM) == ([], 0)
+
+
+@pytest.mark.slow
+def test_a_rehearsal_tells_what_a_save_would_have_changed(loop, tmp_path):
+    running = loop("counter.py", "--no-tests", "--rehearse")
+    url = running.until("node")["url"]
+    deployed = running.until("deployed")
+    with Client(url) as client:
+        client.actor(bytes.fromhex(deployed["actor"][2:])).increment()
+    (tmp_path / "counter.py").write_text(COUNTER.replace("def increment", "def add"))
+    told = running.until("rehearsed")["text"]
+    assert told.startswith("counter: rehearsed over heights 2 to 2: ")
+    assert "\n  handlers:increment at height 2: " in told
+    assert running.end() == ([], 0)

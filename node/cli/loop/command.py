@@ -64,6 +64,11 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 )
 @click.option("--no-tests", is_flag=True, help="Run none.")
 @click.option(
+    "--rehearse",
+    is_flag=True,
+    help="Tell what a save would have changed in the blocks so far.",
+)
+@click.option(
     "--payload",
     type=arguments.payload,
     default="",
@@ -95,9 +100,9 @@ def dev(**given: object) -> None:
         try:
             status = _opened(link, output)
             _tell_node(teller, link, status)
-            DevLoop(link, _actors(wish, teller), _suite(wish, teller), teller).run(
-                SystemClock()
-            )
+            actors, suite = _actors(wish, teller), _suite(wish, teller)
+            loop = DevLoop(link, actors, suite, teller, is_rehearsing=wish.rehearse)
+            loop.run(SystemClock())
         except KeyboardInterrupt:
             _ignore_signals()
             teller.say("ended", "ended")
@@ -115,6 +120,7 @@ class _Wish(Struct, frozen=True):
     fresh: bool
     tests: Path | None
     no_tests: bool
+    rehearse: bool
     payload: bytes
     value: int
     form: JsonForm | None

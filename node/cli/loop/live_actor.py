@@ -44,6 +44,8 @@ class Taken(Struct, frozen=True):
     difference: SourceDifference
     lines: tuple[str, ...]
     """What else is worth knowing."""
+    heights: range
+    """At which the actor had the code before; none of a new actor."""
 
 
 class LiveActor:
@@ -56,6 +58,8 @@ class LiveActor:
         self._terms = terms
         self._address: Address | None = None
         self._report: Report | None = None
+        self._since = 0
+        """The first height after the one at which it got its code."""
 
     @property
     def is_deployed(self) -> bool:
@@ -73,6 +77,7 @@ class LiveActor:
         living = self._living(client)
         difference = difference_of(self._report, report)
         lines: tuple[str, ...] = ()
+        heights = range(0)
         if living is None or self._terms.is_fresh:
             was_lost = self._address is not None and living is None
             what = self._deploy(client)
@@ -81,12 +86,13 @@ class LiveActor:
         elif living.source.encode() == content:
             what = f"at {_shown(living.address)}, with this code"
         else:
+            heights = range(self._since, client.height + 1)
             what, lines = self._replace(client, living, report, difference)
-        self._report = report
+        self._report, self._since = report, client.height + 1
         assert self._address is not None, "it is deployed now"
         is_new = living is None or living.address != self._address
         hash_ = keccak256(content)
-        return Taken(what, self._address, hash_, is_new, difference, lines)
+        return Taken(what, self._address, hash_, is_new, difference, lines, heights)
 
     def _living(self, client: Client) -> Actor | None:
         """The actor, if the chain has it."""

@@ -1,20 +1,12 @@
 """The project's own tests, run by pytest beside the loop; a save ends an old run."""
 
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from msgspec import Struct
 
-__all__ = ["Suite", "SuiteOutcome"]
+from node.cli.loop.beside import Beside, Ended
 
-OUTPUT_BYTES_SHOWN = 6_000
-"""Of what pytest prints, the end: the failures and the summary."""
+__all__ = ["Suite", "SuiteOutcome"]
 
 _FAILED, _NOTHING_COLLECTED = 1, 5
 
@@ -34,53 +26,24 @@ class Suite:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         """None for a project without tests."""
-        self._process: subprocess.Popen[bytes] | None = None
-        self._output: IO[bytes] | None = None
+        self._beside = Beside()
 
     def start(self) -> None:
         """Begin a run; one that has not ended does not count any more."""
-        self.stop()
-        if self.path is None:
-            return
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - until the run ends
-        # A session of its own: Ctrl-C at the terminal is for the loop, which ends it.
-        self._process = subprocess.Popen(  # noqa: S603 - the user's own tests
-            [sys.executable, "-m", "pytest", "-q", "--color=no", str(self.path)],
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        if self.path is not None:
+            self._beside.start(["pytest", "-q", "--color=no", str(self.path)])
 
     def look(self) -> SuiteOutcome | None:
         """How the run ended, once it has; None before and afterwards."""
-        if self._process is None or self._process.poll() is None:
-            return None
-        code, self._process = self._process.returncode, None
-        return self._outcome(code, self._take_output())
+        ended = self._beside.look()
+        return None if ended is None else self._outcome(ended)
 
     def stop(self) -> None:
-        """End a run with all that it started, at once; without one nothing happens."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        self._take_output()
+        """End a run; without one nothing happens."""
+        self._beside.stop()
 
-    def _take_output(self) -> str:
-        file, self._output = self._output, None
-        assert file is not None, "a run has an output"
-        with file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - OUTPUT_BYTES_SHOWN))
-            text = file.read().decode("utf-8", "replace")
-        if size <= OUTPUT_BYTES_SHOWN:
-            return text.strip()
-        return f"…{text.partition(chr(10))[2].rstrip()}"
-
-    def _outcome(self, code: int, text: str) -> SuiteOutcome:
+    def _outcome(self, ended: Ended) -> SuiteOutcome:
+        code, text = ended.code, ended.text
         last = text.splitlines()[-1].strip("= ") if text else "no output"
         if "No module named pytest" in last:
             reason = "pytest is not installed here: `pip install pytest` adds it"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from node.cli.loop.live_actor import LiveActor, Taken
 from node.cli.loop.node_link import NodeLink
+from node.cli.loop.rehearsals import BesideRehearsal
 from node.cli.loop.saved_file import FileTrouble, SavedFile
 from node.cli.loop.suite import Suite
 from node.cli.loop.telling import Fact, Teller
@@ -46,16 +47,25 @@ class DevLoop:
     """Keeps actors as their files say."""
 
     def __init__(
-        self, link: NodeLink, actors: Sequence[LiveActor], suite: Suite, teller: Teller
+        self,
+        link: NodeLink,
+        actors: Sequence[LiveActor],
+        suite: Suite,
+        teller: Teller,
+        *,
+        is_rehearsing: bool = False,
     ) -> None:
         self._link = link
         self._actors = [(actor, SavedFile(actor.path)) for actor in actors]
+        self._rehearsals: dict[str, BesideRehearsal] = {}
+        if is_rehearsing:
+            self._rehearsals = {actor.name: BesideRehearsal() for actor in actors}
         self._suite = suite
         self._teller = teller
         self._pause = threading.Event()
 
     def run(self, clock: Clock) -> None:
-        """Go on until KeyboardInterrupt; then tests that run are ended."""
+        """Go on until KeyboardInterrupt; then what runs beside is ended."""
         try:
             while True:
                 self.turn(clock.monotonic(), clock)
@@ -63,6 +73,8 @@ class DevLoop:
                 self._pause.wait(REST_TURN_SECONDS if is_busy else TURN_SECONDS)
         finally:
             self._suite.stop()
+            for rehearsal in self._rehearsals.values():
+                rehearsal.stop()
 
     def turn(self, now: float, clock: Clock) -> None:
         """One look at everything."""
@@ -75,6 +87,14 @@ class DevLoop:
                 is_changed |= self._look_at(actor, file, clock)
         if is_changed:
             self._suite.start()
+        self._look_beside()
+
+    def _look_beside(self) -> None:
+        """Tell of what has ended beside the loop."""
+        for name, rehearsal in self._rehearsals.items():
+            found = rehearsal.look()
+            if found is not None:
+                self._teller.say("rehearsed", f"{name}: {found}")
         outcome = self._suite.look()
         if outcome is not None:
             text = f"tests: {outcome.sentence}"
@@ -97,17 +117,26 @@ class DevLoop:
         except CompileError as error:
             self._tell_refused(actor, error)
             return False
+        taken = self._take(actor, found, report)
+        if taken is not None:
+            milliseconds = round(1000 * (clock.monotonic() - began))
+            self._tell_taken(actor, report, taken, milliseconds)
+            rehearsal = self._rehearsals.get(actor.name)
+            if rehearsal is not None and taken.heights:
+                url = self._link.client.api.url
+                rehearsal.start(taken.address, actor.path, taken.heights, url)
+        return True
+
+    def _take(self, actor: LiveActor, content: bytes, report: Report) -> Taken | None:
+        """Let the actor have its code; None if that was refused, which is told."""
         try:
-            taken = actor.take(self._link.client, found, report)
+            return actor.take(self._link.client, content, report)
         except NodeUnreachable as error:
             self._link.lost(error)
         except _REFUSALS as error:
             text = f"{actor.name} is not deployed: {error}{_old_code(actor)}"
             self._teller.say("not_deployed", text, file=str(actor.path))
-        else:
-            milliseconds = round(1000 * (clock.monotonic() - began))
-            self._tell_taken(actor, report, taken, milliseconds)
-        return True
+        return None
 
     def _tell_refused(self, actor: LiveActor, error: CompileError) -> None:
         lines = []
@@ -116,13 +145,9 @@ class DevLoop:
             place = f"{actor.path}:{refusal.line}:{refusal.column}"
             lines.append(f"{place}: {refusal.reason}{instead}")
         text = f"{actor.name} is refused{_old_code(actor)}"
-        refusals = [*lines]
-        self._teller.say(
-            "refused",
-            "\n".join([text, *lines]),
-            file=str(actor.path),
-            refusals=refusals,
-        )
+        file = str(actor.path)
+        told = "\n".join([text, *lines])
+        self._teller.say("refused", told, file=file, refusals=lines)
 
     def _tell_taken(
         self, actor: LiveActor, report: Report, taken: Taken, milliseconds: int
