@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from node.cli import main as command_line
 from node.cli.loop.beside import Ended
 from node.cli.loop.differences import difference_of
+from node.cli.loop.endings import ended_by_signals, without_interruption
 from node.cli.loop.rehearsals import rehearsal_text
 from node.cli.loop.saved_file import GONE_SECONDS, REST_SECONDS, FileTrouble, SavedFile
 from node.cli.loop.suite import Suite
@@ -201,6 +202,26 @@ def test_a_rehearsal_that_cannot_be_had_is_a_sentence():
     assert (
         rehearsal_text(Ended(1, "cowboy-devnet: X")) == "no rehearsal: cowboy-devnet: X"
     )
+
+
+# --- signals -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_no_signal_comes_between_a_process_and_its_number(number):
+    noted = []
+
+    def begin():
+        with without_interruption():
+            os.kill(os.getpid(), number)
+            noted.append("its number")
+
+    with ended_by_signals():
+        with pytest.raises(KeyboardInterrupt):
+            begin()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert noted == ["its number"]
 
 
 # --- the command ---------------------------------------------------------------------

@@ -11,6 +11,8 @@ from typing import IO
 
 from msgspec import Struct
 
+from node.cli.loop.endings import without_interruption
+
 __all__ = ["Beside", "Ended"]
 
 OUTPUT_BYTES_KEPT = 6_000
@@ -42,13 +44,14 @@ class Beside:
         self.stop()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - until it has ended
         # A session of its own: Ctrl-C at the terminal is for the loop, which ends it.
-        self._process = subprocess.Popen(  # noqa: S603 - pytest, or ourselves
-            [sys.executable, "-m", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with without_interruption():
+            self._process = subprocess.Popen(  # noqa: S603 - pytest, or ourselves
+                [sys.executable, "-m", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def look(self) -> Ended | None:
         """What the process left, once it has ended; None before and afterwards."""

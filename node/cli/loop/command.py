@@ -4,9 +4,7 @@ Rules: Ctrl-C, or SIGTERM, ends the loop with all that it started, and with exit
 Exit codes: 1 the node cannot be used, 2 usage, 3 no node at --url.
 """
 
-import signal
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -21,6 +19,7 @@ from node.cli.connection import (
     tls_ca_option,
     token_file_option,
 )
+from node.cli.loop.endings import ended_by_signals, ignore_endings
 from node.cli.loop.live_actor import DeploymentTerms, LiveActor
 from node.cli.loop.node_link import NodeLink, OwnNode
 from node.cli.loop.suite import Suite
@@ -35,7 +34,6 @@ from node.testing.process import NodeNotStarted
 __all__ = ["dev"]
 
 _TESTS = Path("tests")
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command()
@@ -95,7 +93,7 @@ def dev(**given: object) -> None:
         if wish.url is None
         else endpoint_of(wish.url, wish.tls_ca, wish.token_file)
     )
-    with _ended_by_signals():
+    with ended_by_signals():
         link = NodeLink(teller, OwnNode() if endpoint is None else endpoint)
         try:
             status = _opened(link, output)
@@ -104,7 +102,7 @@ def dev(**given: object) -> None:
             loop = DevLoop(link, actors, suite, teller, is_rehearsing=wish.rehearse)
             loop.run(SystemClock())
         except KeyboardInterrupt:
-            _ignore_signals()
+            ignore_endings()
             teller.say("ended", "ended")
         finally:
             link.close()
@@ -184,20 +182,3 @@ def _suite(wish: _Wish, teller: Teller) -> Suite:
         text = "there is no folder `tests` here: --tests PATH names what pytest runs"
         teller.say("no_tests", text)
     return Suite(path)
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM, and a terminal that is closed, be as Ctrl-C."""
-    before = [signal.signal(one, signal.default_int_handler) for one in _ENDING]
-    try:
-        yield
-    finally:
-        for one, handler in zip(_ENDING, before, strict=True):
-            signal.signal(one, handler)
-
-
-def _ignore_signals() -> None:
-    """Whoever presses Ctrl-C twice gets the same end."""
-    for one in _ENDING:
-        signal.signal(one, signal.SIG_IGN)

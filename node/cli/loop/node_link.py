@@ -7,6 +7,7 @@ the loop waits until it answers; both are told once.
 import socket
 from contextlib import closing
 
+from node.cli.loop.endings import without_interruption
 from node.cli.loop.telling import Teller
 from node.client._sync.client import Client
 from node.client.channels import Endpoint
@@ -44,8 +45,9 @@ class OwnNode:
         """
         self.stop()
         process = NodeProcess("--grpc-listen", self._listen)
-        process.__enter__()
-        self._process, self._listen = process, process.url
+        with without_interruption():
+            process.__enter__()
+            self._process, self._listen = process, process.url
         return Endpoint(process.url)
 
     def stop(self) -> None:
