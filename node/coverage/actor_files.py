@@ -66,7 +66,7 @@ class ActorFiles(Mapping[str, tuple[str, ...]]):
 
     def twins(self, executed: Iterable[str]) -> list[tuple[str, ...]]:
         """Files of one content of which something executed."""
-        groups = {self[name] for name in executed}
+        groups = {self.get(name, ()) for name in executed}
         return sorted(group for group in groups if len(group) > 1)
 
     def actors_not_in(self, executed: Iterable[str]) -> list[str]:

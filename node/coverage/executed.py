@@ -4,35 +4,44 @@ A context is a name for a part of a run, as coverage.py has it: a test and its p
 Sources are known by the hash of their code, since a chain knows no files.
 """
 
-from msgspec import Struct, ValidationError, field, json
+from typing import Annotated
 
-from pvm import Arc, Arcs
+from msgspec import Meta, Struct, ValidationError, field, json
 
-__all__ = ["Executed", "ExecutedCode", "UnmatchedActor"]
+from pvm import Arcs
+from pvm.language import SOURCE_BYTES_MAX
+
+__all__ = ["Executed", "ExecutedCode", "UnmatchedActor", "decode_executed"]
+
+# A process that executes what somebody wrote answers in this form and in no other.
+_Line = Annotated[int, Meta(ge=-SOURCE_BYTES_MAX, le=SOURCE_BYTES_MAX)]
+_Arc = tuple[_Line, _Line]
+_Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+_Address = Annotated[str, Meta(pattern="^0x[0-9a-f]{40}$")]
 
 
 class ExecutedCode(Struct):
     """What of one source ran."""
 
-    body: set[Arc] = field(default_factory=set)
+    body: set[_Arc] = field(default_factory=set)
     """Of the module's body, which may have run before, and counts in every context."""
-    contexts: dict[str, set[Arc]] = field(default_factory=dict)
+    contexts: dict[str, set[_Arc]] = field(default_factory=dict)
     """Of functions, by context."""
 
 
 class UnmatchedActor(Struct, frozen=True):
     """An actor that executed, and whose source is in none of the files."""
 
-    actor: str
+    actor: _Address
     """The first of them, as `0x…`."""
-    deployer: str
+    deployer: _Address
 
 
 class Executed(Struct):
     """What ran; sources are named by the hash of their code, in hexadecimal."""
 
-    codes: dict[str, ExecutedCode] = field(default_factory=dict)
-    unmatched: dict[str, UnmatchedActor] = field(default_factory=dict)
+    codes: dict[_Hash, ExecutedCode] = field(default_factory=dict)
+    unmatched: dict[_Hash, UnmatchedActor] = field(default_factory=dict)
 
     def note(self, code_hash: bytes, context: str, arcs: Arcs) -> None:
         """One more execution."""

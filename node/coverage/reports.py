@@ -159,7 +159,7 @@ class CoverageReports:
             data.erase()
             self._add(data, {})  # says of which kind they are
             for code_hash, code in executed.codes.items():
-                for path in files[code_hash]:
+                for path in files.get(code_hash, ()):
                     name = self._name_of(path)
                     for context, arcs in code.contexts.items():
                         data.set_context(context)

@@ -29,6 +29,7 @@ from node.coverage.reports import (
 from node.coverage.watcher import CoverageWatcher
 from node.state.memory import MemoryStore
 from node.testing.watchers import WATCHERS
+from pvm import Worker
 
 if TYPE_CHECKING:
     from node.client import Client
@@ -86,7 +87,7 @@ class RunCoverage:
         before, self._watcher.context = self._watcher.context, f"{nodeid}|run"
         try:
             self._cover_node(client)
-        except (BundleRefused, NodeError, Differs) as error:
+        except (BundleRefused, NodeError, Differs, OSError) as error:
             self._told.append(f"without what the node of {nodeid} executed: {error}")
         finally:
             self._watcher.context = before
@@ -96,7 +97,9 @@ class RunCoverage:
             file = client.export_bundle(Path(folder) / "chain.bundle")
             with open_bundle(file) as bundle:
                 heights = range(1, bundle.head.height + 1)
-                cover_bundle(bundle, MemoryStore(), self._watcher, heights)
+                wanted = bundle, MemoryStore(), self._watcher, heights
+                with Worker() as worker:
+                    worker.run(lambda: cover_bundle(*wanted))
 
     # --- at the end ------------------------------------------------------------------
 

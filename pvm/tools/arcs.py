@@ -10,7 +10,8 @@ so its arcs are told apart from those of functions.
 """
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -26,6 +27,10 @@ __all__ = ["Arc", "Arcs", "ProbedCode", "ProbedExecutor"]
 
 Arc = tuple[int, int]
 """Two lines, from 1; the negative line of a function stands for what is outside."""
+
+
+_SHORT: Final = 64
+"""Lines of a call that is likely to be like many others: one of them is looked at."""
 
 
 class Arcs(Struct):
@@ -83,21 +88,29 @@ class _Lines:
     __slots__ = ("_calls", "vm")
 
     def __init__(self) -> None:
-        self._calls: list[tuple[int, list[int]]] = []
-        self.vm = new()
-        self.vm.names[BEGIN] = self._begin
+        calls: list[list[int]] = []
 
-    def _begin(self, number: int) -> Callable[[int], None]:
-        lines: list[int] = []
-        self._calls.append((number, lines))
-        return lines.append
+        def begin(number: int) -> Callable[[int], None]:
+            lines = [number]
+            calls.append(lines)
+            return lines.append
+
+        self._calls = calls
+        """Of each call the number of its function, then its lines."""
+        self.vm = new()
+        self.vm.names[BEGIN] = begin
 
     def take(self, starts: tuple[int, ...]) -> Arcs:
         """The arcs since this was asked last."""
-        calls, self._calls = self._calls, []
-        arcs = Arcs()
-        for number, lines in calls:
-            outside = -starts[number]
+        arcs, calls = Arcs(), self._calls
+        short = {tuple(lines) for lines in calls if len(lines) <= _SHORT}
+        for lines in (*short, *(lines for lines in calls if len(lines) > _SHORT)):
+            number = lines[0]
             found = arcs.body if number == MODULE else arcs.functions
-            found.update(pairwise((outside, *lines, outside)))
+            found.update(pairwise(islice(lines, 1, None)))
+            if len(lines) > 1:  # it came to its first line
+                found.update(
+                    ((-starts[number], lines[1]), (lines[-1], -starts[number]))
+                )
+        calls.clear()
         return arcs

@@ -307,8 +307,15 @@ def test_the_root_is_the_same_and_a_chain_of_no_run_is_not_watched():
 def test_what_ran_goes_from_process_to_process():
     executed = Executed()
     assert decode_executed(executed.encode()) == executed
-    with pytest.raises(ValueError, match="Expected"):
-        decode_executed(b'{"codes": 1}')
+    hostile = [
+        b'{"codes": 1}',
+        b'{"codes": {"../x": {}}}',
+        b'{"codes": {"%064d": {"body": [[1, 99999999]]}}}' % 0,
+        b'{"unmatched": {"%064d": {"actor": "\\u001b", "deployer": ""}}}' % 0,
+    ]
+    for data in hostile:
+        with pytest.raises(ValueError, match="Expected"):
+            decode_executed(data)
 
 
 @pytest.mark.slow
