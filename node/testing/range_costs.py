@@ -20,8 +20,6 @@ def range_costs(
 ) -> RangeCosts:
     """What the blocks of some heights, of which there are results, cost."""
     number = bisect_left(results, first, key=lambda one: one.header.height)
-    if number < len(results) and results[number].header.span > 1:
-        number += 1  # nothing is executed within a run
     before = state_before(state, results, number)
     costing = RangeCosting(before, first, last, only)
     for result in results[number:]:

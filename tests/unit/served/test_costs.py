@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from node.chain.block import ReceiptKind
+from node.chain.transition import apply_block
 from node.client import (
     AsyncApi,
     AsyncClient,
@@ -237,9 +238,20 @@ def test_a_block_that_is_counted_in_parts_tells_the_same(chain, monkeypatch):
     with chain.block():
         for payload in (b"\1", b"\2", b"\3"):
             actor.call("loop", payload, cycles_limit=90_000, cells_limit=900)
+    executed = []
+
+    def count(state, block):
+        executed.append(block.header.height)
+        return apply_block(state, block)
+
+    monkeypatch.setattr(costing, "apply_block", count)
     whole = chain.costs(first)
-    monkeypatch.setattr(costing, "PART_CYCLES_MAX", 1)
+    assert executed.count(chain.height) == 1
+    executed.clear()
+    used = chain.last.receipts[0].cycles_used
+    monkeypatch.setattr(costing, "PART_CYCLES_MAX", 2 * used + 100)
     assert chain.costs(first) == whole
+    assert executed.count(chain.height) == 2, "three executions, two at a time"
 
 
 def test_a_range_within_a_run_of_empty_heights_costs_nothing():
@@ -275,6 +287,10 @@ def test_a_range_is_told_while_blocks_are_made_and_can_be_left(run_node):
                     assert first.progress.to_height == 5
                 told = [message async for message in api.stream_costs()]
                 assert told[-1].summary.is_complete
+            await client.advance(blocks=50)
+            height = await client.height
+            quiet = await client.costs(height - 20, height - 10)
+            assert (quiet.total.executions, quiet.last_height) == (0, height - 10)
 
     asyncio.run(scenario())
 
