@@ -116,7 +116,7 @@ def test_both_distributions_come_out_of_the_tag(script, checkout, capfd):
     """The sources whole, with their documents; a wheel of them; both the same twice."""
     for name in ("README.md", "LICENSE", "pyproject.toml"):
         shutil.copy(ROOT / name, checkout)
-    for name in ("node", "pvm", "genesis", "docs"):
+    for name in ("node", "pvm", "genesis", "docs", "stubs", "examples"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(
             ROOT / name, checkout / name, ignore=ignored, dirs_exist_ok=True
@@ -138,4 +138,5 @@ def test_both_distributions_come_out_of_the_tag(script, checkout, capfd):
     assert "docs/later.txt" not in packed
     with zipfile.ZipFile(checkout / "dist" / f"{NAME}-py3-none-any.whl") as wheel:
         folders = {name.split("/")[0] for name in wheel.namelist()}
-    assert folders == {"node", "pvm", f"{NAME}.dist-info"}
+    stubs = {path.name for path in (ROOT / "stubs").iterdir()}
+    assert folders == {"node", "pvm", f"{NAME}.dist-info"} | stubs
