@@ -6,15 +6,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
 from node.chain.transaction import Transfer
 from node.cli import main as command_line
+from node.client import Client
 from node.config import genesis_folder
 from node.testing import Devnet
 from node.testing.console.completion import Completer
+from node.testing.console.failed_test import prompt_on
 from node.testing.console.prompt import Prompt
 from node.testing.console.statements import LineReader, indented, statements_of
 
@@ -566,6 +569,25 @@ def test_the_first_failure_is_the_only_prompt_with_x(suite):
     )
     done.assert_outcomes(passed=1, failed=1)
     done.stdout.no_fnmatch_line("*test_that_fails_too*which failed*")
+
+
+@pytest.mark.parametrize("kind", ["closed", "gone"])
+def test_a_chain_that_cannot_be_asked_is_a_sentence(kind, capsys, monkeypatch):
+    if kind == "closed":
+        chain = Devnet()
+        chain.close()
+    else:
+        chain = Client("127.0.0.1:1")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("chain.height\n"))
+    plugins = SimpleNamespace(getplugin=lambda _name: None)
+    item = SimpleNamespace(
+        config=SimpleNamespace(pluginmanager=plugins), nodeid="test_it"
+    )
+    prompt_on(item, {"devnet": chain}, ValueError())
+    chain.close()
+    title, told = capsys.readouterr().out.strip().splitlines()
+    assert title == ">>> devnet of test_it, which failed with ValueError"
+    assert told.startswith("this chain cannot be asked: ")
 
 
 def test_workers_of_xdist_have_no_prompt(suite):

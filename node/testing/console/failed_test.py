@@ -40,10 +40,9 @@ def prompt_on(
         sys.stdout.write(
             f"\n>>> {name} of {item.nodeid}, which failed with {type(error).__name__}\n"
         )
-        if getattr(chain, "is_closed", False):
-            sys.stdout.write("the test closed this chain: there is nothing to ask\n")
-            return
         Prompt(chain, sys.stdin, sys.stdout, sys.stderr).run()
+    except Exception as refusal:  # noqa: BLE001 - the test's own failure matters more
+        sys.stdout.write(f"this chain cannot be asked: {refusal}\n")
     finally:
         if capture is not None:
             capture.resume_global_capture()
