@@ -152,6 +152,11 @@ test-page: $(BROWSER) bytecode ## the page in Chromium, and pictures of it in bu
 test-toolkit: $(STAMP) ## what GitHub is told beside its own toolkit, which npm fetches
 	"$(BIN)/python" -m pytest -q -m npm tests/toolkit $(ARGS)
 
+.PHONY: page-pictures
+page-pictures: $(BROWSER) bytecode ## take the pictures of docs/page.md anew
+	PAGE_PICTURES=docs/images "$(BIN)/python" -m pytest -q -m browser \
+	  tests/browser/test_pictures.py $(ARGS)
+
 .PHONY: fuzz
 fuzz: $(STAMP) ## programs by a grammar, against the sandbox (SECONDS=300 SEED=7)
 	"$(BIN)/python" -m tests.fuzz --seconds $(SECONDS) $(FUZZ_SEED) $(ARGS)

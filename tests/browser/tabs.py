@@ -182,6 +182,14 @@ class Tab:
         """Keep how it looks, as far as it goes down."""
         self.page.screenshot(path=file, full_page=True)
 
+    def picture_of(self, part: str, file: Path, height_max: int) -> None:
+        """Keep how the beginning of a part looks, or all that is in sight."""
+        clip = None
+        if part:
+            clip = self.page.locator(part).bounding_box()
+            clip["height"] = min(clip["height"], height_max)
+        self.page.screenshot(path=file, clip=clip, full_page=bool(part))
+
     def close(self) -> None:
         """Close it; what it still asked for is dropped."""
         self._context.close()
