@@ -13,13 +13,17 @@ from urllib.request import Request, urlopen
 import pytest
 from click.testing import CliRunner
 
-from node.archive.bundle import open_bundle
+from node.archive.bundle import KIND, open_bundle, pack_results
 from node.archive.folder import open_folder
+from node.archive.record_file import Packing
+from node.chain.consensus import CONSENSUS_NUMBER
 from node.cli import main
 from node.client.inputs import dev_account
 from node.explorer.exploring import of_bundle, of_folder, serve_page
+from node.primitives import codec
 from node.runtime.bundle_import import ImportProgress
 from node.runtime.shared_store import SharedStore
+from node.state import keys
 from node.state.errors import StoreLocked
 from node.state.leveldb import LevelStore
 from node.testing import Devnet
@@ -45,8 +49,9 @@ def chain(tmp_path_factory):
         devnet.deploy(HEART, value="5 CBY")
         devnet.mine(10)
         devnet.export_bundle(path)
-        status = devnet.head, len(devnet.receipts())
-    return path, *status
+        told = devnet.head, len(devnet.receipts())
+        made = devnet.genesis, devnet.results
+    return path, *told, made
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +128,7 @@ def of(chain, scenario):
 
 
 def test_the_page_of_a_bundle_has_the_numbers_of_the_chain(chain):
-    _, head, receipts = chain
+    _, head, receipts, _ = chain
 
     async def scenario(url):
         status = await ask(url, "QueryService/GetStatus", {})
@@ -183,6 +188,23 @@ def test_a_bundle_that_is_cut_is_refused_in_a_sentence(chain, tmp_path):
     assert done.exit_code == 1
     assert "DAMAGED" in done.stderr
     assert str(cut) in done.stderr
+
+
+def test_a_bundle_that_executing_does_not_give_is_refused_with_the_height(
+    chain, tmp_path
+):
+    genesis, results = chain[3]
+    forged = tmp_path / "forged.bundle"
+    records = dict(pack_results(genesis, results)._records)
+    height = next(one.header.height for one in results if one.receipts)
+    whole = codec.decode(records[keys.height8(height)])
+    records[keys.height8(height)] = codec.encode([*whole[:2], b"", b""])
+    head = genesis.encode(), results[-1].header, CONSENSUS_NUMBER
+    forged.write_bytes(b"".join(Packing(KIND, head, records.items()).parts()))
+    done = explore(forged)
+    assert done.exit_code == 1
+    assert "DIFFERS" in done.stderr
+    assert f"first at height {height}" in done.stderr
 
 
 def test_what_is_no_chain_is_refused_in_a_sentence(tmp_path):
@@ -289,6 +311,19 @@ def test_a_file_without_a_page_is_refused(text, tmp_path, monkeypatch):
         assert (done.exit_code, opened) == (2, [])
 
 
+async def of_a_stranger(act):
+    """What comes of the URL of a server that is no node's."""
+
+    async def answer(_reader, writer):
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\n<title>another</title>")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        return await asyncio.to_thread(act, "--page", f"http://{host}:{port}/")
+
+
 def test_open_says_when_no_page_is_there(chain, monkeypatch):
     async def scenario(url):
         with opening(monkeypatch, is_there=True) as opened:
@@ -298,6 +333,9 @@ def test_open_says_when_no_page_is_there(chain, monkeypatch):
 
     of(chain, scenario)
     with opening(monkeypatch, is_there=True) as opened:
+        done = asyncio.run(of_a_stranger(run_open))
+        assert (done.exit_code, opened) == (1, [])
+        assert "is no page of a node" in done.stderr
         done = run_open("--page", "http://127.0.0.1:1/")
         assert (done.exit_code, opened) == (3, [])
         assert "no node answers" in done.stderr
