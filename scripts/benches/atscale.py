@@ -26,6 +26,7 @@ from benches.filling import (
     scheduler,
     settle,
 )
+from benches.heights import due_rows
 from benches.report import Row, Section, median, progress
 from benches.starting import memory_mib
 from node import query
@@ -161,6 +162,7 @@ def measure_scale(filled: Path | None = None) -> Section:
         rows += _schedule_rows(chain, count, few)
         rows.append(_empty_row(chain, count))
         rows.append(_memory_row(count))
+        rows += due_rows(chain.state, count)
         rows += proof_rows(chain, count)
         rows += snapshot_rows(chain, count)
         chain.store.close()

@@ -86,6 +86,7 @@ TINY = {
         "PUT_OFF_TIMERS": 60,
         "PUT_OFF_BLOCKS": 3,
     },
+    "heights": {"TIMERS": 2_000, "BLOCKS": 300, "ROUNDS": 2, "WALKED": 500},
     "atscale_state": {"PROOFS": 5, "SNAPSHOTS": 2, "CHANGED_KEYS": 5},
     "longchain": {
         "EMPTY_BLOCKS": 60,
@@ -101,7 +102,7 @@ TINY = {
         "RATE_TRANSFERS": 3,
     },
 }
-IN_PROCESS = ("devnet", "empty", "scale", "vm")
+IN_PROCESS = ("devnet", "empty", "heights", "scale", "vm")
 
 
 @pytest.fixture
