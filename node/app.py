@@ -288,7 +288,7 @@ async def _serve(
         opened = await on_worker(
             worker, partial(open_chain, store, config.genesis.wanted)
         )
-        await on_worker(worker, partial(inspection.complete, opened.state))
+        await on_worker(worker, partial(inspection.complete, opened))
         config, held = _hold(config, opened.state)
         stats = NodeStats()
         on_exhausted = partial(_end_exhausted, config, log)
@@ -385,10 +385,15 @@ class _Inspection:
         if state is not None:
             self.verify(state)
 
-    def complete(self, state: State) -> None:
-        """Verify what could not be before, if all is to be verified; on the worker."""
+    def complete(self, opened: Opened) -> None:
+        """Say what was added to the folder, and verify what could not be before.
+
+        On the worker; verified is only if all is to be.
+        """
+        if opened.totals_made:
+            self._log.info("totals_made", blocks=opened.totals_made)
         if self._config.is_verified and not self.is_verified:
-            self.verify(state)
+            self.verify(opened.state)
 
     def verify(self, state: State) -> None:
         """Recompute the chain of a state, and say so; on the worker."""

@@ -83,6 +83,8 @@ class Opened(Struct, frozen=True):
     is_fresh: bool
     consensus: int = CONSENSUS_NUMBER
     """Under which its blocks were executed; if another, they can only be read."""
+    totals_made: int = 0
+    """Of how many blocks an earlier version wrote none."""
 
 
 def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opened:
@@ -107,12 +109,13 @@ def open_chain(store: Store, want: Callable[[Genesis | None], Genesis]) -> Opene
     if _finish_rewind(store):
         snapshot = store.snapshot()
     head = _require_sound(snapshot)
+    made = 0
     if made_totals.is_missing(snapshot, head.height):
-        _add_totals(store, head)
+        made = _add_totals(store, head)
         snapshot = store.snapshot()
     number = history.load_consensus(snapshot)
     state = _open(stored, head, snapshot)
-    return Opened(state, stored, is_fresh=False, consensus=number)
+    return Opened(state, stored, is_fresh=False, consensus=number, totals_made=made)
 
 
 def require_chain(
@@ -171,9 +174,9 @@ def _finish_rewind(store: Store) -> bool:
         raise DamagedChain(f"a rewind cannot be finished: {error}") from error
 
 
-def _add_totals(store: Store, head: Header) -> None:
+def _add_totals(store: Store, head: Header) -> int:
     try:
-        made_totals.add_missing(store, head.height)
+        return made_totals.add_missing(store, head.height)
     except (ValueError, LookupError, TypeError, AssertionError) as error:
         raise DamagedChain(f"what blocks did cannot be read: {error}") from error
 

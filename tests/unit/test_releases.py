@@ -19,6 +19,7 @@ from node.archive.state_import import import_folder
 from node.archive.verification import verify
 from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.consensus import CONSENSUS_NUMBER
+from node.query import lane_use, past_of
 from node.state.errors import StoreForeign
 from node.state.leveldb import FORMAT_VERSION, LevelStore
 from node.state.memory import MemoryStore
@@ -85,6 +86,27 @@ def test_folders_of_releases_are_read_or_refused(releases, tmp_path):
         else:
             with pytest.raises(StoreForeign, match="use the version that made it"):
                 LevelStore(tmp_path / "data")
+        shutil.rmtree(tmp_path / "data")
+
+
+def test_folders_of_releases_get_the_totals_of_their_blocks(releases, tmp_path):
+    """At the first start; what an earlier version wrote has none."""
+    for release in releases:
+        facts = facts_of(release)
+        if facts["folder_format"] != FORMAT_VERSION:
+            continue
+        with tarfile.open(release / "data.tar") as archive:
+            archive.extractall(tmp_path, filter="data")
+        with LevelStore(tmp_path / "data") as store, Worker() as worker:
+            for is_first in (release.name == "0.1.0", False):
+                opened = worker.run(
+                    lambda store=store: open_chain(store, lambda own: own)
+                )
+                assert (opened.totals_made > 0) == is_first
+            heights = 0, facts["height"]
+            use = lane_use(opened.state, past_of(opened.state), heights, 1)
+            assert use.buckets[0].totals.heights == facts["height"] + 1
+            worker.run(lambda opened=opened: verify(opened.state))
         shutil.rmtree(tmp_path / "data")
 
 
