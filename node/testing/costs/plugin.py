@@ -18,6 +18,7 @@ import msgspec
 import pytest
 
 from node.chain.consensus import CONSENSUS_NUMBER
+from node.client.sources import ActorSource
 from node.query.explain.numbers import counted
 from node.testing.costs.comparison import Comparison, compare
 from node.testing.costs.file import (
@@ -27,7 +28,7 @@ from node.testing.costs.file import (
     write_costs,
 )
 from node.testing.costs.naming import NamedHandler, named, source_names, with_files
-from node.testing.costs.recording import Recorded, RecordedCode, code_name, record
+from node.testing.costs.recording import Recorded, RecordedCode, record
 from node.testing.costs.report import (
     annotations,
     dearer_lines,
@@ -133,8 +134,8 @@ class RunCosts:
         test = record(name_of_test(item), profile, self._tables)
         self._recorded.tests[item.nodeid] = test
         for code_hash, source in profile.codes.items():
-            code = RecordedCode(code_name(source), profile.files.get(code_hash, ""))
-            self._recorded.codes[code_hash.hex()] = code
+            name, file = ActorSource(source).name, profile.files.get(code_hash, "")
+            self._recorded.codes[code_hash.hex()] = RecordedCode(name or "actor", file)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Know the tests of the run; the controller of xdist collects none."""

@@ -5,7 +5,6 @@ transfers, cost what the protocol says and are left out. Codes are known by thei
 here: which files they are in is looked for once, by whoever writes or compares.
 """
 
-import re
 from collections.abc import Iterable
 
 from msgspec import Struct, field
@@ -20,11 +19,8 @@ __all__ = [
     "RecordedHandler",
     "RecordedStatement",
     "RecordedTest",
-    "code_name",
     "record",
 ]
-
-_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 
 
 class RecordedStatement(Struct):
@@ -139,9 +135,3 @@ def _add(handler: RecordedHandler, place: Place, table: _Table, cost: Cost) -> N
         of_code[statement.line] = known
     known.cycles += cost.cycles
     known.cells += cost.cells
-
-
-def code_name(source: str) -> str:
-    """What a source that is in no file is called: after its class, if it has one."""
-    classes: list[str] = _CLASS.findall(source)
-    return classes[-1] if classes else "actor"
