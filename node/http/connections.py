@@ -4,6 +4,9 @@ Whoever connects is a stranger: for a bounded time, one of a bounded number, of 
 oldest gives way to a new one. So whatever strangers do, a probe comes through. One that
 made a call is a caller's: it stays as long as its calls last, callers have a bound of
 their own, and of them only one that is idle gives way.
+
+Rules: who has to go is cut off, whatever was not read of what was sent: a connection
+that is closed in peace stays for as long as its other end reads nothing.
 """
 
 import asyncio
@@ -22,13 +25,21 @@ __all__ = ["Connections"]
 class _Connection:
     """One of them, and since when it is quiet."""
 
-    __slots__ = ("began", "handler", "is_busy", "quiet_since")
+    __slots__ = ("began", "handler", "is_busy", "quiet_since", "transport")
 
-    def __init__(self, handler: "RequestHandler", now: float) -> None:
+    def __init__(
+        self, handler: "RequestHandler", transport: asyncio.Transport, now: float
+    ) -> None:
         self.handler = handler
+        self.transport = transport
         self.began = now
         self.quiet_since = now
         self.is_busy = False
+
+    def end(self) -> None:
+        """Cut it off."""
+        self.transport.abort()
+        self.handler.force_close()
 
 
 class Connections:
@@ -41,15 +52,14 @@ class Connections:
         self._strangers: dict[RequestHandler, _Connection] = {}
         self._callers: dict[RequestHandler, _Connection] = {}
 
-    def admit(self, handler: "RequestHandler") -> None:
+    def admit(self, handler: "RequestHandler", transport: asyncio.Transport) -> None:
         """Take a new one in; the oldest stranger goes if there are too many."""
         if len(self._strangers) >= self._limits.connections_max:
             oldest = next(iter(self._strangers))
-            del self._strangers[oldest]
-            _end(oldest)
-        loop = asyncio.get_running_loop()
-        connection = self._strangers[handler] = _Connection(handler, loop.time())
-        loop.call_later(self._limits.idle_ms_max / 1_000, self._look, connection)
+            self._strangers.pop(oldest).end()
+        now = asyncio.get_running_loop().time()
+        connection = self._strangers[handler] = _Connection(handler, transport, now)
+        self._look(connection)
 
     def forget(self, handler: "RequestHandler") -> None:
         """It has ended."""
@@ -89,26 +99,31 @@ class Connections:
             return False
         longest = min(idle, key=lambda one: one.quiet_since)
         del self._callers[longest.handler]
-        _end(longest.handler)
+        longest.end()
         return True
 
     def _look(self, connection: _Connection) -> None:
-        """End a stranger's whose time is up, or who is quiet for too long."""
-        if self._strangers.get(connection.handler) is not connection:
+        """End one whose time is up, and look again when that of another may be."""
+        ends, now = self._ends_at(connection), asyncio.get_running_loop().time()
+        if ends is None:
             return
-        limits, loop = self._limits, asyncio.get_running_loop()
+        if now < ends:
+            asyncio.get_running_loop().call_at(ends, self._look, connection)
+            return
+        self.forget(connection.handler)
+        connection.end()
+
+    def _ends_at(self, connection: _Connection) -> float | None:
+        """When one has to go if nothing happens on it; None if it has ended."""
+        limits, handler = self._limits, connection.handler
+        if handler in self._callers:
+            idle = limits.caller_idle_ms_max / 1_000
+            if connection.is_busy:
+                return asyncio.get_running_loop().time() + idle
+            return connection.quiet_since + idle
+        if handler not in self._strangers:
+            return None
         ends = connection.began + limits.connection_ms_max / 1_000
-        if not connection.is_busy:
-            ends = min(ends, connection.quiet_since + limits.idle_ms_max / 1_000)
-        if loop.time() < ends:
-            loop.call_at(ends, self._look, connection)
-            return
-        del self._strangers[connection.handler]
-        _end(connection.handler)
-
-
-def _end(handler: "RequestHandler") -> None:
-    """Close a connection now, whether its client reads or not."""
-    if isinstance(handler.transport, asyncio.Transport):
-        handler.transport.abort()
-    handler.force_close()
+        if connection.is_busy:
+            return ends
+        return min(ends, connection.quiet_since + limits.idle_ms_max / 1_000)

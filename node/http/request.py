@@ -23,6 +23,9 @@ from node.runtime.settings import HttpLimits
 
 __all__ = ["make_requests", "make_server"]
 
+_NEVER_SECONDS = 86_400.0
+"""Until the library would close an idle connection: `Connections` does."""
+
 _LINGER_SECONDS = 1.0
 """In which the rest of a request that was refused is read and dropped: who still writes
 when his connection is closed may never see why."""
@@ -51,7 +54,7 @@ class _CountedServer(Server):
         self, handler: RequestHandler, transport: asyncio.Transport
     ) -> None:
         super().connection_made(handler, transport)
-        self.connections_known.admit(handler)
+        self.connections_known.admit(handler, transport)
 
     @override
     def connection_lost(
@@ -71,7 +74,7 @@ def make_server(
         handler_cancellation=True,
         access_log=None,
         logger=_port_logger(),
-        keepalive_timeout=limits.caller_idle_ms_max / 1_000,
+        keepalive_timeout=_NEVER_SECONDS,
         lingering_time=_LINGER_SECONDS,
         max_line_size=limits.header_bytes_max,
         max_field_size=limits.header_bytes_max,

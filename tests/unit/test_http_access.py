@@ -18,7 +18,7 @@ DEADLINE_SECONDS = 20
 
 @asynccontextmanager
 async def serving(limits=None, access=None):
-    """A port with one path, `/call`, whose handler notes and answers; `/wait` waits."""
+    """A port whose handler notes what is asked: `/call`, `/wait`, or `/large`."""
     node = SimpleNamespace(calls=[], waiting=0, leave=asyncio.Event())
 
     async def handler(request, keep):
@@ -31,6 +31,8 @@ async def serving(limits=None, access=None):
                 await node.leave.wait()
             finally:
                 node.waiting -= 1
+        if request.path == "/large":
+            return web.Response(body=bytes(9 << 20))
         return web.Response(text="called")
 
     async def metrics(_accept):
@@ -38,6 +40,7 @@ async def serving(limits=None, access=None):
 
     site = HttpSite(lambda: (handler,), access or HttpAccess())
     port = HttpPort(Probes(bool, bool, int, metrics), limits, site)
+    node.http = port
     node.address = f"127.0.0.1:{port.bind('127.0.0.1', 0)}"
     try:
         await port.serve()
@@ -309,6 +312,20 @@ def test_an_idle_caller_gives_way_to_a_new_one():
             for _, writer in (first, second, busy):
                 writer.close()
             await until(lambda: node.waiting == 0)
+
+    asyncio.run(scenario())
+
+
+def test_who_takes_nothing_of_what_was_answered_is_cut_off():
+    """Closed in peace, the connection would stay for as long as nothing is read."""
+
+    async def scenario():
+        async with serving(HttpLimits(caller_idle_ms_max=100)) as node:
+            _, writer = await connected(node, call("/large"))
+            await until(lambda: node.calls == ["/large"])
+            writer.transport.pause_reading()
+            await until(lambda: not node.http._handlers.connections)
+            writer.close()
 
     asyncio.run(scenario())
 

@@ -67,6 +67,9 @@ _VERSION = "Connect-Protocol-Version"
 _TIMEOUT = "Connect-Timeout-Ms"
 _MILLISECONDS = re.compile(r"[0-9]{1,10}", re.ASCII)
 
+_GONE = 499
+"""The status of an answer that nobody reads."""
+
 _JSON_GROWTH = 3
 """A message as JSON has about so many times the bytes that it has as protobuf."""
 
@@ -119,13 +122,21 @@ class ConnectEndpoint:
         """The answer to a request; None if its path is none of a procedure."""
         if not request.path.startswith(PATH_PREFIX):
             return None
-        form = _form_of(request)
         if request.method != hdrs.METH_POST:
             return _unfit(405, "call this with POST", Allow="POST")
+        form = _form_of(request)
         if form is None:
             return _unfit(415, f"send the header Content-Type: {' or '.join(_FORMS)}")
+        return await self._told(request, form, keep)
+
+    async def _told(
+        self, request: web.BaseRequest, form: _Form, keep: _KeepConnection
+    ) -> web.StreamResponse:
+        """The answer to what has the form of a call, or why there is none."""
         try:
             return await self._call(request, form, keep)
+        except ConnectionError:  # the library sees that nobody is there
+            return web.Response(status=_GONE)
         except Exception as error:  # noqa: BLE001 - the table of errors tells each
             return _refusal(form, as_refused(error, request.path))
 
@@ -201,23 +212,21 @@ class ConnectEndpoint:
         response = web.StreamResponse()
         response.content_type = begun.form.content_type
         response.force_close()
+        await response.prepare(request)
+        _read_no_more(request)
         refused = None
         try:
             async with _in_time(deadline), aclosing(_messages(begun, call)) as messages:
-                await response.prepare(request)
-                _read_no_more(request)
                 async for data in messages:
                     async with self._as_wanted(begun, data, call) as body:
                         envelope = enveloped(body)
                         await self._sent(request, partial(response.write, envelope))
         except ConnectionError:
-            return response
+            raise
         except Exception as error:  # noqa: BLE001 - the table of errors tells each
             refused = as_refused(error, request.path)
         end = enveloped(end_of_stream(refused), END_OF_STREAM)
-        with suppress(ConnectionError):
-            await self._sent(request, partial(response.write, end))
-            await response.write_eof()
+        await self._sent(request, partial(response.write, end))
         return response
 
     async def _sent(
@@ -353,10 +362,9 @@ def _peer_of(request: web.BaseRequest) -> str:
 def _read_no_more(request: web.BaseRequest) -> None:
     """Drop whatever else the caller sends, but notice that he goes away."""
     request.protocol.close()
-    transport = request.transport
-    if isinstance(transport, asyncio.Transport):
+    if request.transport is not None:
         with suppress(RuntimeError):
-            transport.resume_reading()
+            request.transport.resume_reading()
 
 
 # --- refusals ---------------------------------------------------------------------

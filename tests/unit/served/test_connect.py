@@ -532,6 +532,34 @@ def test_who_takes_nothing_of_a_stream_is_let_go(run_node):
     over_http(scenario, run_node, limits=RpcLimits(stalled_ms_max=100))
 
 
+def test_who_takes_nothing_of_a_large_answer_is_let_go_without_a_word(run_node, caplog):
+    async def scenario(node, _call):
+        async with AsyncApi(node.url) as client:
+            await shouting(client)
+        node.http._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+        body = get_block_of(2)
+        head = head_of(
+            f"{QUERIES}/GetBlock", "application/proto", f"Content-Length: {len(body)}"
+        )
+        asked = (head.encode() + body) * 9
+        host, port = node.url.removeprefix("connect://").split(":")
+        with closing(socket.socket()) as caller:
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            caller.setblocking(False)  # noqa: FBT003 - as the library has it
+            loop = asyncio.get_running_loop()
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                await loop.sock_connect(caller, (host, int(port)))
+                await loop.sock_sendall(caller, asked)
+                while not node.server.answers.room.lent:  # noqa: ASYNC110 - it is made
+                    await asyncio.sleep(0)
+                while node.http._handlers.connections:  # noqa: ASYNC110 - as it ends
+                    await asyncio.sleep(0)
+                assert not node.server.answers.room.lent
+
+    over_http(scenario, run_node, limits=RpcLimits(stalled_ms_max=100))
+    assert not caplog.records
+
+
 def test_a_large_answer_as_json_is_made_beside_the_event_loop_and_has_room(
     run_node, monkeypatch
 ):
