@@ -56,10 +56,9 @@ __all__ = ["coverage"]
     "--actors",
     "paths",
     multiple=True,
-    default=(".",),
     metavar="PATH",
-    help="A file or a folder of actors; as often as wanted. Of those that are named, "
-    "what did not execute counts, too.",
+    help="A file or a folder of actors; as often as wanted. What did not execute "
+    "counts, too.  [default: what executed of the current folder]",
 )
 @click.option(
     "--report",
@@ -95,7 +94,7 @@ def coverage(**given: object) -> None:
     """
     wish = _CoverageWish(**given)  # type: ignore[arg-type]
     try:
-        files = ActorFiles(wish.paths)
+        files = ActorFiles(wish.paths or (".",))
         if wish.executed_to is not None:
             _execute(wish, files, wish.executed_to)
         else:
@@ -136,12 +135,14 @@ def _report(wish: _CoverageWish, files: ActorFiles) -> None:
         folder = Path(name)
         bundle = wish.bundle or fetched_bundle(folder, wish.url)
         executed = _executed_in_walls(wish, bundle, folder / "executed")
-    told, text = reports.write(executed, files, has_unexecuted=wish.paths != (".",))
+    written = reports.write(executed, files, has_unexecuted=bool(wish.paths))
     output = Output()
-    for line in told:
+    for line in written.told:
         output.error(line)
-    if text:
-        output.line(text.rstrip())
+    if written.text:
+        output.line(written.text.rstrip())
+    if not written.is_whole:
+        raise click.exceptions.Exit(click.UsageError.exit_code)
 
 
 def _executed_in_walls(wish: _CoverageWish, bundle: Path, to: Path) -> Executed:

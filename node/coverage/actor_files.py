@@ -83,9 +83,12 @@ class ActorFiles(Mapping[str, tuple[str, ...]]):
 
     def named_without_actor(self, executed: Iterable[str]) -> list[str]:
         """Files that were named themselves, and hold no actor."""
-        actors = set(self.actors_not_in(executed))
         seen = {path for name in executed for path in self.get(name, ())}
-        return [one for one in self._named if one not in actors | seen]
+        return [
+            path
+            for path in self._named
+            if path not in seen and not _is_actor(self._sources[path])
+        ]
 
 
 def _read(path: Path) -> Iterator[tuple[Path, bytes]]:

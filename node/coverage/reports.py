@@ -25,6 +25,7 @@ __all__ = [
     "KINDS",
     "CoverageReport",
     "CoverageReports",
+    "CoverageWritten",
     "is_measuring_lines_alone",
     "parse_report",
 ]
@@ -40,6 +41,22 @@ class CoverageReport(Struct, frozen=True):
     """One of `KINDS`."""
     place: str | None
     """File or folder; None: where coverage's configuration says."""
+
+
+class CoverageWritten(Struct):
+    """What became of the data and the reports."""
+
+    told: list[str]
+    """Sentences for whoever asked."""
+    text: str = ""
+    """The reports that are shown."""
+    is_whole: bool = True
+    """Whether all that was wanted could be written."""
+
+    def refuse(self, refusal: CoverageRefused) -> None:
+        """Something of it could not."""
+        self.told.append(str(refusal))
+        self.is_whole = False
 
 
 def _missing_shown(coverage: Coverage, text: StringIO, _place: str | None) -> None:
@@ -64,6 +81,9 @@ _PLACES: Mapping[str, str] = {
 
 _RELATIVE = "run:relative_files"
 """The setting of coverage's that says how data name files."""
+
+_DATA: Final = b"SQLite format 3\0"
+"""Begins each data file."""
 
 KINDS: Final = tuple(_WRITERS)
 """Reports that can be had."""
@@ -99,17 +119,17 @@ class CoverageReports:
         *,
         has_branches: bool = True,
     ) -> None:
-        """Take the data file, which is there afterwards, and empty.
+        """Take the data file, in which nothing is then.
 
         Args:
-            data_file: what it held is gone: it was of another run.
+            data_file: the data that it held are gone: they were of another run.
             reports: those that are wanted.
             has_branches: False where the data are to be merged with data that only
                 know lines; coverage.py merges like with like.
 
         Raises:
-            CoverageRefused: the file cannot be written, or coverage's configuration
-                cannot be read.
+            CoverageRefused: the file cannot be written or holds no data of coverage's,
+                or coverage's configuration cannot be read.
         """
         self._file = data_file.absolute()
         self._reports = tuple(reports)
@@ -117,40 +137,55 @@ class CoverageReports:
         with _refused(f"{data_file} cannot be written"):
             if self._file.is_dir():
                 raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-            self._file.open("ab").close()
+            with self._file.open("a+b") as file:
+                file.seek(0)
+                begins = file.read(len(_DATA))
+            if begins not in {b"", _DATA}:
+                raise CoverageRefused(
+                    f"{data_file} holds something else than coverage.py's data, and is "
+                    "left as it is"
+                )
             self._file.unlink()
         with _refused("coverage's configuration cannot be read"):
             self._is_relative = bool(_reader(self._file).get_option(_RELATIVE))
 
     def write(
         self, executed: Executed, files: ActorFiles, *, has_unexecuted: bool
-    ) -> tuple[list[str], str]:
-        """Write all; returns sentences about it, and what is to be shown.
+    ) -> CoverageWritten:
+        """Write all that can be written, and say what cannot.
 
         Args:
             executed: what ran.
             files: whose coverage it is.
             has_unexecuted: whether files of actors that did not execute count, too.
-
-        Raises:
-            CoverageRefused: something cannot be written, or there is nothing to report.
         """
-        told = [*_about(files, executed), *_unmatched(executed)]
+        written = CoverageWritten([*_about(files, executed), *_unmatched(executed)])
         unexecuted = files.actors_not_in(executed.codes) if has_unexecuted else []
-        with _refused(f"{self._file} cannot be written"):
-            self._write_data(executed, files, unexecuted)
-        told.append(f"data in {self._file}")
-        text = StringIO()
+        try:
+            with _refused(f"{self._file} cannot be written"):
+                self._write_data(executed, files, unexecuted)
+        except CoverageRefused as refusal:
+            written.refuse(refusal)
+            return written
+        written.told.append(f"data in {self._file}")
         for report in self._reports:
-            with _refused(f"the report {report.kind} cannot be made"):
-                coverage = _reader(self._file)
-                coverage.load()
-                with closing(coverage.get_data()):
-                    _WRITERS[report.kind](coverage, text, report.place)
-            if report.kind in _PLACES:
-                place = report.place or coverage.get_option(_PLACES[report.kind])
-                told.append(f"{report.kind} report in {place}")
-        return told, text.getvalue()
+            try:
+                self._write_report(report, written)
+            except CoverageRefused as refusal:
+                written.refuse(refusal)
+        return written
+
+    def _write_report(self, report: CoverageReport, written: CoverageWritten) -> None:
+        text = StringIO()
+        with _refused(f"the report {report.kind} cannot be made"):
+            coverage = _reader(self._file)
+            coverage.load()
+            with closing(coverage.get_data()):
+                _WRITERS[report.kind](coverage, text, report.place)
+        written.text += text.getvalue()
+        if report.kind in _PLACES:
+            place = report.place or coverage.get_option(_PLACES[report.kind])
+            written.told.append(f"{report.kind} report in {place}")
 
     def _write_data(
         self, executed: Executed, files: ActorFiles, unexecuted: Sequence[str]

@@ -18,7 +18,7 @@ import pytest
 from node.archive.bundle import open_bundle
 from node.archive.replay import Differs
 from node.client.exceptions import BundleRefused, NodeError
-from node.coverage.actor_files import ActorFiles, CoverageRefused
+from node.coverage.actor_files import ActorFiles
 from node.coverage.bundle_coverage import cover_bundle
 from node.coverage.executed import decode_executed
 from node.coverage.reports import (
@@ -123,13 +123,9 @@ class RunCoverage:
         for name in sorted(self._workers, key=lambda name: (len(name), name)):
             executed.add(decode_executed(self._workers[name]))
         assert self._reports is not None, "it is no worker"
-        try:
-            told, self._text = self._reports.write(
-                executed, self._files, has_unexecuted=True
-            )
-        except CoverageRefused as refusal:
-            told = [str(refusal)]
-        self._told += told
+        written = self._reports.write(executed, self._files, has_unexecuted=True)
+        self._told += written.told
+        self._text = written.text
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter

@@ -128,9 +128,8 @@ def _probe_inside(node: ast.stmt, probes: SourceProbes) -> None:
     for block in blocks_of(node):
         block[:] = _probed(block, probes)
     if isinstance(node, _LOOPS):  # it is where it began after each round
-        again = _literal(_Reached(node.lineno), [node])
-        node.body[:0] = again
-        node.orelse[:0] = again
+        for block in (node.body, node.orelse):
+            block[:0] = _literal(_Reached(node.lineno), [node])
     for handler in getattr(node, "handlers", ()):
         handler.body[:0] = _literal(_Tested(handler.lineno), [handler])
 

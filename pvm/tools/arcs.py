@@ -75,7 +75,10 @@ class ProbedExecutor:
         self, probed: ProbedCode, message: Message, host: Host, meter: Meter
     ) -> tuple[Outcome, Arcs]:
         """As `pvm.execute`; with it what ran of this actor, not of those it called."""
-        lines = self._idle.pop() if self._idle else _Lines()
+        try:
+            lines = self._idle.pop()
+        except IndexError:  # all others are busy, maybe on another thread
+            lines = _Lines()
         outcome = execute(probed.code, message, host, meter, lines.vm)
         arcs = lines.take(probed.starts)
         self._idle.append(lines)

@@ -12,6 +12,7 @@ from node.cli import main
 from node.coverage.executed import Executed, decode_executed
 from node.coverage.watcher import CoverageWatcher
 from node.testing import Devnet, NodeProcess
+from node.testing.run_coverage import RunCoverage
 from node.testing.watchers import WATCHERS
 from pvm import keccak256
 
@@ -248,6 +249,14 @@ def test_what_cannot_be_had_is_said_before_a_test_runs(run, paths, arguments, to
     assert WATCHERS == []
 
 
+def test_a_file_that_holds_something_else_is_not_taken_for_data(run):
+    result = run(CALLS, "--devnet-cov-data=actors/counter.py")
+    result.stderr.fnmatch_lines(
+        ["*counter.py holds something else than coverage.py's*"]
+    )
+    assert (run.actors / "counter.py").read_text() == COUNTER
+
+
 def test_without_coverage_installed_the_option_says_what_to_install(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "coverage", None)
     monkeypatch.delitem(sys.modules, "node.testing.run_coverage", raising=False)
@@ -262,6 +271,20 @@ def test_a_report_that_cannot_be_written_loses_no_outcome(run, pytester):
     result.assert_outcomes(passed=2)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*the report html cannot be made: *"])
+
+
+def test_where_no_file_matches_the_actors_are_named_all_the_same(run):
+    (run.actors / "counter.py").write_text("import os\n")
+    body = CALLS.replace('HERE / "actors/counter.py"', repr(COUNTER))
+    result = run(
+        body.replace('(HERE / "actors/counter.py").read_text()', repr(COUNTER))
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "no file has the code of actor 0x*",
+            "the report term cannot be made: No data*",
+        ]
+    )
 
 
 def test_a_profile_a_debugger_and_coverage_go_together(run, found):
@@ -316,6 +339,34 @@ def test_what_ran_goes_from_process_to_process():
     for data in hostile:
         with pytest.raises(ValueError, match="Expected"):
             decode_executed(data)
+
+
+def test_a_worker_that_crashed_is_named(tmp_path):
+    class Lines(list):
+        write_line = write = list.append
+
+        def section(self, title):
+            self.append(title)
+
+    class Config:
+        def getoption(self, name):
+            return {"--devnet-cov-data": str(tmp_path / "data")}.get(name, [])
+
+    class Node:
+        gateway = type("Gateway", (), {"id": "gw3"})
+
+    run, lines = RunCoverage(Config()), Lines()
+    try:
+        run.pytest_testnodedown(Node())
+        run.pytest_sessionfinish()
+        run.pytest_terminal_summary(lines)
+    finally:
+        run.pytest_unconfigure()
+    assert lines[:2] == [
+        "devnet coverage",
+        "without what gw3 executed before it crashed",
+    ]
+    assert "the report term cannot be made: No data to report" in lines[3]
 
 
 @pytest.mark.slow
