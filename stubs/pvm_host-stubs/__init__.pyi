@@ -5,7 +5,7 @@ has cost its price and has no effect. Prices are in cycles, and in cells a byte.
 `Value`, `Context`, `FireContext` and `Timer` exist in annotations only.
 """
 
-from typing import Any, NoReturn, TypeAlias, TypedDict, overload
+from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, overload
 
 __all__ = [
     "HostError",
@@ -472,13 +472,13 @@ def revert(message: str = "") -> NoReturn:
     Price: 7 cycles.
     """
 
-def log(level: str, *values: object) -> None:
+def log(level: Literal["debug", "info", "warning", "error"], *values: object) -> None:
     """Write a line for the actor's author, as `print` does; it is in no state (D59).
 
     Price: 100 cycles, what `str` costs of each value, and 1 a character.
 
     Args:
-        level: `"debug"`, `"info"`, `"warning"` or `"error"`.
+        level: how much it matters.
         values: what is written, with spaces between.
     """
 
