@@ -4,9 +4,12 @@ import gzip
 import hashlib
 import json
 import re
+import shlex
 
+import click
 import pytest
 
+from node.cli import main
 from node.explorer.page_files import PageFiles
 from node.primitives.crypto import dev_private_key, public_key_address
 
@@ -153,6 +156,33 @@ def test_every_module_that_is_named_is_there_and_every_one_is_named():
         for path in re.findall(r'"/static/([^"]+)"', text):
             assert (STATIC / path).is_file(), f"{name} names {path}"
     assert set(OURS) - named == set()
+
+
+COMMANDS = re.findall(
+    r"command=(?:\"|\$\{`)cowboy-devnet ([^\"`]+)[\"`]",
+    "\n".join(text for name, text in OURS.items() if name.startswith("views/")),
+)
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_what_the_page_says_to_type_is_a_command(line):
+    """Empty states say what to type next."""
+    address = "0x" + "ab" * 20
+    line = line.replace("${height}", "5").replace("${digits}", address)
+    words = line.replace("0x…", address).replace("ACTOR", address)
+    name, *arguments = shlex.split(words.replace("HANDLER", "tick"))
+    context = click.Context(main)
+    command = main.get_command(context, name)
+    assert command is not None, line
+    while isinstance(command, click.Group):
+        name, *arguments = arguments
+        command = command.get_command(context, name)
+        assert command is not None, line
+    command.make_context(name, arguments, parent=context)
+
+
+def test_the_page_says_what_to_type():
+    assert len(COMMANDS) >= 8
 
 
 def test_the_named_accounts_are_the_development_accounts():

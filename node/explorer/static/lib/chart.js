@@ -24,7 +24,7 @@ export function useScheme() {
 let loaded = null;
 
 // uPlot, with its style sheet; asked for when the first chart is drawn.
-export function loadPlot() {
+function loadPlot() {
   loaded ??= import('../vendor/uplot.js').then(({default: plot}) => {
     const style = document.createElement('link');
     style.rel = 'stylesheet';
@@ -47,7 +47,7 @@ const axis = (more) => ({
 });
 
 // The options that all charts share; `series` are {name, kind}.
-export function baseOptions(series, width, height) {
+function baseOptions(series, width, height) {
   return {
     width,
     height,

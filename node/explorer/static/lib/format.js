@@ -98,8 +98,6 @@ export const visible = (text) =>
 export const enumText = (name, prefix) =>
   (name ?? '').replace(prefix, '').replaceAll('_', ' ').toLowerCase();
 
-export const words = (name) => visible((name ?? '').replaceAll('_', ' '));
-
 // --- time ---
 
 export function timeText(ms) {

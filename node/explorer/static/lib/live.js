@@ -22,7 +22,7 @@ export const ONLY_READ = document.querySelector('meta[name="only-read"]').conten
 // mode: `starting`, `still` (nothing goes on), `live` (it follows), `asking` (others
 // follow), `busy` (another stream runs instead), `lost` (the node does not answer),
 // `hidden`.
-export const live = makeStore({
+const live = makeStore({
   mode: 'starting',
   status: null, // the answer of GetStatus
   head: null, // the latest header

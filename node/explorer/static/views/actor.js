@@ -35,7 +35,7 @@ export default function Actor({address, query}) {
   if (useIsGone(answer)) return html`${heading}<${Gone} what="This actor" rewound=${rewound} />`;
   return html`${heading}<${Answer} answer=${answer} what="for the account">${(data) => (data.actor
     ? html`<${Known} ...${data} address=${address} bytes=${bytes} line=${number(query.get('line'))} />`
-    : html`<div class="stack"><${Account} ...${data.account} /><${Naming} address=${address} /></div>`)}<//>`;
+    : html`<div class="stack"><${Account} ...${data.account} digits=${address} /><${Naming} address=${address} /></div>`)}<//>`;
 }
 
 // The account, and the actor if it is one.
@@ -45,13 +45,13 @@ async function found(address, signal) {
   return {account, actor};
 }
 
-const Account = ({balance, nonce, nextNonce}) => html`<${Card} title="What it has">
+const Account = ({balance, nonce, nextNonce, digits}) => html`<${Card} title="What it has">
   <${KeyValues} rows=${[
     ['balance', html`<${Amount} units=${balance} />`],
     ['nonce', grouped(nonce ?? 0)],
     nextNonce !== nonce ? ['next nonce, with the pool', grouped(nextNonce ?? 0)] : ['', null],
   ]} />
-  ${!big(balance) && !number(nonce) && html`<${Empty} command="cowboy-devnet fund ADDRESS '5 CBY'">Nobody has used this address yet. To give it something:<//>`}
+  ${!big(balance) && !number(nonce) && html`<${Empty} command=${`cowboy-devnet faucet ${digits} '5 CBY'`}>Nobody has used this address yet. To give it something:<//>`}
 <//>`;
 
 function Naming({address}) {

@@ -119,7 +119,7 @@ function rounded(most, count) {
   return Array.from({length: Math.floor(most / step) + 1}, (_, index) => index * step);
 }
 
-export function roundStep(rough) {
+function roundStep(rough) {
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
   return Math.max(1, [1, 2, 5, 10].find((factor) => factor * power >= rough) * power);
 }

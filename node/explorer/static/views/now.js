@@ -7,7 +7,7 @@ import {Curves} from '../lib/chart.js';
 import {big, compact, counted, durationText, enumText, grouped, number, timeText} from '../lib/format.js';
 import {ONLY_READ, useLive} from '../lib/live.js';
 import {
-  Address, Answer, Card, Count, Empty, Failure, Hash, Height, KeyValues, Loading, Price, Table, TimerId, Title, Use,
+  Address, Answer, Card, Count, Empty, Hash, Height, KeyValues, Loading, Price, Table, TimerId, Title, Use,
 } from '../lib/parts.js';
 import {linkTo} from '../views.js';
 import {Controls} from './now_controls.js';

@@ -1,14 +1,13 @@
 // Search: what an address, a label, an id or a height is, and where it is shown.
 
-import {html, useEffect, useRef, useState} from '../vendor/htm-preact.js';
+import {html, useEffect} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
 import {enumText, fromHex, grouped, hex, visible} from '../lib/format.js';
-import {giveLabel, labelOf, labelled, labels} from '../lib/labels.js';
+import {labelOf, labelled} from '../lib/labels.js';
 import {useLive} from '../lib/live.js';
 import {
-  Address, Amount, Answer, Badge, Card, Count, Empty, Hash, Height, KeyValues, TimerId, Title, TransactionId,
+  Address, Amount, Answer, Badge, Card, Count, Empty, Height, KeyValues, TimerId, Title, TransactionId,
 } from '../lib/parts.js';
-import {useStore} from '../lib/store.js';
 import {linkTo} from '../views.js';
 
 const HEIGHT = /^[\d,_]{1,26}$/;
@@ -64,40 +63,17 @@ const Ahead = ({height, head}) => html`<p>The chain is at height <${Height} of=$
   <p><a href=${linkTo('calendar', '', {at: height})}>What is due there</a></p>`;
 
 async function byAddress(text, signal) {
-  const address = fromHex(text);
-  const account = await ask('QueryService/GetAccount', {address}, signal);
-  const to = account.isActor ? linkTo('actor', `0x${text.replace(/^0x/i, '').toLowerCase()}`) : null;
-  return {kind: `${account.isActor ? 'Actor' : 'Account'} ${short(text)}`, to, Shown: Account, value: {account}};
+  const digits = `0x${text.replace(/^0x/i, '').toLowerCase()}`;
+  const account = await ask('QueryService/GetAccount', {address: fromHex(digits)}, signal);
+  const kind = `${account.isActor ? 'Actor' : 'Account'} ${labelOf(digits)}`;
+  return {kind, to: linkTo('actor', digits), Shown: Account, value: {account}};
 }
 
-const short = (text) => labelOf(text.toLowerCase()) || `0x${text.replace(/^0x/i, '').slice(0, 8)}…`;
-
-function Account({account}) {
-  const {address, balance, nonce, nextNonce} = account;
-  return html`<${KeyValues} rows=${[
-    ['address', html`<${Hash} value=${address} isWhole />`],
-    ['balance', html`<${Amount} units=${balance} />`],
-    ['nonce', html`<${Count} of=${nonce} />`],
-    ['next nonce, with the pool', html`<${Count} of=${nextNonce} />`],
-  ]} /><${Naming} address=${address} />`;
-}
-
-// Gives an address a name that this browser keeps.
-export function Naming({address}) {
-  useStore(labels);
-  const field = useRef(null);
-  const [problem, setProblem] = useState('');
-  const digits = hex(address);
-  const submit = (event) => {
-    event.preventDefault();
-    setProblem(giveLabel(digits, field.current.value));
-  };
-  return html`<form class="fields" onSubmit=${submit}>
-    <label>Its name in this browser <input ref=${field} value=${labelOf(digits)} maxlength="64" placeholder="treasury" /></label>
-    <button>Name it</button>
-    ${problem && html`<p role="alert">${visible(problem)}</p>`}
-  </form>`;
-}
+const Account = ({account: {address, balance, nonce}}) => html`<${KeyValues} rows=${[
+  ['address', html`<${Address} value=${address} isWhole />`],
+  ['balance', html`<${Amount} units=${balance} />`],
+  ['nonce', html`<${Count} of=${nonce} />`],
+]} />`;
 
 async function byId(id, signal) {
   const none = (error) => {
