@@ -146,7 +146,7 @@ $(BROWSER): requirements/browser.lock $(STAMP)
 
 .PHONY: test-page
 test-page: $(BROWSER) bytecode ## the page in Chromium, and pictures of it in build/page
-	"$(BIN)/python" -m pytest -q -m browser tests/browser $(ARGS)
+	"$(BIN)/python" -m pytest -q -n 2 --dist loadfile -m browser tests/browser $(ARGS)
 
 .PHONY: test-toolkit
 test-toolkit: $(STAMP) ## what GitHub is told beside its own toolkit, which npm fetches

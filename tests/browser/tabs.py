@@ -24,6 +24,7 @@ STATIONS = """(all) => all.map((one) => [one.innerText,
     [pair.querySelector("dt").textContent, pair.querySelector("dd").textContent])])"""
 WEIGHTS = """() => performance.getEntriesByType("resource").map((one) =>
   [one.name, one.encodedBodySize])"""
+KINDS = ("fired", "put off", "lost", "due")
 MORE = ("its past", "Execute it again, to see each call")
 TRAPS = """
 window.attacked = () => console.error("ATTACKED: an actor's text was executed");
@@ -152,6 +153,14 @@ class Tab:
             "table", has=self.page.locator(f"caption:text-is('{caption}')")
         )
         return table.evaluate(ROWS)
+
+    def calendar_rows(self) -> dict[int, dict[str, int]]:
+        """What a calendar tells of heights, each a bucket of its own, as a table."""
+        self.page.click("text=As a table")
+        return {
+            int(height): dict(zip(KINDS, map(int, counts), strict=True))
+            for height, *counts in self.rows("Timers by bucket of heights")
+        }
 
     def stations(self) -> list[Station]:
         """What was decided about a timer, as its life is told."""

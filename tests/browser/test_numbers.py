@@ -73,40 +73,11 @@ def test_what_awaits_a_timer_is_its_forecast(rules, worlds, open_tab):
         assert offered["most for a cycle"] == f"{int(told.timer.standing.max_fee):,}"
 
 
-def test_a_timer_that_came_with_a_state_has_its_record_and_no_life(worlds, open_tab):
-    """The blocks that scheduled a million timers at once are nobody's."""
-    world = worlds("million")
-    tab = open_tab(world.origin)
-    tab.excuse("404")
-    tab.go(hex_place("timer", world.timers["first"]))
-    told = world.client.api.timer(world.timers["first"]).timer
-    assert tab.facts("What it is")["due at height"] == f"{told.height:,}"
-    assert "taken over" in tab.text("[aria-label='Its life']")
-
-
-def calendar_rows(open_tab, world, first, last):
-    """What a calendar tells of heights, each a bucket of its own, as a table."""
-    tab = open_tab(world.origin, f"#/calendar?from={first}&to={last}")
-    tab.page.click("text=As a table")
-    rows = tab.rows("Timers by bucket of heights")
-    kinds = ("fired", "put off", "lost", "due")
-    return {
-        int(row[0]): dict(zip(kinds, map(int, row[1:]), strict=True)) for row in rows
-    }
-
-
-def test_a_calendar_of_a_million_timers_counts_what_is_due(worlds, open_tab):
-    world = worlds("million")
-    rows = calendar_rows(open_tab, world, 296, 303)
-    for height in range(296, 304):
-        due = TimerQuery(from_height=height, to_height=height)
-        assert rows[height]["due"] == len(list(world.client.api.timers(due)))
-
-
 def test_a_calendar_of_the_past_counts_what_became_of_timers(worlds, open_tab):
     world = worlds("fifo")
     rush = world.heights["rush"]
-    rows = calendar_rows(open_tab, world, rush - 2, rush + 2)
+    tab = open_tab(world.origin, f"#/calendar?from={rush - 2}&to={rush + 2}")
+    rows = tab.calendar_rows()
     for height, counts in rows.items():
         told = [one.decision.decision for one in world.client.api.explain_block(height)]
         assert counts["fired"] == told.count("fired")

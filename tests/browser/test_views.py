@@ -34,13 +34,11 @@ HOSTILE = (
     "transaction-said",
     "transaction-failed",
 )
-LARGE = ("now", "calendar", "timer-late", "actor-owner")
 VIEWS = [("fifo", place) for place in ALL]
 VIEWS += [
     (rules, place) for rules in RULES if rules != "fifo" for place in OF_THE_RULES
 ]
 VIEWS += [("globalbox", "timer-watch"), ("globalbox", "timer-passed_over")]
-VIEWS += [("million", place) for place in LARGE]
 VIEWS += [("hostile", place) for place in HOSTILE]
 
 
