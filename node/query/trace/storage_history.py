@@ -1,8 +1,9 @@
 """An actor's storage over time: which execution changed which key, the latest first.
 
-The way back that is kept of each block says which keys it changed; only blocks that
-changed a key that is asked for are executed again, in the state before them, to learn
-which of their executions did. Everything is read from the snapshot that the walk began
+The way back that is kept of each block says which keys it changed, in all: what was
+changed and changed back within one block is not told. Only blocks that changed a key
+that is asked for are executed again, in the state before them, to learn which of their
+executions did. Everything is read from the snapshot that the walk began
 with, so that what happens to the chain meanwhile changes nothing of it.
 """
 
@@ -16,7 +17,7 @@ from node.chain.transition import Caches, State, open_state
 from node.history import load_block, load_header
 from node.primitives.types import Address, Height
 from node.query.trace.records import HistoryStop, StorageHistory, StoragePast
-from node.query.trace.tracing import storage_changes
+from node.query.trace.tracing import changes_under
 from node.state import keys, undo
 from node.state.historical_state import ChangedSnapshot
 from node.state.retention import load_oldest
@@ -141,9 +142,10 @@ class StorageWalk:
                 self.stop = HistoryStop.NOT_KEPT
                 return ()
             self._take_back(found)
-            is_wanted = found.height <= self._wanted.last_height
-            if is_wanted and any(key.startswith(self._prefix) for key in found.undo):
-                return self._changes_in(found)
+            if found.height <= self._wanted.last_height:
+                changed = {key for key in found.undo if key.startswith(self._prefix)}
+                if changed:
+                    return self._changes_in(found, changed)
         return ()
 
     def _ends(self) -> HistoryStop | None:
@@ -161,7 +163,9 @@ class StorageWalk:
         self._bytes += sum(map(len, found.undo)) + sum(sizes)
         self._height = found.previous
 
-    def _changes_in(self, found: UndoneBlock) -> tuple[StoragePast, ...]:
+    def _changes_in(
+        self, found: UndoneBlock, changed: set[bytes]
+    ) -> tuple[StoragePast, ...]:
         """Of a block, executed again in the state that the walk has reached."""
         self.blocks_executed += 1
         block = self._blocks.block(found.height)
@@ -180,7 +184,7 @@ class StorageWalk:
                 receipt.handler,
             )
             for receipt, key, before, after in reversed(
-                storage_changes(parent, block, self._prefix)
+                changes_under(parent, block, changed)
             )
         )
         self._told += len(changes)

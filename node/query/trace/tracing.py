@@ -34,7 +34,7 @@ from node.state import keys
 from pvm.errors import without_memory_errors
 
 __all__ = [
-    "storage_changes",
+    "changes_under",
     "trace_block",
     "trace_executions",
     "trace_read",
@@ -67,8 +67,8 @@ def trace_block(state: State, block: Block) -> BlockTrace:
 
 
 @without_memory_errors
-def storage_changes(
-    state: State, block: Block, prefix: bytes
+def changes_under(
+    state: State, block: Block, wanted: Container[bytes]
 ) -> tuple[tuple[Receipt, bytes, bytes | None, bytes | None], ...]:
     """What each execution of a block changed under keys of the database, in order.
 
@@ -78,7 +78,7 @@ def storage_changes(
     found: list[tuple[Receipt, bytes, bytes | None, bytes | None]] = []
 
     def note(receipt: Receipt, pairs: _Pairs) -> None:
-        names = sorted(key for key in pairs if key.startswith(prefix))
+        names = sorted(key for key in pairs if key in wanted)
         found.extend((receipt, key, *pairs[key]) for key in names)
 
     executed = _ExecutedAgain(state, TraceRoom(0), (), note)

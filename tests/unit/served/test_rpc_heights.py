@@ -1,12 +1,14 @@
 """Ranges of heights in few numbers, and an actor's past, over a real socket."""
 
 import asyncio
+import threading
 
 import pytest
 
 from node.chain.transaction import DeployActor, ExecuteActor
 from node.client import AsyncApi, NodeError, Wallet
 from node.primitives.types import Address
+from node.query.trace.storage_history import StorageWalk
 from node.rpc.v1 import queries_pb2, types_pb2
 
 ALICE = Wallet.dev(0)
@@ -136,5 +138,71 @@ def test_an_actors_storage_is_told_back_to_its_beginning(run_node):
             assert changes[0].kind == types_pb2.RECEIPT_KIND_FIRE
             only, _ = await told(client.stream_storage_history(actor, b"m"))
             assert [one.height for one in only] == [fire]
+
+    asyncio.run(scenario())
+
+
+def test_whose_storage_is_not_there_has_no_past(run_node):
+    async def scenario():
+        async with run_node() as served, AsyncApi(served.url) as client:
+            for actor, reason in (
+                (b"\x77" * 20, "ACTOR_NOT_FOUND"),
+                (ALICE.address, "ACTOR_NOT_FOUND"),
+                (b"short", "INVALID_ARGUMENT"),
+            ):
+                error = await refused(told(client.stream_storage_history(actor)))
+                assert error.reason == reason
+            actor, _ = await start(client)
+            for asked in (
+                {"prefix": bytes(257)}, {"changes": 10_001},
+                {"from_height": 3, "to_height": 2},
+            ):  # fmt: skip
+                stream = client.stream_storage_history(actor, **asked)
+                error = await refused(told(stream))
+                assert error.reason == "INVALID_ARGUMENT"
+
+    asyncio.run(scenario())
+
+
+def test_a_past_that_was_begun_is_not_disturbed_by_a_rewind(run_node):
+    async def scenario():
+        async with run_node() as served, AsyncApi(served.url) as client:
+            actor, _ = await start(client)
+            await client.create_snapshot("before")
+            for _ in range(4):
+                await client.execute(ALICE, ExecuteActor(actor, "add", b"", 0))
+            whole, _ = await told(client.stream_storage_history(actor, b"n"))
+            stream = client.stream_storage_history(actor, b"n")
+            seen = [(await anext(stream)).change]
+            await client.revert_to_snapshot("before")
+            rest, end = await told(stream)
+            assert [*seen, *rest] == whole
+            assert end.stop == queries_pb2.HISTORY_STOP_COMPLETE
+            assert (await told(client.stream_storage_history(actor, b"n")))[0] == []
+
+    asyncio.run(scenario())
+
+
+def test_a_caller_who_goes_away_ends_the_walk(run_node, monkeypatch):
+    steps, gate, step = [], threading.Event(), StorageWalk.step
+
+    def held(walk):
+        steps.append(walk)
+        if len(steps) >= 3:
+            gate.wait(30)
+        return step(walk)
+
+    monkeypatch.setattr(StorageWalk, "step", held)
+
+    async def scenario():
+        async with run_node() as served, AsyncApi(served.url) as client:
+            actor, _ = await start(client, *[b""] * 12)
+            stream = client.stream_storage_history(actor, b"n")
+            await anext(stream)
+            await stream.aclose()
+            gate.set()
+            await client.mine(1)  # the worker has done what it was given
+            await client.status()
+            assert len(steps) <= 4
 
     asyncio.run(scenario())
