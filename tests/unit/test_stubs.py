@@ -17,6 +17,7 @@ from pvm.errors import HostErrorCode
 from pvm.host import MUTATING
 from pvm.modules import cowboy_sdk as sdk_natives
 from pvm.modules import pvm_host
+from pvm.output import LEVELS
 from pvm.runtime.storage import StorageView
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -331,3 +332,10 @@ def test_what_is_refused_in_a_read_only_execution_says_so():
         if "read-only execution halts" in " ".join(ast.get_docstring(stubs[-1]).split())
     }
     assert saying == MUTATING
+
+
+def test_the_levels_of_a_line_are_those_that_log_takes():
+    (log,) = definitions(tree_of(FILES["pvm_host"]).body)["log"]
+    level = log.args.args[0].annotation
+    assert isinstance(level, ast.Subscript)
+    assert set(ast.literal_eval(level.slice)) == set(LEVELS)
