@@ -153,6 +153,8 @@ def test_a_failure_in_a_function_of_the_users_shows_its_line(typed):
         (".undo", "nothing is undone: no statement of this session changed the chain"),
         (".save", "not saved: the name of a file is wanted"),
         (".save test_it.py", "not saved: nothing was done yet"),
+        ("import os\n.save test_it.py", "not saved: nothing was done yet"),
+        ("Path('made').mkdir()\n.save test_it.py", "not saved: nothing was done yet"),
         (".save test_\0it.py", "not saved: the name of a file is wanted"),
         ("type('A', (), {'__repr__': lambda a: 1 / 0})()", "ZeroDivisionError: "),
         ("chain.close()", "DevnetClosed: this chain was closed"),
@@ -369,6 +371,16 @@ def test_a_failure_that_changed_the_chain_is_expected_by_the_test(chain, tmp_pat
         "    with pytest.raises(TransactionFailed):\n        refusing.refuse()\n"
     )
     assert "\nfrom node.testing import TransactionFailed\n" in text
+
+
+def test_a_name_that_was_let_go_is_offered_again(typed, tmp_path):
+    done = typed(
+        COUNTER + "del counter\nx = 1\ncounter.increment()\n.save test_it.py\n"
+    )
+    assert done.code == 0, done.err
+    text = (tmp_path / "test_it.py").read_text()
+    assert "    del counter\n    x = 1\n    counter = chain.actor(bytes.from" in text
+    assert text.endswith("    assert counter.increment().result == 1\n")
 
 
 def test_what_changed_the_chain_and_cannot_be_repeated_is_not_saved(typed, tmp_path):

@@ -85,8 +85,7 @@ def save(session: Session, beginning: Beginning, path: Path) -> Saved:
         CannotSave: it is empty, or cannot be repeated; nothing was written.
         OSError: a file cannot be written.
     """
-    if not session.steps:
-        raise CannotSave("nothing was done yet that a test could repeat")
+    _require_something(session.steps)
     script = Script(beginning, session.offered, path)
     with tempfile.TemporaryDirectory(prefix="cowboy-console-") as folder:
         chain: bytes | None = None
@@ -96,6 +95,7 @@ def save(session: Session, beginning: Beginning, path: Path) -> Saved:
             chain = bundle.read_bytes()
         seen = _repeated(script, session.steps, None if chain is None else bundle)
     parts = _kept(session.steps, seen)
+    _require_something([part.step for part in parts])
     beside = None if chain is None else path.with_suffix(".bundle")
     if chain is not None and beside is not None:
         beside.write_bytes(chain)
@@ -104,6 +104,11 @@ def save(session: Session, beginning: Beginning, path: Path) -> Saved:
     asserted = sum(part.check is not None for part in parts)
     left_out = len(session.steps) - len(parts)
     return Saved(len(parts), asserted, values - asserted, left_out, beside)
+
+
+def _require_something(steps: Sequence[SessionStep]) -> None:
+    if all(step.statement.is_import for step in steps):
+        raise CannotSave("nothing was done yet that a test could repeat")
 
 
 def _repeated(

@@ -112,7 +112,7 @@ class Script:
             for name in sorted(statement.reads() & self._offered.keys() - known):
                 lines.append(f"{name} = {self._offered[name]}")
                 known.add(name)
-            known |= statement.binds()
+            known = (known | statement.binds()) - statement.removes()
             if not statement.is_import:
                 lines.append(form(index, part, last))
         return lines

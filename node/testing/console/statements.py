@@ -53,19 +53,24 @@ class Statement(Struct, frozen=True):
 
     def reads(self) -> set[str]:
         """The names that it reads anywhere within."""
+        return self._names(ast.Load)
+
+    def removes(self) -> set[str]:
+        """The names that it lets go of."""
+        return self._names(ast.Del)
+
+    def _names(self, context: type[ast.expr_context]) -> set[str]:
         return {
             node.id
             for node in ast.walk(self.tree)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, context)
         }
 
     def binds(self) -> set[str]:
         """The names that it gives a meaning, as far as that can be seen."""
-        found = set()
+        found = self._names(ast.Store)
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                found.add(node.id)
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 found.add(node.name)
             elif isinstance(node, ast.alias):
                 found.add(node.asname or node.name.partition(".")[0])
