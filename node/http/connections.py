@@ -25,7 +25,7 @@ __all__ = ["Connections"]
 class _Connection:
     """One of them, and since when it is quiet."""
 
-    __slots__ = ("began", "handler", "is_busy", "quiet_since", "transport")
+    __slots__ = ("began", "handler", "is_busy", "look", "quiet_since", "transport")
 
     def __init__(
         self, handler: "RequestHandler", transport: asyncio.Transport, now: float
@@ -35,9 +35,17 @@ class _Connection:
         self.began = now
         self.quiet_since = now
         self.is_busy = False
+        self.look: asyncio.TimerHandle | None = None
+        """When it is looked at next; what it holds lives no longer than that."""
+
+    def forget(self) -> None:
+        """Look at it no more."""
+        if self.look is not None:
+            self.look.cancel()
 
     def end(self) -> None:
         """Cut it off."""
+        self.forget()
         self.transport.abort()
         self.handler.force_close()
 
@@ -63,8 +71,10 @@ class Connections:
 
     def forget(self, handler: "RequestHandler") -> None:
         """It has ended."""
-        self._strangers.pop(handler, None)
-        self._callers.pop(handler, None)
+        for known in (self._strangers, self._callers):
+            connection = known.pop(handler, None)
+            if connection is not None:
+                connection.forget()
 
     @contextmanager
     def answering(self, handler: "RequestHandler") -> Iterator[None]:
@@ -104,25 +114,21 @@ class Connections:
 
     def _look(self, connection: _Connection) -> None:
         """End one whose time is up, and look again when that of another may be."""
-        ends, now = self._ends_at(connection), asyncio.get_running_loop().time()
-        if ends is None:
-            return
-        if now < ends:
-            asyncio.get_running_loop().call_at(ends, self._look, connection)
+        loop, ends = asyncio.get_running_loop(), self._ends_at(connection)
+        if loop.time() < ends:
+            connection.look = loop.call_at(ends, self._look, connection)
             return
         self.forget(connection.handler)
         connection.end()
 
-    def _ends_at(self, connection: _Connection) -> float | None:
-        """When one has to go if nothing happens on it; None if it has ended."""
-        limits, handler = self._limits, connection.handler
-        if handler in self._callers:
+    def _ends_at(self, connection: _Connection) -> float:
+        """When one has to go if nothing happens on it."""
+        limits = self._limits
+        if connection.handler in self._callers:
             idle = limits.caller_idle_ms_max / 1_000
             if connection.is_busy:
                 return asyncio.get_running_loop().time() + idle
             return connection.quiet_since + idle
-        if handler not in self._strangers:
-            return None
         ends = connection.began + limits.connection_ms_max / 1_000
         if connection.is_busy:
             return ends

@@ -52,7 +52,7 @@ class Origins:
         except ValueError:
             return False
         if request.transport is None:
-            return True
+            return False
         listening = ip_address(request.transport.get_extra_info("sockname")[0])
         return address in (listening, getattr(listening, "ipv4_mapped", None))
 
