@@ -61,7 +61,7 @@ class _Tested(Struct, frozen=True):
 
 def insert(tree: ast.Module, probes: SourceProbes) -> None:
     """Put probes into a tree that is the source's still, in place."""
-    _probe_function(tree, tree.body, 1, probes)
+    _probe_function(tree.body, 1, probes)
 
 
 def write(here: Here, value: object) -> list[ast.stmt]:
@@ -88,16 +88,10 @@ def write_tested(here: Here, node: ast.ExceptHandler, caught: ast.expr) -> ast.e
     return here.disjunction(told, caught)
 
 
-def _probe_function(
-    node: ast.Module | ast.FunctionDef,
-    body: list[ast.stmt],
-    start: int,
-    probes: SourceProbes,
-) -> None:
-    entered = _literal(_Entered(len(probes.starts)), node.body[:1])
+def _probe_function(body: list[ast.stmt], start: int, probes: SourceProbes) -> None:
+    entered = _literal(_Entered(len(probes.starts)), body[:1])
     probes.starts.append(start)
-    docstring = body[:1] if ast.get_docstring(node, clean=False) is not None else []
-    body[:] = [*entered, *docstring, *_probed(body[len(docstring) :], probes)]
+    body[:] = [*entered, *_probed(body, probes)]
 
 
 def _probed(body: list[ast.stmt], probes: SourceProbes) -> Iterator[ast.stmt]:
@@ -116,15 +110,9 @@ def _lines_of(node: ast.stmt) -> list[int]:
 
 
 def _probe_inside(node: ast.stmt, probes: SourceProbes) -> None:
-    match node:
-        case ast.FunctionDef():
-            _probe_function(node, node.body, _lines_of(node)[0], probes)
-            return
-        case ast.ClassDef() if ast.get_docstring(node, clean=False) is not None:
-            node.body[1:] = _probed(node.body[1:], probes)
-            return
-        case _:
-            pass
+    if isinstance(node, ast.FunctionDef):
+        _probe_function(node.body, _lines_of(node)[0], probes)
+        return
     for block in blocks_of(node):
         block[:] = _probed(block, probes)
     if isinstance(node, _LOOPS):  # it is where it began after each round

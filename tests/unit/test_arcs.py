@@ -168,6 +168,15 @@ def nested(n):
     return [twice(a) for a in z], one
 
 
+def late(n):
+    \"\"\"Declares in the midst of it.\"\"\"
+    if n:
+        n += 1
+    global total
+    total = n
+    return total
+
+
 class Decorated:
     @staticmethod
     def plain(): return 1
@@ -181,7 +190,7 @@ class Decorated:
 
 def run():
     never(1)
-    shown = [Decorated.plain(), Decorated().read]
+    shown = [Decorated.plain(), Decorated().read, late(0)]
     found = [shown, whiles(7), fors([0, 1, 2]), tries(9), tries(4), withs(5), withs(2)]
     try:
         unmatched()
