@@ -47,7 +47,7 @@ const Head = ({status, head}) => html`
     <${KeyValues} rows=${[
       ['height', html`<${Height} of=${head.height} />`],
       ['virtual time', timeText(head.timestampMs)],
-      ['blocks are made', ONLY_READ ? 'no more: this is a file' : miningText(status)],
+      ['blocks are made', ONLY_READ ? 'no more: the chain is only read' : miningText(status)],
       ['rules', status.rules],
       ['in the pool', counted(status.poolTransactions ?? 0, 'transaction')],
       ['waiting for a nonce', number(status.poolQueued) ? counted(status.poolQueued, 'transaction') : null],
