@@ -233,6 +233,7 @@ def test_no_signal_comes_between_a_process_and_its_number(number):
         ([], 2, "Missing argument 'FILE...'"),
         (["."], 2, "is a directory"),
         (["a.py", "--tests", "nowhere"], 2, "does not exist"),
+        (["a.py", "--tests", ".", "--no-tests"], 2, "--no-tests to run none"),
         (["a.py", "--value", "much"], 2, "--value"),
         (["a.py", "--url", ""], 2, "--url is empty"),
         (["a.py", "--url", "127.0.0.1:1"], 3, "no node answers at 127.0.0.1:1"),

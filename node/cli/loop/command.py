@@ -86,6 +86,8 @@ def dev(**given: object) -> None:
     runs the project's tests. What is refused leaves the old code where it is.
     """
     wish = _Wish(**given)  # type: ignore[arg-type]
+    if wish.no_tests and wish.tests is not None:
+        raise click.UsageError("--tests says what to run, and --no-tests to run none")
     output = Output(wish.form)
     teller = Teller(output)
     endpoint = (
