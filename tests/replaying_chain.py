@@ -15,6 +15,7 @@ from node.state import keys
 from node.state.commitment import recompute, state_root_of_pages
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
+from node.totals import RunningTotals, totals_of
 from tests.worlds import recount
 
 WAYS_BACK = (keys.UNDO_PREFIX, keys.named_snapshot(), keys.snapshot_pool(""))
@@ -62,7 +63,10 @@ class Replica:
 
     def _apply(self, block):
         result = apply_block(self.state, block)
-        self.store.commit(result.writes | history.record(result))
+        head = self.state.head.height
+        left = RunningTotals.load(self.state.snapshot, head)
+        groups = left.add(result.header.height, totals_of(result))
+        self.store.commit(result.writes | history.record(result) | WriteSet(groups))
         self.state = next_state(self.state, result, self.store.snapshot())
         self._require_lives(result)
         return result
