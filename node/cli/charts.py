@@ -42,7 +42,7 @@ class Bar(Struct, frozen=True):
             # Of the last part alone the end may lie within a column.
             is_last = at == len(self.parts)
             stop = round(8 * columns * end) if is_last else 8 * round(columns * end)
-            eighths, place = stop - place, stop
+            eighths, place = max(0, stop - place), stop
             if not style:
                 drawn.append(" " * (eighths // 8))
                 continue

@@ -117,8 +117,8 @@ def fees(connection: Connection, blocks: int, buckets: int) -> None:
     """Show the basefees of the last heights, and how full the lanes were.
 
     Basefees are base units for one cycle or cell, at the last height of a row; the bar
-    goes from the least to the greatest basefee of cycles. Lanes are shown as the part
-    of their limits that blocks used on average, runs of empty heights among them.
+    is the greatest basefee of cycles. Lanes are shown as the part of their limits that
+    blocks used on average, runs of empty heights among them.
     """
     service = QueryServiceStub(connection.channel)
     status = service.GetStatus(
@@ -174,9 +174,7 @@ def _fee_row(
         (used.message_cycles, limits.message_cycles),
         (used.cells, limits.cells),
     )
-    least = int(cycle.least) / greatest
-    most = int(cycle.greatest) / greatest
-    bar = Bar(((least, "yellow"), (most - least, "bright_yellow")))
+    bar = Bar(((int(cycle.greatest) / greatest, "yellow"),))
     return (
         _heights_text(bucket.from_height, bucket.to_height),
         *[f"{int(fee.last):,}" for fee in basefees],

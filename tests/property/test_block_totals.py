@@ -12,6 +12,7 @@ from node import history
 from node.archive.verification import verify
 from node.chain.block import ReceiptKind
 from node.chain.block_totals import FeeRange
+from node.chain.globals import load_globals
 from node.chain.timers import calendar
 from node.query import (
     BUCKETS_MAX,
@@ -88,6 +89,8 @@ def recounted(state, headers):
         "tipped": sum(one.tip for one in receipts),
     }
     told |= {name: decided[word] for name, word in DECIDED.items()}
+    cycles = sum(one.cycles_used for one in receipts)
+    assert cycles == sum(header.cycles_used for header in headers)
     for name, lane in LANES.items():
         used = [
             sum(r.cycles_used for r in found if r.kind in lane) for found, _ in each
@@ -141,6 +144,9 @@ def require_all_right(world, pick):
     require_right(world.state, 0, head + 20, 1)
     first = pick(head + 1)
     require_right(world.state, first, first + pick(2 * head), 1 + pick(40))
+    (whole,) = lane_use(world.state, past_of(world.state), (0, head), 1).buckets
+    assert whole.totals.burned == load_globals(world.state.snapshot).burned
+    assert whole.totals.heights == head + 1
     verify(world.state)
 
 

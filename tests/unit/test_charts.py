@@ -100,6 +100,8 @@ def test_parts_follow_one_another_without_a_gap():
     drawn = Bar(((0.33, "green"), (0.0, "red"), (0.41, "cyan"))).text(20)
     assert drawn.plain.rstrip() == "█" * 14 + "▊"
     assert {f"{span.style}" for span in drawn.spans} == {"green", "cyan"}
+    drawn = Bar(((0.33, "green"), (0.0, "cyan"))).text(20)
+    assert drawn.plain.rstrip() == "█" * 7
 
 
 def test_a_chart_takes_the_width_of_its_terminal(printed):
