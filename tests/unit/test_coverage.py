@@ -426,6 +426,7 @@ def test_only_the_heights_that_are_wanted_count(found):
     assert found()["counter.py"]["missing_lines"] == [6, 10, 14, 15, 16, 17, 20]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("lived")
 def test_the_command_refuses_in_a_sentence(capfd):
     assert told("chain.bundle", "--from=13") == (2, "")
