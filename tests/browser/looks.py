@@ -16,9 +16,12 @@ TABS_MAX = 400
 """Presses of a key, after which a page is a trap for the keyboard."""
 
 REACHABLE = """() => {
+  const OF_THEMSELVES = "a[href], button, input, select, textarea, summary";
+  const INSIDE = ".flame"; // one stop, and arrows inside of it
   const seen = [...document.querySelectorAll(
     'a[href], button, input, select, textarea, summary, [tabindex]')].filter((one) =>
-    one.tabIndex >= 0 && !one.disabled && one.checkVisibility());
+    !one.disabled && one.checkVisibility() &&
+    (one.tabIndex >= 0 || one.matches(OF_THEMSELVES) && !one.closest(INSIDE)));
   seen.forEach((one, index) => { one.dataset.stop = index; });
   window.reachedStops = new Set();
   document.addEventListener("focusin",

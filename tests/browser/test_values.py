@@ -25,7 +25,10 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
-BYTES = VALUES.map(codec.encode) | st.binary(min_size=1, max_size=12)
+PAIRS = st.tuples(KEYS, VALUES, KEYS, VALUES)
+MAPS = PAIRS.map(lambda four: b"\xa2" + b"".join(map(codec.encode, four)))
+"""Of two keys in either order, or of the same one twice: half of them are none."""
+BYTES = VALUES.map(codec.encode) | MAPS | st.binary(min_size=1, max_size=12)
 SHORT = 100
 """Letters of a text that neither of both cuts."""
 

@@ -82,3 +82,19 @@ def test_it_is_no_wider_than_a_phone(seen):
 
 def test_all_that_a_mouse_can_do_a_keyboard_can(seen):
     assert seen.unreached == []
+
+
+def test_a_flame_graph_is_one_stop_and_arrows_walk_it(worlds, open_tab):
+    """Down to what it calls and up again; Enter shows a box alone."""
+    tab = open_tab(worlds("fifo").origin, "#/flame")
+    boxes = tab.page.locator(".flame .box")
+    assert (
+        boxes.evaluate_all("(all) => all.filter((it) => it.tabIndex === 0).length") == 1
+    )
+    boxes.first.focus()
+    for key, told in (("ArrowDown", "fire: handle_timer"), ("ArrowUp", "all calls")):
+        tab.page.keyboard.press(key)
+        tab.wait_for_text(".told b", told)
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("Enter")
+    tab.wait_for_text(".flame .box:first-child", "fire: handle_timer")
