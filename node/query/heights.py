@@ -42,6 +42,8 @@ __all__ = [
 ]
 
 _SEQUENCE_BITS = 8 * keys.SEQUENCE_BYTES
+_LEVEL_MAX = 31
+"""Whose buckets have 2⁶² heights; those of the next have more than 64 bits tell."""
 
 
 class HeightBuckets(Struct, frozen=True):
@@ -76,14 +78,18 @@ class HeightBuckets(Struct, frozen=True):
 
 
 def cut(first_height: int, last_height: int, buckets_max: int) -> HeightBuckets:
-    """The narrowest buckets, at most so many, that hold a range; it is not empty."""
-    level = 0
-    while True:
+    """The narrowest buckets, at most so many, that hold a range; it is not empty.
+
+    Of all heights that there can be it takes 4 buckets at least: one of them is as wide
+    as a number of heights may be.
+    """
+    level = count = 0
+    for level in range(_LEVEL_MAX + 1):
         bits = LEVEL_BITS * level
         count = (last_height >> bits) - (first_height >> bits) + 1
         if count <= buckets_max:
-            return HeightBuckets(level, first_height >> bits, count)
-        level += 1
+            break
+    return HeightBuckets(level, first_height >> LEVEL_BITS * level, count)
 
 
 class Past(Protocol):

@@ -88,6 +88,10 @@ def test_ranges_by_default(run_node):
             assert len(due.buckets) <= 256
             assert len((await client.lane_use(9)).buckets) == 1
             assert len((await client.lane_use(0, 2**64 - 1, 1_024)).buckets) == 1_024
+            for ask in (client.lane_use, client.count_due_timers):
+                widest = await ask(0, 2**64 - 1, 1)
+                assert (widest.width, len(widest.buckets)) == (2**62, 4)
+                assert widest.buckets[-1].to_height == 2**64 - 1
 
     asyncio.run(scenario())
 
