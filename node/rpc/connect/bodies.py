@@ -6,7 +6,7 @@ together, so that many who send half of one hold little. A body is not compresse
 """
 
 import grpc
-from aiohttp.http_exceptions import HttpProcessingError, TransferEncodingError
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web import BaseRequest, RequestPayloadError
 
 from node.rpc.connect.call import ConnectRefusal
@@ -49,7 +49,7 @@ class RequestBodies:
             await request.writer.write(_CONTINUE)
         try:
             return await self._receive(request)
-        except (RequestPayloadError, TransferEncodingError, HttpProcessingError):
+        except (RequestPayloadError, HttpProcessingError):
             raise MalformedRequest("the body ended before its time") from None
 
     async def _receive(self, request: BaseRequest) -> bytes:
