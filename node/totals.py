@@ -10,7 +10,7 @@ back with it; no root speaks of them. Groups without a header have no record.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from node.chain.block import Header, Receipt, ReceiptKind
 from node.chain.block_totals import BlockTotals, FeeRange, decode_totals, join
@@ -50,7 +50,7 @@ def totals_of(result: BlockResult) -> BlockTotals:
 def totals_of_content(
     header: Header,
     config: BasefeeConfig,
-    content: tuple[Iterable[Receipt], Iterable[TimerDecision]],
+    content: tuple[Iterable[Receipt], Sequence[TimerDecision]],
     *,
     is_busy: bool,
 ) -> BlockTotals:
@@ -73,7 +73,10 @@ def totals_of_content(
         burned += used * (price.cycle_burn + price.lane_burn)
         burned += one.cells_used * price.cell_burn
         tipped += used * price.cycle_tip + one.cells_used * price.cell_tip
-    decided = Counter([one.decision for one in trace])
+    # In a backlog nearly all are put-offs: the fewer decisions are hashed, the better.
+    put_off = Decision.PUT_OFF
+    others = [one.decision for one in trace if one.decision is not put_off]
+    decided = Counter(others)
     messages = ReceiptKind.ENGINE_MESSAGE, ReceiptKind.MAILBOX_MESSAGE
     message_cycles = sum([cycles[kind] for kind in messages])
     used_by_lane = (
@@ -92,7 +95,7 @@ def totals_of_content(
         sum([counts[kind] for kind in messages]),
         failed,
         decided[Decision.SCHEDULED],
-        decided[Decision.PUT_OFF],
+        len(trace) - len(others),
         decided[Decision.EXPIRED],
         decided[Decision.REMOVED_INSUFFICIENT_FUNDS],
         decided[Decision.CANCELLED],
