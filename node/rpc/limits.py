@@ -17,6 +17,8 @@ class RpcLimits(Struct, frozen=True):
     """A full block's content; only GetBlock and streams come near."""
     receiving_bytes_max: int = 64 << 20
     """Of requests over HTTP that are not whole yet, from all callers."""
+    receiving_ms_max: int = 20_000
+    """Until one that is not whole is refused: before its connection is cut off."""
     bundle_bytes_max: int = 1 << 30
     """Of a bundle that is imported; it is kept in a temporary file meanwhile."""
     imports_max: int = 2

@@ -43,6 +43,7 @@ def test_the_limits_are_those_of_the_node():
     assert numbers == [
         rpc.request_bytes_max >> 20,
         rpc.receiving_bytes_max >> 20,
+        rpc.receiving_ms_max // 1_000,
         rpc.json_bytes_max >> 20,
         http.callers_max,
         http.caller_idle_ms_max // 1_000,

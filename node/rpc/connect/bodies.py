@@ -5,6 +5,8 @@ one that grows too large when it does. All bodies that are being received have o
 together, so that many who send half of one hold little. A body is not compressed.
 """
 
+import asyncio
+
 import grpc
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web import BaseRequest, RequestPayloadError
@@ -32,7 +34,8 @@ class RequestBodies:
         """The body of a request.
 
         Raises:
-            ConnectRefusal: It is too large, or compressed, or there is no room for it.
+            ConnectRefusal: It is too large, or compressed, or there is no room for it,
+                or it does not come.
             MalformedRequest: It ended before its time.
         """
         for header in ("Content-Encoding", "Connect-Content-Encoding"):
@@ -47,8 +50,15 @@ class RequestBodies:
             raise self._too_large()
         if request.headers.get("Expect", "").lower() == "100-continue":
             await request.writer.write(_CONTINUE)
+        milliseconds = self._limits.receiving_ms_max
         try:
-            return await self._receive(request)
+            async with asyncio.timeout(milliseconds / 1_000):
+                return await self._receive(request)
+        except TimeoutError:
+            raise ConnectRefusal(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                f"the body was not whole within {milliseconds} ms",
+            ) from None
         except (RequestPayloadError, HttpProcessingError):
             raise MalformedRequest("the body ended before its time") from None
 

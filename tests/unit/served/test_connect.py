@@ -449,6 +449,25 @@ def test_a_body_in_chunks_is_bounded_and_read_to_its_end(run_node, body, status,
     over_http(scenario, run_node, limits=RpcLimits(request_bytes_max=1_000))
 
 
+@pytest.mark.parametrize("beginning", [b"", b"{", b"2\r\n{}zz\r\n"])
+def test_a_body_that_does_not_come_is_told(run_node, beginning):
+    """So is one that breaks off in a way of which the library does not tell."""
+    kind = "Transfer-Encoding: chunked" if b"\r" in beginning else "Content-Length: 2"
+    head = head_of(f"{QUERIES}/GetStatus", "application/json", kind)
+
+    async def scenario(node, _call):
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            reader, writer = await started(node, head, beginning)
+            status = (await reader.readline()).split()[1]
+            answer = await reader.read()
+            writer.close()
+        assert status in {b"504", b"400"}
+        assert b"deadline_exceeded" in answer or status == b"400"
+        assert node.engine.state.head.height == 0
+
+    over_http(scenario, run_node, limits=RpcLimits(receiving_ms_max=200))
+
+
 def test_who_asks_first_is_told_to_go_on_or_why_not(run_node):
     """`Expect: 100-continue`, which curl sends before it sends much."""
 
