@@ -2,7 +2,7 @@
 // changed, what it printed.
 
 import {html, useState} from '../vendor/htm-preact.js';
-import {big, bytesOf, counted, enumText, grouped, number, visible} from './format.js';
+import {big, counted, enumText, grouped, number, visible} from './format.js';
 import {
   Address, Amount, Badge, Card, Count, Height, KeyValues, Table, Text, TimerId,
 } from './parts.js';
@@ -158,12 +158,10 @@ export function Output({printed = [], cut = '0'}) {
 
 // --- what was changed ---
 
-const CHANGED = 'changed';
-
 function timerChange({before, after}) {
   if (!before) return html`scheduled, due at <${Height} of=${after.height} />`;
   if (!after) return html`gone, was due at <${Height} of=${before.height} />`;
-  return html`${CHANGED}, due at <${Height} of=${after.height} />`;
+  return html`changed, due at <${Height} of=${after.height} />`;
 }
 
 const difference = ({before, after}) => big(after) - big(before);
@@ -222,5 +220,3 @@ export const Money = ({receipt}) => html`<${Card} title="What it cost">
     ['returned', html`<${Amount} units=${receipt.refund} />`],
   ]} />
 <//>`;
-
-export const payloadSize = (value) => bytesOf(value).length;
