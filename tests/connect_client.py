@@ -30,7 +30,8 @@ async def http_exchange(address, path, headers, body, method="POST"):
         lines += [f"{name}: {value}" for name, value in headers.items()]
         if "Content-Length" not in headers:
             lines.append(f"Content-Length: {len(body)}")
-        writer.write("\r\n".join((*lines, "", "")).encode() + body)
+        head = "\r\n".join((*lines, "", "")).encode(errors="surrogateescape")
+        writer.write(head + body)
         status = int((await reader.readuntil(b"\r\n")).split()[1])
         answered = {}
         while line := (await reader.readuntil(b"\r\n")).strip().decode():

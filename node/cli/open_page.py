@@ -3,6 +3,7 @@
 import json
 import ssl
 import webbrowser
+from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
@@ -42,7 +43,7 @@ def open_page(what: str | None, page: str, ready_file: Path | None) -> None:
     """
     output = Output()
     url = page if ready_file is None else _named_in(ready_file)
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+    if not _is_of_a_host(url):
         raise click.UsageError(f"--page {url}: write it as `http://HOST:PORT/`")
     url = url.partition("#")[0].rstrip("/") + "/"
     _require_page(url, output)
@@ -65,12 +66,23 @@ def _named_in(ready_file: Path) -> str:
     return page
 
 
+def _is_of_a_host(url: str) -> bool:
+    """Whether it is a URL of HTTP, as the library takes it."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises what a port cannot be
+    except ValueError:
+        return False
+    is_written = url.isprintable() and " " not in url
+    return is_written and parts.scheme in ("http", "https") and bool(parts.netloc)
+
+
 def _require_page(url: str, output: Output) -> None:
     """End the command unless the page is there."""
     try:
         with build_opener(ProxyHandler({})).open(url, timeout=_SECONDS) as answer:
             is_page = _MARK in answer.read(_READ_BYTES)
-    except HTTPError:
+    except (HTTPError, HTTPException):  # it is no page, or speaks no HTTP
         is_page = False
     except (OSError, ValueError) as error:
         reason = error.reason if isinstance(error, URLError) else error

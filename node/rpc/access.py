@@ -75,9 +75,14 @@ def is_authorized(
     """
     for key, value in metadata or ():
         if key == METADATA_KEY:
-            data = value if isinstance(value, bytes) else value.encode()
+            data = value if isinstance(value, bytes) else _bytes_of(value)
             return hmac.compare_digest(data, wanted)
     return False
+
+
+def _bytes_of(value: str) -> bytes:
+    """What was sent; over HTTP, it need not be a text."""
+    return value.encode(errors="surrogateescape")
 
 
 def read_token(path: Path) -> str:

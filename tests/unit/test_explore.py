@@ -311,17 +311,44 @@ def test_a_file_without_a_page_is_refused(text, tmp_path, monkeypatch):
         assert (done.exit_code, opened) == (2, [])
 
 
-async def of_a_stranger(act):
+async def of_a_stranger(act, told=b"HTTP/1.0 200 OK\r\n\r\n<title>another</title>"):
     """What comes of the URL of a server that is no node's."""
 
-    async def answer(_reader, writer):
-        writer.write(b"HTTP/1.0 200 OK\r\n\r\n<title>another</title>")
+    async def answer(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(told)
         await writer.drain()
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()
         return await asyncio.to_thread(act, "--page", f"http://{host}:{port}/")
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["http://[", "http://127.0.0.1:no/", "http://127.0.0.1:1/ x", "http://a\nb/", "x:"],
+)
+def test_open_says_what_is_no_url_of_a_page(page, monkeypatch):
+    with opening(monkeypatch, is_there=True) as opened:
+        done = run_open("--page", page)
+    assert (done.exit_code, opened) == (2, [])
+    assert "write it as `http://HOST:PORT/`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        b"\0\0\6\4\0\0\0\0\0 and what else gRPC begins with\r\n",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 99\r\n\r\ncut",
+        b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx",
+    ],
+)
+def test_open_says_when_what_answers_speaks_no_http(told, monkeypatch):
+    with opening(monkeypatch, is_there=True) as opened:
+        done = asyncio.run(of_a_stranger(run_open, told))
+    assert (done.exit_code, opened) == (1, [])
+    assert "is no page of a node" in done.stderr
 
 
 def test_open_says_when_no_page_is_there(chain, monkeypatch):

@@ -17,6 +17,7 @@ from typing import TypeVar
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from node.primitives.hex_repr import foreign
 from node.rpc.requests import MalformedRequest
 
 __all__ = ["END_OF_STREAM", "as_json", "enveloped", "from_json", "open_envelope"]
@@ -76,7 +77,7 @@ def from_json(kind: type[AnyKind], text: bytes) -> AnyKind:
     try:
         return json_format.Parse(text, kind())
     except (UnicodeDecodeError, json_format.ParseError) as error:
-        said = " ".join(str(error).split())[:_SHOWN_MAX]
+        said = foreign(" ".join(str(error).split())[:_SHOWN_MAX])
         name = kind.DESCRIPTOR.name
         raise MalformedRequest(f"the JSON is no {name}: {said}") from None
 

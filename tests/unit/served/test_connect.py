@@ -227,6 +227,7 @@ def test_what_is_no_call_is_told_why(run_node, path, headers, body, refusal):
         b'{"includeSupply": "true"}',
         b'{"nothing": 1}',
         b'{"includeSupply": true, "includeSupply": true}',
+        b'{"\\ud800": 1, "\\ud800": 1}',
         b"[" * 100_000,
         b'{"a":' * 100_000,
         b"9" * 10_000,
@@ -308,8 +309,9 @@ def test_without_development_there_is_no_dev_service(run_node):
 def test_who_lacks_the_token_is_refused_before_the_body_is_read(run_node):
     async def scenario(node, call):
         wrong = JSON | {"Authorization": "Bearer another-token-here"}
+        unreadable = JSON | {"Authorization": "Bearer \udcff"}
         large = {"Content-Length": str(1 << 20)}
-        for one in (JSON, wrong, JSON | {"Authorization": TOKEN}):
+        for one in (JSON, wrong, unreadable, JSON | {"Authorization": TOKEN}):
             headers = one | large
             status, answered, _ = await call(f"{QUERIES}/GetStatus", headers, b"")
             assert (status, answered["www-authenticate"]) == (401, "Bearer")
