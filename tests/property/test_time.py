@@ -16,9 +16,9 @@ from node.state.memory import MemoryStore
 from node.state.store import WriteSet
 from node.testing import Devnet
 from tests.spec.driven_actors import SCHEDULER
-from tests.unit.served.conftest import run_node
+from tests.unit.served.conftest import grpc_addresses, run_node, transport
 
-__all__ = ["run_node"]
+__all__ = ["grpc_addresses", "run_node", "transport"]
 
 HEIGHTS = 50
 ALICE = Wallet.dev(0)
