@@ -119,9 +119,7 @@ def timer_story(
     ]
     if not steps:
         raise unknown_timer("timer_id", timer_id)
-    first = steps[0].height
-    later = [result for result in results if result.header.height >= first]
-    told = explain(state, steps, lambda target: versions_of(later, target))
+    told = explain(state, steps, lambda target: versions_of(results, target))
     return TimerStory(**asdict(told), labels=labels)
 
 

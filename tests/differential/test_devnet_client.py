@@ -211,6 +211,21 @@ def test_why_tells_that_an_upgrade_took_the_handler(chain, alice):
     assert "Its handler was gone: the upgrade of its actor at height 3 took it" in told
 
 
+def test_why_takes_no_deployment_for_an_upgrade(chain, alice):
+    source = (
+        "import pvm_host\n"
+        "def deploy(payload):\n"
+        "    pvm_host.schedule_timer(pvm_host.block_height() + 2, b'')\n"
+    )
+    actor = chain.deploy(source, sender=alice, value="5 CBY")
+    (timer,) = actor.timers
+    assert "upgrade" not in text_of(chain.explain(timer.timer_id))
+    chain.advance(height=3)
+    told = text_of(chain.explain(timer.timer_id))
+    assert "failed with HandlerNotFound" in told
+    assert "upgrade" not in told
+
+
 def test_what_changed_tells_of_new_code(chain, alice):
     swap = "import pvm_host\ndef swap(payload): pvm_host.upgrade_self(payload)\n"
     actor = chain.deploy(swap, sender=alice)

@@ -6,7 +6,7 @@ live timer is computed, from the present state, and says so. Both are bounded: p
 lie in the traces of blocks alone, and are looked for from the latest on back.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
 from msgspec import Struct
@@ -105,7 +105,7 @@ def explain_timer(
     return explain(
         state,
         (_with_receipt(state, one.height, one.decision) for one in life),
-        lambda target: load_code_versions(state.snapshot, target, life[0].height - 1),
+        lambda target: load_code_versions(state.snapshot, target),
         put_offs_before=before,
         is_cut=len(life) - len(put_offs) > STEPS_MAX,
     )
@@ -121,8 +121,8 @@ def explain(
 ) -> TimerExplanation:
     """The same of steps that are at hand, at least one, in order.
 
-    `versions_of` gives the code that an actor got since the height of the first, in
-    order; nothing is said of code that the timer's target got after its end.
+    `versions_of` gives all code that is known of an actor, in order. Nothing is said of
+    its deployment, nor of code that the timer's target got after the timer's end.
     """
     told = tuple(steps)
     first = told[0].decision
@@ -132,7 +132,7 @@ def explain(
     else:
         receipt, last = told[-1].receipt, told[-1].height
         target = first.actor if receipt is None else receipt.actor
-    upgrades = tuple(v.height for v in versions_of(target) if v.height <= last)
+    upgrades = tuple(_upgrades(versions_of(target), told[0].height, last))
     return TimerExplanation(
         first.timer_id,
         first.actor,
@@ -146,6 +146,19 @@ def explain(
         upgrades,
         timer is not None and bool(upgrades) and not is_handler_there(state, timer),
     )
+
+
+def _upgrades(
+    versions: Iterable[CodeVersion], scheduled: int, last: int
+) -> Iterator[Height]:
+    """Where an actor got other code while a timer was there.
+
+    A constructor may schedule: then the first code that is known is the deployment's.
+    """
+    for index, version in enumerate(versions):
+        is_deployment = index == 0 and version.height == scheduled
+        if scheduled <= version.height <= last and not is_deployment:
+            yield version.height
 
 
 def _put_offs(
