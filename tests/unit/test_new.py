@@ -167,11 +167,11 @@ def test_what_it_makes_passes_its_own_checks(folder):
 
 @pytest.mark.slow
 def test_its_costs_are_those_of_its_tests(folder):
-    """Else: pytest --devnet-costs costs.json in examples/new-project, and commit it."""
+    """Else: pytest --devnet-costs=costs.json in examples/new-project, and commit it."""
     new("shop")
     kept = json.loads((folder / "shop" / "costs.json").read_text())
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    run("pytest --devnet-costs costs.json", folder / "shop", PATH=path)
+    run("pytest --devnet-costs=costs.json", folder / "shop", PATH=path)
     written = json.loads((folder / "shop" / "costs.json").read_text())
     assert written["tests"] == kept["tests"]
 
