@@ -45,7 +45,7 @@ function OneBlock({height, isLatest, head, rewinds}) {
 const Ahead = ({height, head}) => html`<${Empty} command=${`cowboy-devnet advance --height ${height}`}>
   The chain is at height <${Height} of=${head.height} />: this block is
   ${' '}${counted(big(height) - big(head.height), 'block')} ahead. This page shows it when it is there.
-   <a href=${linkTo('calendar', '', {at: height})}>What is due there</a><//>`;
+  ${' '}<a href=${linkTo('calendar', '', {at: height})}>What is due there</a><//>`;
 
 // The blocks before and after, also with the arrow keys.
 function Steps({height, head}) {
