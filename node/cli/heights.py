@@ -1,6 +1,6 @@
 """Ranges of heights as charts: `timers calendar` and `fees`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import click
 
@@ -10,11 +10,12 @@ from node.cli.charts import Bar, Row, print_chart
 from node.cli.connection import Connection, client_command
 from node.cli.output import Output, amount
 from node.query import BUCKETS_MAX
+from node.query.explain.numbers import counted
 from node.rpc.v1 import queries_pb2, timers_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
 from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
 
-__all__ = ["calendar", "fees", "show_calendar", "show_fees"]
+__all__ = ["all_that_waits", "calendar", "fees", "show_calendar", "show_fees"]
 
 _ROWS = 32
 _PARTS = ("green", "red", "cyan")
@@ -46,26 +47,52 @@ def calendar(
 ) -> None:
     """Show how many timers are due when, and what became of those that were.
 
-    Without --from it begins at the head, and without --to it ends where the epoch queue
-    does. Lost are timers that expired, were removed or cancelled.
+    Without --from it begins at the head, and without --to it ends with the last timer
+    that waits. Lost are timers that expired, were removed or cancelled.
     """
-    answer = TimerServiceStub(connection.channel).CountDueTimers(
-        timers_pb2.CountDueTimersRequest(
-            from_height=from_height, to_height=to_height, buckets=buckets
-        ),
-        timeout=connection.timeout,
-    )
+    service = TimerServiceStub(connection.channel)
+
+    def ask(first: int | None, last: int | None) -> timers_pb2.CountDueTimersResponse:
+        request = timers_pb2.CountDueTimersRequest(
+            from_height=first, to_height=last, buckets=buckets
+        )
+        return service.CountDueTimers(request, timeout=connection.timeout)
+
+    if to_height is None:
+        answer = all_that_waits(ask, from_height)
+    else:
+        answer = ask(from_height, to_height)
     if connection.output.is_json:
         connection.output.message(answer)
         return
     show_calendar(connection.output, answer)
 
 
+def all_that_waits(
+    ask: Callable[[int | None, int | None], timers_pb2.CountDueTimersResponse],
+    first: int | None,
+) -> timers_pb2.CountDueTimersResponse:
+    """Counts up to the last timer that waits; if none does, to the epoch queue's end.
+
+    `ask` counts from a height, or from the head, up to another one. The fewer heights,
+    the fewer of them share a row. That of the head stays what it was at the first time.
+    """
+    answer = ask(first, None)
+    first = answer.head.height if first is None else first
+    if answer.pending > sum(bucket.pending for bucket in answer.buckets):
+        answer = ask(first, U64_MAX)
+    while ends := [bucket.to_height for bucket in answer.buckets if bucket.pending]:
+        if ends[-1] >= answer.buckets[-1].to_height:
+            break
+        answer = ask(first, ends[-1])
+    return answer
+
+
 def show_calendar(output: Output, answer: timers_pb2.CountDueTimersResponse) -> None:
     """A row for each bucket: what fired, what was lost, what waits."""
-    title = f"head {answer.head.height:,}: {answer.pending:,} timers pending"
+    title = f"head {answer.head.height:,}: {counted(answer.pending, 'timer')} pending"
     if answer.queued:
-        title += f", {answer.queued:,} fires queued in the Globalbox"
+        title += f", {counted(answer.queued, 'fire')} queued in the Globalbox"
     columns = ("due", "pending", "fires", "put off", "lost", "")
     print_chart(output, title, columns, list(_calendar_rows(answer)))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from node.cli.charts import Bar, Row, print_chart, short
 from node.cli.connection import Connection
 from node.cli.output import Output, hexadecimal
-from node.query.explain.numbers import ppm_text
+from node.query.explain.numbers import counted, ppm_text
 from node.rpc.v1 import timers_pb2
 from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
 
@@ -45,7 +45,7 @@ def show_lane(
     lane = next((each["lane"] for each in numbers if "lane" in each), "0")
     fires = sum(timer.decision.decision == _FIRED for timer in due)
     title = (
-        f"block {height:,}: {len(due):,} due timers in the order considered, "
+        f"block {height:,}: {counted(len(due), 'due timer')} in the order considered, "
         f"{fires:,} fired; the lane has {int(lane):,} cycles"
     )
     print_chart(output, title, columns, list(_with_cut(due, rows)), names=_NAMED)

@@ -158,12 +158,31 @@ def test_a_calendar_without_anything_is_drawn(printed):
     nothing = DueTimers((DueBucket(0, 3, 0),), 4, 255, 89_999, 0, 0, 0)
     with Devnet() as chain:
         shown = wire.due_timers_to_proto(nothing, chain.head)
-    shown.queued = 3
+    shown.queued, shown.pending = 3, 1
     text = printed(heights.show_calendar, shown)
-    assert text.startswith(
-        "head 0: 0 timers pending, 3 fires queued in the Globalbox\n"
-    )
+    assert text.startswith("head 0: 1 timer pending, 3 fires queued in the Globalbox\n")
     assert "0 to 3\n" in text
+
+
+@pytest.mark.parametrize("ahead", [4, 300, 100_000])
+def test_a_calendar_without_heights_ends_with_the_last_timer(ahead):
+    """In the ring, the epoch queue and the overflow: its row is as small as can be."""
+    with Devnet() as chain:
+        chain.deploy(
+            "import pvm_host\n"
+            "def deploy(self):\n"
+            "    pvm_host.schedule_timer(pvm_host.block_height() + 2, b'')\n"
+            f"    pvm_host.schedule_timer(pvm_host.block_height() + {ahead}, b'')\n",
+            value="5 CBY",
+        )
+        answer = heights.all_that_waits(
+            lambda first, last: due_of(chain, first, last, 32), None
+        )
+    *_, bucket = answer.buckets
+    assert sum(one.pending for one in answer.buckets) == answer.pending == 2
+    assert bucket.pending == 1
+    assert bucket.from_height <= 1 + ahead <= bucket.to_height
+    assert 8 * (bucket.to_height - bucket.from_height) <= ahead
 
 
 def fees_of(chain, buckets):

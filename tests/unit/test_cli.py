@@ -26,6 +26,7 @@ from node.cli.output import bytes_text, cbor_text, returned_text
 from node.cli.timers import change_row
 from node.primitives import codec
 from node.primitives.crypto import dev_private_key, keccak256
+from node.query.explain.numbers import counted
 from node.rpc.v1 import streams_pb2, timers_pb2
 
 ROOT = Path(__file__).parents[2]
@@ -197,11 +198,11 @@ def test_heights_are_drawn_and_told_in_numbers(run, actor: str) -> None:
     drawn = run("timers", "calendar", "--from", "0", "--rows", "64").stdout
     assert drawn.startswith(f"head {height:,}: ")
     told = json_of(run("timers", "calendar", "--from", "0", "--json"))
-    assert f": {told['pending']:,} timers pending" in drawn.splitlines()[0]
+    assert f": {counted(told['pending'], 'timer')} pending" in drawn.splitlines()[0]
     assert sum(one["pending"] for one in told["buckets"]) == told["pending"] > 0
     run("mine", "2")
     lane = run("block", f"{height + 2}", "--lane").stdout
-    assert lane.startswith(f"block {height + 2:,}: 1 due timer")
+    assert lane.startswith(f"block {height + 2:,}: 1 due timer in the")
     (page,) = [json_of(run("block", f"{height + 2}", "--lane", "--json"))]
     assert page["due_count"] == 1
     fees = run("fees", "--blocks", "3", "--rows", "8").stdout
