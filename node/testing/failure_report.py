@@ -11,6 +11,7 @@ from node.client._sync.actor import Chain
 from node.client.inputs import BlockContent
 from node.primitives import codec
 from node.primitives.hex_repr import foreign
+from node.query.explain.numbers import counted
 
 __all__ = ["LINES_MAX", "chain_report", "timers_report"]
 
@@ -69,7 +70,9 @@ def _block_report(chain: Chain, block: BlockContent, told: list[bytes]) -> list[
     if not block.receipts and not block.events:
         return [f"{place}: nothing happened"]
     messages = len(kinds) - fires - sent
-    lines = [f"{place}: {sent} transactions, {fires} fires, {messages} messages"]
+    kinds_told = (sent, "transaction"), (fires, "fire"), (messages, "message")
+    told_of = ", ".join(counted(number, what) for number, what in kinds_told)
+    lines = [f"{place}: {told_of}"]
     events: dict[int | None, list[str]] = {}
     for event in block.events[-EVENTS_MAX:]:
         if not _is_about(event, told):

@@ -108,9 +108,9 @@ def test_that_fails(devnet):
         [
             "*- devnet: devnet -*",
             "<devnet 'devnet' at height 11>, the last blocks:",
-            "  height 1: 1 transactions, 0 fires, 0 messages",
+            "  height 1: 1 transaction, 0 fires, 0 messages",
             "  heights 2 to 10: nothing happened",
-            "  height 11: 0 transactions, 1 fires, 0 messages",
+            "  height 11: 0 transactions, 1 fire, 0 messages",
             "    fire handle_timer of Heartbeat: succeeded, * cycles",
             "Timer 0x* of actor Heartbeat, paid by the actor itself, *",
             "Height 11: fired: *handle_timer succeeded.",
