@@ -4,7 +4,8 @@ Names follow its conventions: a prefix, base units, `_total` for what only grows
 has a help text that says the unit. The library is imported when the first scrape is
 rendered, not before the node serves.
 
-Rules: a scrape reads what was counted, and the visible state. Timers are counted at
+Rules: a scrape reads what was counted, and the visible state. Scrapers are anybody:
+those who ask at once get one text, in one of two forms. Timers are counted at
 most once in a while: those that the calendar's buckets hold by their tally, the others
 by walking the store, a slice at a time so that others are served in between, and no
 further than `TIMERS_COUNTED_MAX`.
@@ -44,6 +45,7 @@ _SLICE_TIMERS = 500
 """Timers counted at a stretch: a millisecond."""
 
 _FIRES = "fires"
+_OPENMETRICS = "application/openmetrics-text"
 _PREFIX = "cowboy_devnet_"
 
 _Labels = tuple[str, ...]
@@ -78,9 +80,21 @@ class Metrics:
         self._timers: Counter[Tier] = Counter()
         self._globalbox: Counter[str] = Counter()
         self._counted_at: float | None = None
+        self._awaited: dict[str, asyncio.Task[tuple[bytes, str]]] = {}
+        """Texts that are not begun yet, by their form."""
 
     async def render(self, accept: str) -> tuple[bytes, str]:
-        """The text of a scrape and its content type, for an `Accept` header."""
+        """The text of a scrape and its content type, for an `Accept` header.
+
+        All who ask before a text is made get that one.
+        """
+        form = _OPENMETRICS if _OPENMETRICS in accept else ""
+        awaited = self._awaited.get(form)
+        if awaited is None:
+            awaited = self._awaited[form] = asyncio.ensure_future(self._render(form))
+        return await asyncio.shield(awaited)
+
+    async def _render(self, form: str) -> tuple[bytes, str]:
         # Imported late: see the top of this module.
         from prometheus_client import (  # noqa: PLC0415
             CollectorRegistry,
@@ -88,11 +102,15 @@ class Metrics:
         )
         from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
 
-        await self._count_timers()
+        try:
+            await self._count_timers()
+            await asyncio.sleep(0)  # so that all who ask now have
+        finally:
+            del self._awaited[form]
         registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         registry.register(self)
-        encode, content_type = choose_encoder(accept)
+        encode, content_type = choose_encoder(form)
         return encode(registry), content_type
 
     def collect(self) -> "Iterable[Metric]":

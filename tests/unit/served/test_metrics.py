@@ -85,6 +85,51 @@ def test_the_numbers_are_those_of_the_chain(run_node, source):
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(
+    "accept",
+    [
+        f"{OPENMETRICS}; version=soon",
+        "text/plain; version=1.x.0",
+        f"{OPENMETRICS}; version={'1' * 5_000}",
+        f"{OPENMETRICS}; version=1.0.0\udcff; escaping=\udcff",
+    ],
+)
+def test_a_scraper_may_ask_for_any_version(run_node, accept):
+    """Who scrapes is anybody: nothing that is asked for is a defect of the node."""
+
+    async def scenario():
+        async with run_node() as node:
+            metrics = Metrics(node.engine, node.stats, SystemClock(), int)
+            text, content_type = await metrics.render(accept)
+            assert content_type.startswith(accept.partition(";")[0])
+            assert f"{PREFIX}height_blocks".encode() in text
+
+    asyncio.run(scenario())
+
+
+def test_scrapers_who_ask_at_once_get_one_text(run_node, monkeypatch):
+    """Nobody who connects can slow the node: a text takes milliseconds."""
+
+    async def scenario():
+        async with run_node() as node:
+            metrics = Metrics(node.engine, node.stats, SystemClock(), int)
+            made = []
+            collect = metrics.collect
+            monkeypatch.setattr(metrics, "collect", lambda: made.append(1) or collect())
+            await metrics.render("")
+            alone = len(made)
+            asked = (metrics.render(f"text/plain; q=0.{one}") for one in range(100))
+            gone, *answers = map(asyncio.ensure_future, asked)
+            await asyncio.sleep(0)
+            gone.cancel()
+            assert len({await answer for answer in answers}) == 1
+            assert len(made) == 2 * alone
+            await metrics.render("")
+            assert len(made) == 3 * alone
+
+    asyncio.run(scenario())
+
+
 def test_every_name_has_a_help_and_a_unit_or_none_to_have(run_node):
     """Names by Prometheus's conventions."""
 
