@@ -34,9 +34,15 @@ function readToken() {
 
 let token = readToken();
 
-// Keep a token for this tab, and have everything asked again.
+// Keep a token for this tab, and have everything asked again. What no header can carry
+// is no node's token.
 export function giveToken(text) {
-  token = text.trim();
+  const given = text.trim();
+  if (!/^[!-~]+$/.test(given)) {
+    session.set({isTokenWanted: true, isRefused: true});
+    return;
+  }
+  token = given;
   try {
     sessionStorage.setItem(TOKEN_KEY, token);
   } catch {
