@@ -21,7 +21,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import aclosing, asynccontextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeAlias, cast
 from urllib.parse import quote
 
@@ -70,6 +70,9 @@ _MILLISECONDS = re.compile(r"[0-9]{1,10}", re.ASCII)
 _GONE = 499
 """The status of an answer that nobody reads."""
 
+_SMALL_KEPT = 64
+"""Small messages whose JSON is kept: all who follow a chain get the same ones."""
+
 _JSON_GROWTH = 3
 """A message as JSON has about so many times the bytes that it has as protobuf."""
 
@@ -115,6 +118,7 @@ class ConnectEndpoint:
         self._answers = answers
         self._limits = limits
         self._bodies = RequestBodies(limits)
+        self._small_json = lru_cache(_SMALL_KEPT)(_small_json)
 
     async def answer(
         self, request: web.BaseRequest, keep: _KeepConnection
@@ -273,7 +277,7 @@ class ConnectEndpoint:
             yield data
             return
         if len(data) <= SMALL_BYTES:
-            yield as_json(kind.FromString(data))
+            yield self._small_json(begun.procedure, data)
             return
         if len(data) > most:
             raise ConnectRefusal(
@@ -289,6 +293,10 @@ class ConnectEndpoint:
             )
             lease.resize(len(text))
             yield text
+
+
+def _small_json(procedure: Procedure, data: bytes) -> bytes:
+    return as_json(procedure.response.FromString(data))
 
 
 async def _messages(begun: _Begun, call: ConnectCall) -> AsyncGenerator[bytes, None]:
