@@ -5,10 +5,12 @@ owner upgrades it, which runs the handler `upgrade` (D58). With `--fresh` each s
 new actor. An actor that the chain no longer has is deployed again.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
+from node.chain.timers.lane import DEFAULT_HANDLERS
 from node.cli.loop.differences import SourceDifference, difference_of
 from node.client._sync.actor import Actor
 from node.client._sync.client import Client
@@ -130,24 +132,28 @@ class LiveActor:
         else:
             actor.upgrade(self.path, self._terms.payload)
         if found.removed:
-            lines += _stopped(actor, found.removed)
+            present = {handler.name for handler in report.handlers}
+            lines += _stopped(actor, found.removed, present)
         return f"new code at {_shown(actor.address)}, storage kept", tuple(lines)
 
 
-def _stopped(actor: Actor, removed: tuple[str, ...]) -> list[str]:
-    """Timers that will find no handler."""
-    lines = []
-    timers = [timer for timer in actor.timers if timer.handler in removed]
-    for name in removed:
-        heights = [timer.height for timer in timers if timer.handler == name]
-        if heights:
-            count = counted(len(heights), "timer")
-            waits = "waits" if len(heights) == 1 else "wait"
-            lines.append(
-                f"{count} {waits} for `{name}`, which is gone: the next is due at "
-                f"height {min(heights)}"
-            )
-    return lines
+def _stopped(
+    actor: Actor, removed: tuple[str, ...], present: set[str]
+) -> Iterable[str]:
+    """Lines about timers that will find no handler, which they did before (D12)."""
+    due: dict[str, list[int]] = {}
+    for timer in actor.timers:
+        names = (timer.handler,) if timer.handler else DEFAULT_HANDLERS
+        gone = next((name for name in names if name in removed), None)
+        if gone is not None and present.isdisjoint(names):
+            due.setdefault(gone, []).append(timer.height)
+    for name, heights in due.items():
+        count = counted(len(heights), "timer")
+        waits = "waits" if len(heights) == 1 else "wait"
+        yield (
+            f"{count} {waits} for `{name}`, which is gone: the next is due at "
+            f"height {min(heights)}"
+        )
 
 
 def _shown(address: Address) -> str:

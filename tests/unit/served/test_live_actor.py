@@ -87,6 +87,26 @@ def test_a_save_keeps_what_the_actor_stored(run_node, save):
     serve(run_node, use)
 
 
+def test_timers_that_name_no_handler_wait_for_the_usual_two(run_node, save):
+    """D12: `handle_timer`, and `on_timer` only where that is absent."""
+    beating = KEEPING.replace(
+        """b'{"_handler": "sweep", "_payload": ""}'""", "b''"
+    ).replace("sweep", "handle_timer")
+    other = beating.replace("def handle_timer", "def on_timer")
+
+    def use(url):
+        with Client(url) as client:
+            actor = LiveActor(save.path, "heart", DeploymentTerms())
+            save(actor, client, beating)
+            due = client.timers()[0].height
+            assert save(actor, client, other).lines == ()
+            (line,) = save(actor, client, RENAMED).lines
+            waits = "1 timer waits for `on_timer`, which is gone"
+            assert line == f"{waits}: the next is due at height {due}"
+
+    serve(run_node, use)
+
+
 def test_without_development_the_owner_upgrades(run_node, save):
     def use(url):
         with Client(url) as client:
