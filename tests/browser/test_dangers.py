@@ -62,13 +62,15 @@ def test_a_long_text_is_shown_in_part_until_somebody_wants_all(worlds, open_tab)
         f"#/{view}/{quote(MARKUP)}"
         for view in ("timer", "transaction", "actor", "search")
     ]
-    + [f"#/flame?actor={quote(MARKUP)}&from={quote(MARKUP)}", f"#/{quote(MARKUP)}"],
+    + [f"#/flame?actor={quote(MARKUP)}&from={quote(MARKUP)}", f"#/{quote(MARKUP)}"]
+    + [f"#/actor/{'0' * 400_000}"],
 )
 def test_a_link_that_is_an_attack_says_what_is_wrong_with_it(place, worlds, open_tab):
     tab = open_tab(worlds("fifo").origin)
     tab.excuse("400", "404")
     tab.go(place)
     assert tab.page.locator(FOREIGN).count() == 0
+    assert "This view broke" not in tab.text()
 
 
 def test_a_label_is_text_like_all_others(worlds, open_tab):

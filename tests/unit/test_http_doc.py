@@ -48,6 +48,7 @@ def test_the_limits_are_those_of_the_node():
         http.callers_max,
         http.caller_idle_ms_max // 1_000,
         rpc.stalled_ms_max // 1_000,
+        http.idle_ms_max // 1_000,
     ]
     assert f"after {rpc.call_ms_max // 60_000} minutes" in PAGE.replace("five", "5")
 

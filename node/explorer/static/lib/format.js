@@ -72,8 +72,8 @@ export function hex(base64) {
 export function fromHex(text) {
   const digits = text.trim().replace(/^0x/i, '');
   if (!/^([0-9a-f]{2})*$/i.test(digits)) return null;
-  const bytes = (digits.match(/../g) ?? []).map((pair) => parseInt(pair, 16));
-  return btoa(String.fromCharCode(...bytes));
+  const letters = (digits.match(/../g) ?? []).map((pair) => String.fromCharCode(parseInt(pair, 16)));
+  return btoa(letters.join(''));
 }
 
 export const short = (digits, head = 8, tail = 4) =>
