@@ -157,6 +157,9 @@ class Tab:
     def calendar_rows(self) -> dict[int, dict[str, int]]:
         """What a calendar tells of heights, each a bucket of its own, as a table."""
         self.page.click("text=As a table")
+        # The counts come after the page, which shows its axis at once.
+        self.page.locator("caption:text-is('Timers by bucket of heights')").wait_for()
+        self.page.locator("details[open] tbody tr").first.wait_for()
         return {
             int(height): dict(zip(KINDS, map(int, counts), strict=True))
             for height, *counts in self.rows("Timers by bucket of heights")
