@@ -91,7 +91,7 @@ def ordinary() -> bytes:
             if line.startswith(("import ", "from ")):
                 imports[line] = None
             else:
-                rest.append(line)
+                rest.append(line.replace("(Actor)", ""))  # of which there may be one
     return "\n".join([*imports, *rest][:LINES]).encode() + b"\n"
 
 
