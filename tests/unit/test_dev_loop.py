@@ -52,6 +52,22 @@ def edited(tmp_path):
     return Edited(tmp_path / "actor.py")
 
 
+def test_a_file_that_an_editor_empties_before_it_fills_it_holds_nothing_new(edited):
+    edited.path.write_text("x = 1\n")
+    assert edited.settled() == b"x = 1\n"
+    edited.path.write_text("")
+    assert edited.settled() is None
+    assert edited.look(GONE_SECONDS / 2) is None
+    edited.path.write_text("x = 2\n")
+    assert edited.settled() == b"x = 2\n"
+    edited.path.write_text("")
+    assert edited.settled() is None
+    assert edited.look(GONE_SECONDS) == FileTrouble("it is empty")
+    assert edited.look(GONE_SECONDS) is None
+    edited.path.write_text("x = 2\n")
+    assert edited.settled() is None
+
+
 def test_a_save_counts_once_and_when_the_file_has_rested(edited):
     edited.path.write_text("one")
     assert edited.look() is None

@@ -2,8 +2,8 @@
 
 It is asked several times a second, which takes a system call: no library has to be told
 of folders that are mounted from elsewhere, nor of editors that write a new file beside
-the old one and rename it. A save counts once the file has rested, and only if it holds
-something else than before.
+the old one and rename it, or empty it and fill it. A save counts once the file has
+rested, and only if it holds something, and something else than before.
 """
 
 from pathlib import Path
@@ -15,16 +15,16 @@ from pvm.language import SOURCE_BYTES_MAX
 __all__ = ["FileTrouble", "SavedFile"]
 
 REST_SECONDS = 0.03
-"""Longer than an editor takes between emptying a file and filling it."""
+"""Longer than an editor takes between two parts that it writes."""
 
 GONE_SECONDS = 0.5
-"""Longer than an editor takes to rename."""
+"""Longer than an editor takes to rename a file, or to fill one that it emptied."""
 
 _Stamp = tuple[int, int, int, int]
 
 
 class FileTrouble(Struct, frozen=True):
-    """Why a file holds nothing now."""
+    """Why a file holds nothing that could be deployed."""
 
     reason: str
 
@@ -64,6 +64,8 @@ class SavedFile:
             found = self.path.stat()
         except OSError as error:
             return self._missing(now, error.strerror or f"{error}")
+        if not found.st_size:  # an editor will fill it
+            return self._missing(now, "it is empty")
         stamp = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
         if stamp != self._newest:
             self._newest, self._since = stamp, now
