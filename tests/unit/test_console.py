@@ -383,6 +383,13 @@ def test_a_name_that_was_let_go_is_offered_again(typed, tmp_path):
     assert text.endswith("    assert counter.increment().result == 1\n")
 
 
+def test_a_call_that_returns_nothing_is_saved_as_one_that_succeeded(typed, tmp_path):
+    done = typed("chain.transfer(accounts[1], 5)\n.save test_case.py\n")
+    assert done.out.endswith("test_case.py: 1 statement, 1 assert\n")
+    text = (tmp_path / "test_case.py").read_text()
+    assert text.endswith("    assert chain.transfer(accounts[1], 5).is_success\n")
+
+
 def test_what_changed_the_chain_and_cannot_be_repeated_is_not_saved(typed, tmp_path):
     (tmp_path / "once").write_text("")
     done = typed(

@@ -111,7 +111,7 @@ def _check_of_receipt(receipt: Receipt) -> Check | None:
         return Check("", f".failure.kind == {receipt.failure.kind!r}")
     result = _result_of(receipt)
     if result is None:
-        return None
+        return Check("", ".is_success")
     name = "result" if isinstance(receipt, SentReceipt) else "value"
     return Check("", f".{name} == {result!r}")
 
