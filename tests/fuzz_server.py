@@ -91,6 +91,8 @@ UNBOUNDED = {
     "console",
     "coverage",
     "dev",
+    "explore",
+    "open",
     "start",
     "replay",
     "--follow",
@@ -99,8 +101,8 @@ UNBOUNDED = {
     "--url",
     "--help",
 }
-"""Words of commands that end only when they are told to, speak with no node, or execute
-its whole chain."""
+"""Words of commands that end only when they are told to, speak with no node or with
+another of its ports, or execute its whole chain."""
 
 
 class LawBroken(Exception):  # noqa: N818 - what the judge says
