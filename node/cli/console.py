@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 from msgspec import Struct
 
-from node.chain.bundle_errors import BundleRefused
+from node.cli.bundle_refusals import tells_bundle_refusals
 from node.cli.connection import (
     EXIT_REFUSED,
     EXIT_UNREACHABLE,
@@ -61,7 +61,7 @@ def console(context: click.Context, /, **given: object) -> None:
         raise click.UsageError("--bundle and --url are two chains: give one of them")
     output = Output()
     try:
-        with _chain(wish) as chain:
+        with _chain(wish, output) as chain:
             for address, name in wish.labels.items():
                 chain.label(Address(address), name)
             code = Prompt(chain, sys.stdin, sys.stdout, sys.stderr).run()
@@ -85,13 +85,11 @@ class _Wish(Struct, frozen=True):
     labels: Labels
 
 
-def _chain(wish: _Wish) -> Devnet | Client:
+def _chain(wish: _Wish, output: Output) -> Devnet | Client:
     """The chain that is wanted; of failing fires it tells at once, as in a test."""
     if wish.bundle is not None:
-        try:
+        with tells_bundle_refusals(output):
             chain = Devnet.from_bundle(wish.bundle)
-        except BundleRefused as refusal:
-            raise click.UsageError(f"{refusal}") from refusal
         chain.is_strict = True
         return chain
     if wish.url is not None:

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from node.archive.bundle import Bundle, open_bundle
 from node.archive.replay import Differs
-from node.chain.bundle_errors import BundleRefused
 from node.cli import arguments
 from node.cli.arguments import confine_option, memory_max_option
+from node.cli.bundle_refusals import tells_bundle_refusals
 from node.cli.offline import Given, fetched_bundle, worker_within_walls
 from node.cli.output import Output
 from node.coverage.actor_files import ActorFiles, CoverageRefused
@@ -89,17 +89,18 @@ def coverage(**given: object) -> None:
 
     Without BUNDLE it is the chain of a node, from its genesis on. Lines are those of
     the files whose content is that of an actor's code. What comes before the heights
-    that count is executed, too. Needs coverage.py. Exit code 0: reported; 2: it cannot
-    be done.
+    that count is executed, too. Needs coverage.py. Exit code 0: reported; 1: the bundle
+    is damaged or another's; 2: it cannot be done.
     """
     wish = _CoverageWish(**given)  # type: ignore[arg-type]
     try:
         files = ActorFiles(wish.paths or (".",))
-        if wish.executed_to is not None:
-            _execute(wish, files, wish.executed_to)
-        else:
-            _report(wish, files)
-    except (BundleRefused, CoverageRefused) as refusal:
+        with tells_bundle_refusals(Output()):
+            if wish.executed_to is not None:
+                _execute(wish, files, wish.executed_to)
+            else:
+                _report(wish, files)
+    except CoverageRefused as refusal:
         raise click.UsageError(str(refusal)) from refusal
 
 

@@ -13,9 +13,8 @@ import click
 import uvloop
 
 from node.archive.bundle import open_bundle
-from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.cli.arguments import confine_option, memory_max_option
-from node.cli.connection import EXIT_REFUSED
+from node.cli.bundle_refusals import tells_bundle_refusals
 from node.cli.offline import Given, folder_at, scratch_within_walls
 from node.cli.output import Output
 from node.config import ConfigError, Listen, parse_listen
@@ -65,12 +64,8 @@ def explore(
 def _told(output: Output) -> Iterator[None]:
     """What keeps the command from its work, in a sentence."""
     try:
-        yield
-    except BundleRefused as refusal:
-        if refusal.fault is BundleFault.FILE_UNUSABLE:
-            raise click.UsageError(str(refusal)) from refusal
-        output.error(f"{refusal.fault}: {refusal}")
-        raise click.exceptions.Exit(EXIT_REFUSED) from refusal
+        with tells_bundle_refusals(output):
+            yield
     except (CannotListen, NoMemory) as refusal:
         raise click.UsageError(str(refusal)) from refusal
 

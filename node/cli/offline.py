@@ -39,10 +39,10 @@ from node.archive.state_file import (
     write_state_file,
 )
 from node.archive.state_import import import_folder, load_state
-from node.chain.bundle_errors import BundleFault, BundleRefused
 from node.chain.consensus import OtherConsensus, require_own_consensus
 from node.chain.messages import forget_frames
 from node.cli.arguments import confine_option, json_option, memory_max_option
+from node.cli.bundle_refusals import tells_bundle_refusals
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import JsonForm, Output
 from node.config import ConfigError, parse_memory_max
@@ -72,8 +72,6 @@ __all__ = [
     "scratch_within_walls",
     "worker_within_walls",
 ]
-
-_OF_THE_SYSTEM = (BundleFault.FILE_EXISTS, BundleFault.FILE_UNUSABLE)
 
 _STEP_HEADERS = 20
 """Between two looks at the progress: some milliseconds when they are small."""
@@ -270,7 +268,7 @@ def check_bundle_file(
     clock = SystemClock()
     began = clock.monotonic()
     try:
-        with open_bundle(file) as bundle:
+        with tells_bundle_refusals(output), open_bundle(file) as bundle:
             if genesis_to is not None:
                 _write_genesis(bundle, genesis_to)
             with (
@@ -279,11 +277,6 @@ def check_bundle_file(
             ):
                 refuse_links(walls)
                 done = _replay_bundle(bundle, store, output)
-    except BundleRefused as refusal:
-        if refusal.fault in _OF_THE_SYSTEM:
-            raise click.UsageError(str(refusal)) from refusal
-        output.error(f"{refusal.fault}: {refusal}")
-        raise click.exceptions.Exit(EXIT_REFUSED) from refusal
     except Differs as difference:
         _tell_difference(difference, output)
         raise click.exceptions.Exit(EXIT_REFUSED) from difference

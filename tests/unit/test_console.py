@@ -449,7 +449,7 @@ def test_a_file_of_labels_names_addresses(chain, tmp_path):
     ("words", "code", "said"),
     [
         (["--bundle", "pyproject.toml", "--url", "a:1"], 2, "give one of them"),
-        (["--bundle", "pyproject.toml"], 2, "is no bundle"),
+        (["--bundle", "pyproject.toml"], 1, "is no bundle"),
         (["--bundle", "nowhere"], 2, "does not exist"),
         (["--url", "127.0.0.1:1"], 3, "no node answers at 127.0.0.1:1"),
         (["--url", ""], 2, "--url is empty"),
