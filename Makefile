@@ -120,7 +120,6 @@ test-typescript: $(STAMP) ## build, test and pack the TypeScript client, against
 	"$(BIN)/python" scripts/typescript.py test
 
 # Counted are nodes that are not confined: coverage writes its file where they must not.
-# What tests of coverage itself start takes the counts of their whole process with it.
 .PHONY: test-long
 test-long: bytecode ## properties, worlds and slow tests at length, then coverage
 	"$(BIN)/python" -m tests.simulation --quiet --seed 1000000 --worlds 1200
@@ -130,9 +129,7 @@ test-long: bytecode ## properties, worlds and slow tests at length, then coverag
 	  --ignore tests/property --ignore tests/differential
 	"$(BIN)/coverage" erase
 	COWBOY_DEVNET_CONFINE=off "$(BIN)/coverage" run -m pytest -q -n auto \
-	  -m "not slow and not e2e and not browser and not npm" \
-	  --ignore tests/unit/test_arcs.py --ignore tests/unit/test_coverage.py \
-	  --ignore tests/differential/test_coverage_judges.py $(ARGS)
+	  -m "not slow and not e2e and not browser and not npm" $(ARGS)
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report
 

@@ -4,6 +4,7 @@ No profile has a deadline: a loaded machine is no bug.
 """
 
 import os
+import sys
 
 from hypothesis import settings
 
@@ -16,3 +17,15 @@ settings.register_profile("nightly", max_examples=10_000, deadline=None)
 os.environ.setdefault("COWBOY_DEVNET_HTTP_LISTEN", "off")
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_sessionfinish():
+    """Count what a worker ran, even if a test made a `Coverage` of its own.
+
+    coverage.py takes such a process for one that measures itself, and would not save
+    what it measured of it.
+    """
+    startup = getattr(sys.modules.get("coverage"), "process_startup", None)
+    measured = getattr(startup, "coverage", None)
+    if measured is not None:
+        measured._auto_save = True
