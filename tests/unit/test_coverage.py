@@ -435,7 +435,7 @@ def test_the_command_refuses_in_a_sentence(capfd):
     assert "nowhere cannot be read" in told("chain.bundle", "--actors=nowhere")[1]
     assert "'pdf' is no report" in told("chain.bundle", "--report=pdf")[1]
     assert "cannot be written" in told("chain.bundle", "--data=no/x")[1]
-    assert told("counter.py") == (2, "")
+    assert told("counter.py") == (1, "")
     assert "counter.py is no bundle" in capfd.readouterr().err
 
 
