@@ -1,7 +1,8 @@
 """`check`: actors' files, read as a deployment would read them; no node is asked.
 
 Rules: everything that the step which refuses has found is printed, one line each, so
-that an editor can follow it; exit codes are 0 accepted, 1 refused, 2 usage.
+that an editor can follow it. A file that cannot be read does not hide what is to be
+said of the others. Exit codes are 0 accepted, 1 refused, 2 usage or a file unread.
 """
 
 from pathlib import Path
@@ -17,13 +18,14 @@ from node.cli.arguments import json_option
 from node.cli.check_formats import Checked, as_github, as_json, as_sarif
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import JsonForm, Output
-from pvm import Block, CompileError, Handler, Report, report_on
+from pvm import Block, CompileError, Handler, Refusal, Report, report_on
 from pvm.language import SOURCE_BYTES_MAX
 
 __all__ = ["check"]
 
 _HANDLER_COLUMNS = ("handler", "line", "who may call it", "each call", "further blocks")
 _BLOCKS_SHOWN_MAX = 6
+_EXIT_UNREAD = 2
 
 
 @click.command()
@@ -32,7 +34,7 @@ _BLOCKS_SHOWN_MAX = 6
     metavar="FILE...",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
 )
 @click.option(
     "--format",
@@ -58,6 +60,8 @@ def check(
         report_format = "json"
     every = [_checked(file) for file in files]
     _PRINTERS[report_format](Output(), every)
+    if any(one.is_unread for one in every):
+        raise click.exceptions.Exit(_EXIT_UNREAD)
     if any(one.report is None for one in every):
         raise click.exceptions.Exit(EXIT_REFUSED)
 
@@ -67,7 +71,8 @@ def _checked(file: Path) -> Checked:
         with file.open("rb") as opened:
             source = opened.read(SOURCE_BYTES_MAX + 1)  # it need not end
     except OSError as error:
-        raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
+        reason = f"the file cannot be read: {error.strerror}"
+        return Checked(file, b"", None, (Refusal(1, 0, reason, ""),), is_unread=True)
     try:
         return Checked(file, source, report_on(source))
     except CompileError as error:
@@ -103,7 +108,10 @@ _PRINTERS = {
 
 def _tell_one(output: Output, checked: Checked) -> None:
     if checked.report is not None:
-        _tell(output, checked.file, checked.report)
+        _tell(output, checked, checked.report)
+        return
+    if checked.is_unread:
+        output.error(f"{checked.file}: {checked.refusals[0].reason}")
         return
     for refusal in checked.refusals:
         instead = f"; instead: {refusal.instead}" if refusal.instead else ""
@@ -115,12 +123,12 @@ def _tell_one(output: Output, checked: Checked) -> None:
     )
 
 
-def _tell(output: Output, file: Path, report: Report) -> None:
+def _tell(output: Output, checked: Checked, report: Report) -> None:
     cycles, memory = _sum(report.body)
-    size = file.stat().st_size
+    size = len(checked.source)
     deploying = INTRINSIC_CYCLES + DEPLOY_CYCLES + DEPLOY_CYCLES_PER_CODE_BYTE * size
     fields = {
-        "accepted": str(file),
+        "accepted": str(checked.file),
         "actor class": report.actor_class or "none: functions of the module",
         "imports": ", ".join(report.imports) or "none",
         "deploying": f"{deploying + report.compiling:,} cycles, and what `deploy` uses",

@@ -40,6 +40,8 @@ class Checked(Struct, frozen=True):
     report: Report | None
     """What the actor is; None of a source that is refused."""
     refusals: tuple[Refusal, ...] = ()
+    is_unread: bool = False
+    """Whether the file could not be read; its one refusal says why."""
 
 
 class _Finding(Struct, frozen=True):

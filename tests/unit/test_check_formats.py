@@ -1,6 +1,7 @@
 """`check --format`: what it refuses, as programs read it."""
 
 import json
+import os
 
 import fastjsonschema
 import pytest
@@ -175,8 +176,43 @@ def test_json_and_another_form_exclude_each_other(check):
     assert "--json and --format sarif exclude each other" in done.output
 
 
-def test_a_file_that_is_not_there_is_told_before_anything_is_printed(check):
-    check("json", bad=REFUSED)
-    done = CliRunner().invoke(main, ["check", "actors/bad.py", "nowhere.py"])
+@pytest.mark.parametrize("form", ["human", "json", "sarif", "github"])
+def test_a_file_that_cannot_be_read_hides_nothing_of_the_others(check, form):
+    """docs/editors.md: exit code 2, and all that is to be said of the others."""
+    check("json", bad=REFUSED, fine=FINE)
+    words = ["actors", "actors/nowhere.py", "actors/bad.py", "actors/fine.py"]
+    done = CliRunner().invoke(main, ["check", *words, "--format", form])
     assert done.exit_code == 2
-    assert done.stdout == ""
+    assert done.output.count("floats do not exist in actors") == 1
+    reasons = {"actors": "Is a directory", "nowhere.py": "No such file or directory"}
+    for name, reason in reasons.items():
+        (line,) = [one for one in done.output.splitlines() if reason in one]
+        assert f"the file cannot be read: {reason}" in line
+        if form != "sarif":
+            assert name in line
+
+
+def test_programs_are_told_which_file_cannot_be_read(check):
+    check("json", 0, fine=FINE)
+    words = ["check", "actors/nowhere.py", "actors/fine.py", "--format"]
+    first, second = CliRunner().invoke(main, [*words, "json"]).stdout.splitlines()
+    assert json.loads(second)["accepted"]
+    (refusal,) = json.loads(first)["refusals"]
+    assert (refusal["line"], refusal["column"]) == (1, 0)
+    log = json.loads(CliRunner().invoke(main, [*words, "sarif"]).stdout)
+    require_sarif(log)
+    (result,) = log["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "actors/nowhere.py"
+
+
+def test_what_comes_through_a_pipe_is_judged_by_what_came(check, monkeypatch):
+    """Its size is that of the source, which a pipe does not tell."""
+    check("json", 0, fine=FINE)
+    read_end, write_end = os.pipe()
+    with open(read_end, "rb"), open(write_end, "wb") as pipe:
+        pipe.write(FINE.encode())
+        pipe.close()
+        piped = CliRunner().invoke(main, ["check", f"/dev/fd/{read_end}"]).output
+    plain = CliRunner().invoke(main, ["check", "actors/fine.py"]).output
+    assert piped.partition("\n")[2] == plain.partition("\n")[2]
