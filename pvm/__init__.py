@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         by_line,
     )
     from pvm.tools.report import Handler, Report, Room, report_on
+    from pvm.tools.syntax_reasons import syntax_hint
     from pvm.types import (
         Address,
         Cells,
@@ -141,6 +142,7 @@ __all__ = [
     "reverted",
     "source_refused",
     "storage_key",
+    "syntax_hint",
 ]
 
 _HOMES = {
@@ -209,6 +211,7 @@ _HOMES = {
     "report_on": ".tools.report",
     "source_refused": ".runtime.failures",
     "storage_key": ".runtime.storage",
+    "syntax_hint": ".tools.syntax_reasons",
 }
 
 

@@ -183,8 +183,8 @@ def _characters(lines: list[bytes], line: int, column: int) -> int:
 
 
 def _rule(reason: str) -> str:
-    """A reason as the name of a rule: without what it quotes, and its numbers."""
-    words = re.sub(r"'[^']*'|\d[\d,]*", " ", reason.lower())
+    """A reason as the name of a rule: without what it quotes, numbers and details."""
+    words = re.sub(r"'[^']*'|\d[\d,]*|: .*", " ", reason.lower())
     rule = "-".join(re.findall(r"[a-z_]+", words))
     return rule[:_RULE_LENGTH_MAX].rstrip("-") or "refused"
 

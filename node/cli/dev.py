@@ -12,7 +12,7 @@ from node.cli.outcome import print_committed
 from node.client.messages import advance_request
 from node.primitives import codec
 from node.rpc.v1 import dev_pb2 as messages
-from node.rpc.v1 import queries_pb2
+from node.rpc.v1 import queries_pb2, types_pb2
 from node.rpc.v1.dev_pb2_grpc import DevServiceStub
 from pvm.language import SOURCE_BYTES_MAX
 
@@ -52,7 +52,8 @@ def set_code(connection: Connection, actor: bytes, file: Path) -> None:
     )
     if connection.output.is_json:
         connection.output.message(answer)
-    print_committed(connection, answer.committed)
+    wish = types_pb2.Instruction(set_code=types_pb2.SetCode(actor=actor, code=code))
+    print_committed(connection, answer.committed, wish)
 
 
 @click.command()
@@ -83,7 +84,7 @@ def set_storage(
     )
     if connection.output.is_json:
         connection.output.message(answer)
-    print_committed(connection, answer.committed)
+    print_committed(connection, answer.committed, types_pb2.Instruction())
 
 
 def _stored(text: str) -> bytes:

@@ -420,11 +420,7 @@ def tx(
             if is_proven:
                 _prove_receipt(connection, answer.committed.receipt)
             body = answer.committed.transaction.body
-            print_committed(
-                connection,
-                answer.committed,
-                is_deployment=body.instruction.HasField("deploy_actor"),
-            )
+            print_committed(connection, answer.committed, body.instruction)
         case "pending":
             if not output.is_json:
                 output.line("it waits in the pool")

@@ -302,8 +302,7 @@ def send(
         id_ = answer.committed.transaction.id
         tell_transaction(connection, id_, Told(is_traced=True))
         return
-    is_deployment = instruction.HasField("deploy_actor")
-    _tell(connection, answer, is_deployment=is_deployment)
+    _tell(connection, answer, instruction)
 
 
 def _authorize(body: bytes, sender: Sender) -> tuple[bytes, bytes]:
@@ -316,8 +315,7 @@ def _authorize(body: bytes, sender: Sender) -> tuple[bytes, bytes]:
 def _tell(
     connection: Connection,
     answer: messages.SubmitAndWaitResponse,
-    *,
-    is_deployment: bool,
+    instruction: types_pb2.Instruction,
 ) -> None:
     output = connection.output
     if output.is_json:
@@ -326,4 +324,4 @@ def _tell(
         connection.refuse(dropped_text(answer.dropped))
     if not answer.HasField("committed"):
         connection.refuse("the chain was rewound while the transaction waited")
-    print_committed(connection, answer.committed, is_deployment=is_deployment)
+    print_committed(connection, answer.committed, instruction)

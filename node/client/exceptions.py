@@ -278,6 +278,17 @@ def _trace(failure: Failure, sources: Sources) -> list[str]:
         row = sources.line(frame.actor, frame.line)
         if row:
             lines.append(f"    {row}")
-    if failure.hint:
-        lines.append(f"  hint: {failure.hint}")
+    hint = failure.hint or _syntax_hint(failure, sources)
+    if hint:
+        lines.append(f"  hint: {hint}")
     return [foreign(line, is_multiline=True) for line in lines]
+
+
+def _syntax_hint(failure: Failure, sources: Sources) -> str:
+    """Why the source that failed does not parse; empty if it failed otherwise."""
+    own = sources.known.get(b"")
+    if failure.kind != "CompileError" or own is None:
+        return ""
+    from pvm import syntax_hint  # noqa: PLC0415 - half of pvm
+
+    return syntax_hint(own.text.encode())

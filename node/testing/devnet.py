@@ -1318,7 +1318,7 @@ class Devnet:
         assert receipt.is_success != is_expected, "a failure was expected"
 
     def _sources_told(self, receipt: Receipt, instruction: Instruction) -> Sources:
-        if isinstance(instruction, DeployActor | UpgradeActor):
+        if isinstance(instruction, DeployActor | UpgradeActor | SetCode):
             return self._sources_of(self._known(instruction.code))
         return self._sources_of(receipt.actor)
 

@@ -55,7 +55,7 @@ def read(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes warn, and differently
-            with _digits_as_usual():
+            with digits_as_usual():
                 return ast.parse(text, language.ACTOR_FILE, feature_version=(3, 11))
     except SyntaxError as error:
         line = max(1, error.lineno or 1)
@@ -68,7 +68,7 @@ def read(text: str) -> ast.Module:
 
 
 @contextmanager
-def _digits_as_usual() -> Iterator[None]:
+def digits_as_usual() -> Iterator[None]:
     """Read long integers as a node does, whatever PYTHONINTMAXSTRDIGITS says."""
     before = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(DIGITS_MAX)

@@ -18,6 +18,8 @@ from pvm.compiler.syntax.imports import resolve
 from pvm.driver.actors import compile_actor
 from pvm.driver.interpreter import is_reached_by_call
 from pvm.driver.library_loader import find_module
+from pvm.errors import CompileError
+from pvm.tools.syntax_reasons import explained
 
 EVERYBODY = "everybody"
 ITSELF = "the actor itself"
@@ -73,10 +75,14 @@ def report_on(source: bytes) -> Report:
 
     Raises:
         CompileError: the source is not in the language; carries what the first step
-            that refuses has found.
+            that refuses has found. Of one that does not parse it says why, as this
+            interpreter does.
     """
     block_costs = BlockCosts()
-    code = compile_actor(source, block_costs)
+    try:
+        code = compile_actor(source, block_costs)
+    except CompileError as error:
+        raise explained(error, source) from None
     tree = parse(source)
     room = (
         Room("bytes of source", len(source), language.SOURCE_BYTES_MAX),

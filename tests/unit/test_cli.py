@@ -300,6 +300,16 @@ def test_a_failed_deployment_shows_no_actor(run, tmp_path: Path) -> None:
     )
 
 
+def test_a_source_that_does_not_parse_is_told_why(run, actor: str, tmp_path) -> None:
+    path = tmp_path / "unclosed.py"
+    path.write_text("x = (1\n")
+    for words in (["deploy"], ["upgrade", actor], ["set-code", actor]):
+        result = run(*words, str(path), code=1)
+        assert "does not parse: '(' was never closed\n" in result.stderr
+    id_ = table(run("deploy", str(path), code=1))["id"]
+    assert "'(' was never closed" in run("tx", id_, code=1).stderr
+
+
 def test_a_second_deployment_of_a_file_says_how_to_go_on(run, file) -> None:
     run("deploy", file, "--salt", "twice")
     assert "--salt TEXT" in run("deploy", file, "--salt", "twice", code=1).stderr

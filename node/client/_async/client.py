@@ -1131,7 +1131,7 @@ class AsyncClient:
         if not receipt.is_success and not sent.is_failure_expected:
             assert receipt.failure is not None
             sources = await self._sources_of(receipt.actor, receipt.failure)
-            if isinstance(instruction, DeployActor | UpgradeActor):
+            if isinstance(instruction, DeployActor | UpgradeActor | SetCode):
                 known = {**sources.known, b"": self._known(instruction.code)}
                 sources = Sources(known, sources.labels)
             raise TransactionFailed(receipt, sources)
