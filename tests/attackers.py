@@ -30,12 +30,10 @@ from node.runtime.settings import Confinement
 LIBC = ctypes.CDLL(None, use_errno=True)
 MSG_FASTOPEN = 0x20000000
 AF_NETLINK = 16
-AT_FDCWD = -100
 IN_ALL_EVENTS = 0xFFF
 LOWEST_PRIORITY = 19
 IPPROTO_MPTCP = 262
 PTRACE_SEIZE = 0x4206
-CLONE_NEWNS = 0x20000
 
 
 def call(name: str, *arguments: object) -> int:

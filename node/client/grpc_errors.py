@@ -36,15 +36,6 @@ class Connected(Protocol):
     is_closed: bool
 
 
-class HasConnection(Protocol):
-    """A client over a connection."""
-
-    @property
-    def api(self) -> Connected:
-        """The connection."""
-        ...
-
-
 def require_open(connection: Connected) -> None:
     """Refuse a connection that was closed.
 

@@ -29,8 +29,6 @@ FunctionNode = ast.FunctionDef | ast.Lambda
 ENUM = "hidden_enum"
 """The base of an Enum, desugared."""
 
-Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
 
 class Facts(Struct, frozen=True):
     """Static knowledge of one module."""

@@ -43,13 +43,6 @@ from tests.replaying_chain import Replica
 from tests.simulation.machine import Death, Disk, Machine
 from tests.worlds import Crowd, Mixed, Upgraders
 
-POINTS = (
-    *("commit", "HEAD", "HEAD written", "log", "written", "synced"),
-    "committed",
-    *("prune", "pruned", "publish", "published", "told"),
-)
-"""Where a process may end, beside the moments at which it waits."""
-
 CROWDS = Crowd, Mixed, Crowd, Upgraders
 MODES = tuple(MiningMode)
 PACE_MS = 50

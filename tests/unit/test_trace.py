@@ -10,11 +10,14 @@ from node.chain.timers.trace import (
     decode_trace,
     encode_trace,
     find_put_offs,
-    is_put_off,
 )
 
 IDS = [bytes([number]) * 32 for number in range(4)]
 DUE = 7
+
+
+def is_put_off(decision: TimerDecision) -> bool:
+    return decision.decision is Decision.PUT_OFF
 
 
 def decision(timer: int, kind: Decision) -> TimerDecision:

@@ -37,7 +37,6 @@ __all__ = [
     "decode_trace",
     "encode_trace",
     "find_put_offs",
-    "is_put_off",
 ]
 
 _PLACES = Struct(">QQI")
@@ -76,11 +75,6 @@ def encode_trace(
             entries += found
         index += len(decisions)
     return codec.encode(items), entries
-
-
-def is_put_off(decision: TimerDecision) -> bool:
-    """Whether a timer only waits."""
-    return decision.decision is Decision.PUT_OFF
 
 
 def _kind(decision: TimerDecision) -> int:

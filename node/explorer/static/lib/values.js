@@ -8,7 +8,6 @@ import {bytesOf, visible} from './format.js';
 
 const STORAGE_PREFIX = 'storage:';
 const DEPTH_MAX = 64;
-const LENGTH_MAX = 2000; // of what is shown at once; the rest is behind a button
 const [INT, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE] = [0, 1, 2, 3, 4, 5, 6, 7];
 const SIMPLES = new Map([[20, false], [21, true], [22, null]]);
 
@@ -179,7 +178,3 @@ export function keyText(base64) {
   }
   return `state ${valueText(base64)}`;
 }
-
-// The beginning of what is too long to be shown whole.
-export const beginning = (text) =>
-  text.length > LENGTH_MAX ? `${text.slice(0, LENGTH_MAX)}…` : text;
