@@ -20,8 +20,8 @@ from node.cli.formatting import (
 from node.cli.lane import tell_lane
 from node.cli.outcome import print_committed
 from node.cli.output import amount, bytes_text, cbor_text, hexadecimal, returned_text
-from node.cli.past import tell_past
 from node.cli.proofs import Prover, prove_option, receipt_record
+from node.cli.storage_history import tell_past
 from node.cli.traces import (
     Told,
     changes_option,
