@@ -23,82 +23,49 @@ __all__ = ["Group", "main"]
 _ENVIRONMENT_PREFIX = "COWBOY_DEVNET"
 
 _COMMANDS = {
-    "start": "Run a node.",
-    "status": "The chain's head, fees and pool.",
-    "accounts": "The development accounts.",
-    "faucet": "Mint to an account.",
-    "transfer": "Send an amount.",
-    "new": "Make a project: an actor, its tests, a recipe for CI.",
-    "check": "Read actors' files as a deployment would; needs no node.",
-    "deploy": "Create an actor from a file.",
-    "upgrade": "Give an actor new code from a file.",
-    "rehearse-upgrade": "What would differ with new code, over the same blocks.",
-    "call": "Call an actor's handler in a transaction.",
-    "read": "Call an actor's handler, and keep nothing.",
-    "actor": "What an actor is and has.",
-    "storage": "What an actor has stored.",
-    "set-storage": "Write what an actor has stored, as it is.",
-    "set-code": "Replace an actor's code, as it is.",
-    "timers": "Timers that wait, and how others ended.",
-    "fees": "Basefees and lanes of the last heights, as a chart.",
-    "events": "What happened lately, or as it happens.",
-    "output": "What actors print, as they print it.",
-    "block": "A block and what came of it.",
-    "tx": "What became of a transaction.",
-    "costs": "What lines of actors cost in a range of heights.",
-    "mine": "Make blocks now.",
-    "advance": "Let time pass.",
-    "mining": "When blocks are made.",
-    "dev": "Deploy actors again whenever their files are saved.",
-    "console": "Python's prompt on a chain: try, undo, save as a test.",
-    "snapshot": "Heights to return to.",
-    "bundle": "A chain in one file, to be executed again anywhere.",
-    "govern": "Rules and parameters in force, and to come.",
-    "coverage": "Which lines of actors a chain's blocks ran.",
-    "replay": "Execute a folder's blocks again, and compare.",
-    "open": "Open a node's page in the browser.",
-    "explore": "Look at a bundle or a folder in the browser; needs no node.",
+    "start": ("start", "Run a node."),
+    "status": ("queries", "The chain's head, fees and pool."),
+    "accounts": ("queries", "The development accounts."),
+    "faucet": ("development", "Mint to an account."),
+    "transfer": ("transactions", "Send an amount."),
+    "new": ("new", "Make a project: an actor, its tests, a recipe for CI."),
+    "check": ("check", "Read actors' files as a deployment would; needs no node."),
+    "deploy": ("transactions", "Create an actor from a file."),
+    "upgrade": ("transactions", "Give an actor new code from a file."),
+    "rehearse-upgrade": (
+        "rehearsal",
+        "What would differ with new code, over the same blocks.",
+    ),
+    "call": ("transactions", "Call an actor's handler in a transaction."),
+    "read": ("queries", "Call an actor's handler, and keep nothing."),
+    "actor": ("queries", "What an actor is and has."),
+    "storage": ("queries", "What an actor has stored."),
+    "set-storage": ("development", "Write what an actor has stored, as it is."),
+    "set-code": ("development", "Replace an actor's code, as it is."),
+    "timers": ("timers", "Timers that wait, and how others ended."),
+    "fees": ("heights", "Basefees and lanes of the last heights, as a chart."),
+    "events": ("events", "What happened lately, or as it happens."),
+    "output": ("output_stream", "What actors print, as they print it."),
+    "block": ("queries", "A block and what came of it."),
+    "tx": ("queries", "What became of a transaction."),
+    "costs": ("costs", "What lines of actors cost in a range of heights."),
+    "mine": ("development", "Make blocks now."),
+    "advance": ("development", "Let time pass."),
+    "mining": ("development", "When blocks are made."),
+    "dev": ("loop.command", "Deploy actors again whenever their files are saved."),
+    "console": ("console", "Python's prompt on a chain: try, undo, save as a test."),
+    "snapshot": ("snapshots", "Heights to return to."),
+    "bundle": ("bundles", "A chain in one file, to be executed again anywhere."),
+    "govern": ("govern", "Rules and parameters in force, and to come."),
+    "coverage": ("coverage", "Which lines of actors a chain's blocks ran."),
+    "replay": ("offline", "Execute a folder's blocks again, and compare."),
+    "open": ("open_page", "Open a node's page in the browser."),
+    "explore": (
+        "explore",
+        "Look at a bundle or a folder in the browser; needs no node.",
+    ),
 }
-"""Every command, in the order of the help."""
-
-_MODULES = {
-    "start": "start",
-    "status": "queries",
-    "accounts": "queries",
-    "faucet": "development",
-    "transfer": "transactions",
-    "new": "new",
-    "check": "check",
-    "deploy": "transactions",
-    "upgrade": "transactions",
-    "rehearse-upgrade": "rehearsal",
-    "call": "transactions",
-    "read": "queries",
-    "actor": "queries",
-    "storage": "queries",
-    "set-storage": "development",
-    "set-code": "development",
-    "timers": "timers",
-    "fees": "heights",
-    "events": "events",
-    "output": "output_stream",
-    "block": "queries",
-    "tx": "queries",
-    "costs": "costs",
-    "mine": "development",
-    "advance": "development",
-    "mining": "development",
-    "dev": "loop.command",
-    "console": "console",
-    "snapshot": "snapshots",
-    "bundle": "bundles",
-    "govern": "govern",
-    "coverage": "coverage",
-    "replay": "offline",
-    "open": "open_page",
-    "explore": "explore",
-}
-
+"""Every command, in the order of the help: the module that has it, and what it does."""
 
 _FUNCTIONS = {"open": "open_page"}
 """What commands are called in their modules, where their own names are taken."""
@@ -137,7 +104,8 @@ class _Commands(Group):
             return None
         if cmd_name != "start":  # gRPC's lines are an operator's; we have sentences
             os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-        module = import_module(f"node.cli.{_MODULES[cmd_name]}")
+        home, _ = _COMMANDS[cmd_name]
+        module = import_module(f"node.cli.{home}")
         name = _FUNCTIONS.get(cmd_name, cmd_name.replace("-", "_"))
         command = getattr(module, name)
         assert isinstance(command, click.Command)
@@ -179,7 +147,7 @@ class _Commands(Group):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl([(name, what) for name, (_, what) in _COMMANDS.items()])
 
 
 def _with_json_form(words: list[str]) -> list[str]:
