@@ -7,7 +7,15 @@ what the chain refuses, 3 when no node answers.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Concatenate, NoReturn, ParamSpec, Protocol, TypeAlias, cast
+from typing import (
+    Concatenate,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+)
 
 import click
 import grpc
@@ -64,6 +72,19 @@ class _Failure(Protocol):
     def trailing_metadata(self) -> Sequence[tuple[str, str | bytes]] | None: ...
 
 
+class _PageRequest(Protocol):
+    page_token: str
+
+
+class _Page(Protocol):
+    @property
+    def next_page_token(self) -> str: ...
+
+
+AnyRequest = TypeVar("AnyRequest", bound=_PageRequest)
+AnyPage = TypeVar("AnyPage", bound=_Page)
+
+
 class Connection:
     """A channel to a node, and how to answer the user."""
 
@@ -79,6 +100,19 @@ class Connection:
         """End the command: the chain said no."""
         self.output.error(message)
         raise click.exceptions.Exit(EXIT_REFUSED)
+
+    def pages(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[AnyRequest, AnyPage]",
+        request: AnyRequest,
+    ) -> Iterator[AnyPage]:
+        """The pages of a list, from the one that is asked for to the last."""
+        while True:
+            page = method(request, timeout=self.timeout)
+            yield page
+            request.page_token = page.next_page_token
+            if not request.page_token:
+                return
 
     @contextmanager
     def failures_told(self) -> Iterator[None]:

@@ -19,7 +19,9 @@ _LANE = "lane"
 
 def tell_lane(connection: Connection, height: int) -> None:
     """Every due timer of a block in the order considered, with what decided it."""
-    pages = list(_pages(connection, height))
+    request = timers_pb2.ExplainBlockRequest(height=height, page_size=_PAGE_ENTRIES)
+    service = TimerServiceStub(connection.channel)
+    pages = list(connection.pages(service.ExplainBlock, request))
     if connection.output.is_json:
         for page in pages:
             connection.output.message(page)
@@ -49,19 +51,6 @@ def show_lane(
         f"{fires:,} fired; the lane has {int(lane):,} cycles"
     )
     print_chart(output, title, columns, list(_with_cut(due, rows)), names=_NAMED)
-
-
-def _pages(
-    connection: Connection, height: int
-) -> Iterator[timers_pb2.ExplainBlockResponse]:
-    request = timers_pb2.ExplainBlockRequest(height=height, page_size=_PAGE_ENTRIES)
-    service = TimerServiceStub(connection.channel)
-    while True:
-        page = service.ExplainBlock(request, timeout=connection.timeout)
-        yield page
-        request.page_token = page.next_page_token
-        if not request.page_token:
-            return
 
 
 def _with_cut(

@@ -312,12 +312,8 @@ def _stored(
     connection: Connection, request: messages.ListStorageRequest
 ) -> Iterator[messages.StorageEntry]:
     service = QueryServiceStub(connection.channel)
-    while True:
-        page = service.ListStorage(request, timeout=connection.timeout)
+    for page in connection.pages(service.ListStorage, request):
         yield from page.entries
-        request.page_token = page.next_page_token
-        if not request.page_token:
-            return
 
 
 @click.command()
@@ -376,15 +372,11 @@ def _tell_timers(connection: Connection, height: int) -> None:
     """Every timer that a block looked at, in that order, then what was changed."""
     request = timers_pb2.ExplainBlockRequest(height=height, page_size=_PAGE_ENTRIES)
     service = TimerServiceStub(connection.channel)
-    while True:
-        page = service.ExplainBlock(request, timeout=connection.timeout)
+    for page in connection.pages(service.ExplainBlock, request):
         if connection.output.is_json:
             connection.output.message(page)
         else:
             connection.output.line(page.text)
-        request.page_token = page.next_page_token
-        if not request.page_token:
-            return
 
 
 @click.command()

@@ -168,12 +168,8 @@ def _pages(
     connection: Connection, request: messages.ListTimersRequest
 ) -> Iterator[messages.Timer]:
     service = TimerServiceStub(connection.channel)
-    while True:
-        page = service.ListTimers(request, timeout=connection.timeout)
+    for page in connection.pages(service.ListTimers, request):
         yield from page.timers
-        request.page_token = page.next_page_token
-        if not request.page_token:
-            return
 
 
 def _row(timer: messages.Timer) -> tuple[str, ...]:
@@ -222,12 +218,8 @@ def _queue_pages(
     connection: Connection, request: messages.ListQueueRequest
 ) -> Iterator[messages.Timer]:
     service = TimerServiceStub(connection.channel)
-    while True:
-        page = service.ListQueue(request, timeout=connection.timeout)
+    for page in connection.pages(service.ListQueue, request):
         yield from page.timers
-        request.page_token = page.next_page_token
-        if not request.page_token:
-            return
 
 
 def _queue_row(timer: messages.Timer) -> tuple[str, ...]:
