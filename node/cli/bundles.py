@@ -55,13 +55,11 @@ def check(
     transactions give. The first difference is explained. Exit code 0: all the same; 1:
     a difference, or no whole bundle; 2: it cannot be read.
     """
-    from node.cli.offline import (  # noqa: PLC0415 - needs LevelDB
-        Given,
-        check_bundle_file,
-    )
+    from node.cli.offline import check_bundle_file  # noqa: PLC0415 - needs LevelDB
+    from node.cli.walls import WallOptions  # noqa: PLC0415 - as above
 
-    given = Given(confinement, memory_max)
-    check_bundle_file(file, genesis_to, given, Output(form))
+    options = WallOptions(confinement, memory_max)
+    check_bundle_file(file, genesis_to, options, Output(form))
 
 
 @bundle.command()

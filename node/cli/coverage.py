@@ -20,8 +20,8 @@ from node.archive.replay import Differs
 from node.cli import arguments
 from node.cli.arguments import confine_option, memory_max_option
 from node.cli.bundle_refusals import tells_bundle_refusals
-from node.cli.offline import Given, fetched_bundle, worker_within_walls
 from node.cli.output import Output
+from node.cli.walls import WallOptions, fetched_bundle, worker_within_walls
 from node.coverage.actor_files import ActorFiles, CoverageRefused
 from node.coverage.bundle_coverage import cover_bundle
 from node.coverage.executed import Executed, decode_executed
@@ -181,12 +181,12 @@ def _execute(wish: _CoverageWish, files: ActorFiles, to: Path) -> None:
     assert wish.bundle is not None, "the process that starts this one gives it"
     watcher = CoverageWatcher(files.hashes)
     output = Output()
-    given = Given(wish.confinement, wish.memory_max)
+    wall_options = WallOptions(wish.confinement, wish.memory_max)
     try:
         with open_bundle(wish.bundle) as bundle:
             heights = _heights(wish, bundle)
             with (
-                worker_within_walls(to.parent, given, output) as worker,
+                worker_within_walls(to.parent, wall_options, output) as worker,
                 output.progress("executing", heights.stop - 1) as show,
             ):
                 worker.run(

@@ -15,8 +15,9 @@ import uvloop
 from node.archive.bundle import open_bundle
 from node.cli.arguments import confine_option, memory_max_option
 from node.cli.bundle_refusals import tells_bundle_refusals
-from node.cli.offline import Given, folder_at, scratch_within_walls
+from node.cli.offline import folder_at
 from node.cli.output import Output
+from node.cli.walls import WallOptions, scratch_within_walls
 from node.config import ConfigError, Listen, parse_listen
 from node.explorer.exploring import of_bundle, of_folder, serve_page
 from node.explorer.resting_chain import RestingChain
@@ -52,12 +53,12 @@ def explore(
         listen = parse_listen(http_listen)
     except ConfigError as error:
         raise click.UsageError(f"--http-listen: {error}") from error
-    given = Given(confinement, memory_max)
+    options = WallOptions(confinement, memory_max)
     with _told(output):
         if path.is_dir():
-            _explore_folder(path, listen, given, output)
+            _explore_folder(path, listen, options, output)
         else:
-            _explore_bundle(path, listen, given, output)
+            _explore_bundle(path, listen, options, output)
 
 
 @contextmanager
@@ -70,10 +71,12 @@ def _told(output: Output) -> Iterator[None]:
         raise click.UsageError(str(refusal)) from refusal
 
 
-def _explore_folder(path: Path, listen: Listen, given: Given, output: Output) -> None:
+def _explore_folder(
+    path: Path, listen: Listen, options: WallOptions, output: Output
+) -> None:
     needs = Needs((path,), ports=(listen.port,))
     with (
-        scratch_within_walls(needs, given, output) as (_, walls),
+        scratch_within_walls(needs, options, output) as (_, walls),
         folder_at(path, output) as folder,
         Worker() as worker,
     ):
@@ -82,10 +85,15 @@ def _explore_folder(path: Path, listen: Listen, given: Given, output: Output) ->
         _serve(opened, path, listen, output)
 
 
-def _explore_bundle(path: Path, listen: Listen, given: Given, output: Output) -> None:
+def _explore_bundle(
+    path: Path, listen: Listen, options: WallOptions, output: Output
+) -> None:
     with (
         open_bundle(path) as bundle,
-        scratch_within_walls(Needs(ports=(listen.port,)), given, output) as (at, walls),
+        scratch_within_walls(Needs(ports=(listen.port,)), options, output) as (
+            at,
+            walls,
+        ),
         LevelStore(at) as store,
         Worker() as worker,
     ):

@@ -1,23 +1,18 @@
 """Commands on files: `replay`, `bundle check`, state files; they need no node.
 
-What executes somebody else's chain is confined first
-(`node.runtime.confinement`).
+What executes somebody else's chain is confined first (`walls`).
 
 Rules: exit code 0 when all is as it should be, 1 when the chain is not, 2 when the
 command cannot be carried out as it was given.
 """
 
 import json
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
 
 from node.archive.bundle import Bundle, open_bundle, replay_of
 from node.archive.folder import Folder, NoChain, open_folder, state_at
@@ -40,37 +35,24 @@ from node.archive.state_file import (
 )
 from node.archive.state_import import import_folder, load_state
 from node.chain.consensus import OtherConsensus, require_own_consensus
-from node.chain.messages import forget_frames
 from node.cli.arguments import confine_option, json_option, memory_max_option
 from node.cli.bundle_refusals import tells_bundle_refusals
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import JsonForm, Output
-from node.config import ConfigError, parse_memory_max
+from node.cli.walls import WallOptions, scratch_within_walls
 from node.history import load_consensus, load_header
 from node.runtime.clock import SystemClock
-from node.runtime.confinement.walls import (
-    CannotConfine,
-    Needs,
-    Walls,
-    confine,
-    memory_max_default,
-    refuse_links,
-)
-from node.runtime.settings import Confinement
+from node.runtime.confinement.walls import Needs, refuse_links
 from node.state.errors import StoreCorrupt, StoreError
 from node.state.leveldb import LevelStore
-from pvm import HostMemoryExhausted, Worker
+from pvm import Worker
 
 __all__ = [
-    "Given",
     "check_bundle_file",
     "export_state",
-    "fetched_bundle",
     "folder_at",
     "import_state",
     "replay",
-    "scratch_within_walls",
-    "worker_within_walls",
 ]
 
 _STEP_HEADERS = 20
@@ -84,34 +66,6 @@ _data_dir = click.option(
     default=Path("./devnet-data"),
     help="Folder of the chain; no node may have it open.",
 )
-
-
-class Given(Struct, frozen=True):
-    """The words that say which walls are to stand."""
-
-    confinement: str
-    memory_max: str | None
-
-
-def _confine(needs: Needs, given: Given, output: Output) -> Walls:
-    choice = Confinement(given.confinement)
-    try:
-        walls = confine(
-            replace(
-                needs,
-                memory_max=(
-                    memory_max_default()
-                    if given.memory_max is None
-                    else parse_memory_max(given.memory_max)
-                ),
-            ),
-            choice,
-        )
-    except (CannotConfine, ConfigError) as error:
-        raise click.UsageError(str(error)) from error
-    if choice is Confinement.AUTO and walls.missing:
-        output.error(walls.warnings()[0])
-    return walls
 
 
 @contextmanager
@@ -159,11 +113,9 @@ def replay(
     clock = SystemClock()
     began = clock.monotonic()
     needs = Needs((data_dir,), read=() if from_snapshot is None else (from_snapshot,))
+    options = WallOptions(confinement, memory_max)
     with (
-        scratch_within_walls(needs, Given(confinement, memory_max), output) as (
-            scratch,
-            walls,
-        ),
+        scratch_within_walls(needs, options, output) as (scratch, walls),
         folder_at(data_dir, output) as folder,
     ):
         refuse_links(walls)
@@ -177,56 +129,6 @@ def replay(
             _tell_difference(difference, output)
             raise click.exceptions.Exit(EXIT_REFUSED) from difference
     _tell(done, clock.monotonic() - began, output)
-
-
-@contextmanager
-def scratch_within_walls(
-    needs: Needs, given: Given, output: Output
-) -> Iterator[tuple[Path, Walls]]:
-    """A folder to execute in, and the walls that stand from here on."""
-    with tempfile.TemporaryDirectory(prefix="cowboy-replay-") as name:
-        path = Path(name)
-        more = replace(needs, folders=(*needs.folders, path), removed=(path,))
-        walls = _confine(more, given, output)
-        with _no_memory_told():
-            yield path, walls
-
-
-@contextmanager
-def worker_within_walls(folder: Path, given: Given, output: Output) -> Iterator[Worker]:
-    """A worker to execute on, in a process that has only one folder, to remove it."""
-    walls = _confine(Needs((folder,), removed=(folder,)), given, output)
-    refuse_links(walls)
-    with _no_memory_told(), Worker() as worker:
-        yield worker
-
-
-def fetched_bundle(folder: Path, url: str | None) -> Path:
-    """The chain of a node, brought by a process that may reach it."""
-    path = folder / "chain.bundle"
-    where = [] if url is None else ["--url", url]
-    done = subprocess.run(  # noqa: S603 - ourselves
-        [sys.executable, "-m", "node", "bundle", "export", str(path), *where],
-        check=False,
-        stdout=subprocess.DEVNULL,
-    )
-    if done.returncode:
-        raise click.exceptions.Exit(done.returncode)
-    return path
-
-
-@contextmanager
-def _no_memory_told() -> Iterator[None]:
-    """A chain that needs more memory than there is: neither sound nor unsound."""
-    try:
-        yield
-    except (HostMemoryExhausted, MemoryError) as error:
-        forget_frames(error)
-    else:
-        return
-    raise click.UsageError(
-        "there is no memory left to execute this chain: give it a larger --memory-max"
-    )
 
 
 def _replay(
@@ -262,7 +164,7 @@ def _drive(run: Replay, worker: Worker, heights: int, output: Output) -> None:
 
 
 def check_bundle_file(
-    file: Path, genesis_to: Path | None, given: Given, output: Output
+    file: Path, genesis_to: Path | None, options: WallOptions, output: Output
 ) -> None:
     """Execute a bundle's blocks, and compare all that it tells; `bundle check`."""
     clock = SystemClock()
@@ -272,7 +174,7 @@ def check_bundle_file(
             if genesis_to is not None:
                 _write_genesis(bundle, genesis_to)
             with (
-                scratch_within_walls(Needs(), given, output) as (scratch, walls),
+                scratch_within_walls(Needs(), options, output) as (scratch, walls),
                 LevelStore(scratch) as store,
             ):
                 refuse_links(walls)

@@ -26,8 +26,8 @@ from node.chain.bundle_errors import BundleRefused
 from node.cli import arguments
 from node.cli.arguments import confine_option, json_option, memory_max_option
 from node.cli.connection import EXIT_REFUSED
-from node.cli.offline import Given, fetched_bundle, worker_within_walls
 from node.cli.output import JsonForm, Output
+from node.cli.walls import WallOptions, fetched_bundle, worker_within_walls
 from node.primitives.types import Address
 from node.query.explain.numbers import counted
 from pvm.language import SOURCE_BYTES_MAX
@@ -139,11 +139,11 @@ def _rehearse(wish: _Wish, path: Path, folder: Path, output: Output) -> Rehearsa
         wish.further,
         wish.costs_within,
     )
-    given = Given(wish.confinement, wish.memory_max)
+    wall_options = WallOptions(wish.confinement, wish.memory_max)
     try:
         with (
             open_bundle(path) as bundle,
-            worker_within_walls(folder, given, output) as worker,
+            worker_within_walls(folder, wall_options, output) as worker,
             output.progress("rehearsing", bundle.head.height) as show,
         ):
             return worker.run(lambda: rehearse_bundle(bundle, wanted, show))
