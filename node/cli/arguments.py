@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from node.chain.params import U64_MAX
+from node.chain.params import ADDRESS_BYTES, U64_MAX
 from node.cli.labels import labelled
 from node.cli.output import JsonForm
 from node.config import ConfigError, parse_amount, parse_duration_ms
@@ -26,6 +26,7 @@ __all__ = [
     "amount",
     "at_option",
     "confine_option",
+    "data_dir_option",
     "duration",
     "file_bytes",
     "hash32",
@@ -53,7 +54,14 @@ memory_max_option = click.option(
 )
 """Likewise."""
 
-_ADDRESS_BYTES = 20
+data_dir_option = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    default=Path("./devnet-data"),
+    help="Folder of the chain; no node may have it open.",
+)
+"""For commands on the folder of a chain."""
+
 _HASH_BYTES = 32
 
 HEIGHT = click.IntRange(0, U64_MAX)
@@ -102,7 +110,7 @@ def address(text: str) -> Address:
     if key is not None:
         return public_key_address(key)
     data = labelled(text) or _hex(text)
-    if data is None or len(data) != _ADDRESS_BYTES:
+    if data is None or len(data) != ADDRESS_BYTES:
         raise click.BadParameter(
             f"{text!r} is no address: 0x and 40 hex digits, or the number of a "
             "development account"
@@ -119,7 +127,7 @@ def sender(text: str) -> Sender:
             return Sender(public_key_address(data), data)
     except ValueError:
         data = None  # zero, or not below the order of the curve
-    if data is None or len(data) != _ADDRESS_BYTES:
+    if data is None or len(data) != ADDRESS_BYTES:
         raise click.BadParameter(
             "a sender is the number of a development account, a private key (0x and 64 "
             "hex digits), or an address to be impersonated"

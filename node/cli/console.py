@@ -55,14 +55,14 @@ def console(context: click.Context, /, **given: object) -> None:
     comes through a pipe is executed as it would be at the prompt, up to the first
     statement that fails.
     """
-    wish = _Wish(**given)  # type: ignore[arg-type]
+    options = _Options(**given)  # type: ignore[arg-type]
     is_variable = context.get_parameter_source("url") is ParameterSource.ENVIRONMENT
-    if wish.bundle is not None and wish.url is not None and not is_variable:
+    if options.bundle is not None and options.url is not None and not is_variable:
         raise click.UsageError("--bundle and --url are two chains: give one of them")
     output = Output()
     try:
-        with _chain(wish, output) as chain:
-            for address, name in wish.labels.items():
+        with _chain(options, output) as chain:
+            for address, name in options.labels.items():
                 chain.label(Address(address), name)
             code = Prompt(chain, sys.stdin, sys.stdout, sys.stderr).run()
     except NodeUnreachable as error:
@@ -75,8 +75,8 @@ def console(context: click.Context, /, **given: object) -> None:
         raise click.exceptions.Exit(code)
 
 
-class _Wish(Struct, frozen=True):
-    """The words of the command."""
+class _Options(Struct, frozen=True):
+    """What the command was given."""
 
     bundle: Path | None
     url: str | None
@@ -85,16 +85,16 @@ class _Wish(Struct, frozen=True):
     labels: Labels
 
 
-def _chain(wish: _Wish, output: Output) -> Devnet | Client:
+def _chain(options: _Options, output: Output) -> Devnet | Client:
     """The chain that is wanted; of failing fires it tells at once, as in a test."""
-    if wish.bundle is not None:
+    if options.bundle is not None:
         with tells_bundle_refusals(output):
-            chain = Devnet.from_bundle(wish.bundle)
+            chain = Devnet.from_bundle(options.bundle)
         chain.is_strict = True
         return chain
-    if wish.url is not None:
-        endpoint = endpoint_of(wish.url, wish.tls_ca, wish.token_file)
+    if options.url is not None:
+        endpoint = endpoint_of(options.url, options.tls_ca, options.token_file)
         return Client(
-            wish.url, tls_ca=endpoint.tls_ca, token=endpoint.token, strict=True
+            options.url, tls_ca=endpoint.tls_ca, token=endpoint.token, strict=True
         )
     return Devnet(strict=True)

@@ -92,20 +92,20 @@ def coverage(**given: object) -> None:
     that count is executed, too. Needs coverage.py. Exit code 0: reported; 1: the bundle
     is damaged or another's; 2: it cannot be done.
     """
-    wish = _CoverageWish(**given)  # type: ignore[arg-type]
+    options = _Options(**given)  # type: ignore[arg-type]
     try:
-        files = ActorFiles(wish.paths or (".",))
+        files = ActorFiles(options.paths or (".",))
         with tells_bundle_refusals(Output()):
-            if wish.executed_to is not None:
-                _execute(wish, files, wish.executed_to)
+            if options.executed_to is not None:
+                _execute(options, files, options.executed_to)
             else:
-                _report(wish, files)
+                _report(options, files)
     except CoverageRefused as refusal:
         raise click.UsageError(str(refusal)) from refusal
 
 
-class _CoverageWish(Struct, frozen=True):
-    """The words of the command."""
+class _Options(Struct, frozen=True):
+    """What the command was given."""
 
     bundle: Path | None
     first: int
@@ -119,7 +119,7 @@ class _CoverageWish(Struct, frozen=True):
     executed_to: Path | None
 
 
-def _report(wish: _CoverageWish, files: ActorFiles) -> None:
+def _report(options: _Options, files: ActorFiles) -> None:
     try:
         from node.coverage.reports import (  # noqa: PLC0415 - an extra
             CoverageReports,
@@ -131,12 +131,12 @@ def _report(wish: _CoverageWish, files: ActorFiles) -> None:
         raise click.UsageError(
             "this needs coverage.py: pip install 'cowboy-devnet[coverage]'"
         ) from None
-    reports = CoverageReports(wish.data, list(map(parse_report, wish.reports)))
+    reports = CoverageReports(options.data, list(map(parse_report, options.reports)))
     with tempfile.TemporaryDirectory(prefix="cowboy-coverage-") as name:
         folder = Path(name)
-        bundle = wish.bundle or fetched_bundle(folder, wish.url)
-        executed = _executed_in_walls(wish, bundle, folder / "executed")
-    written = reports.write(executed, files, has_unexecuted=bool(wish.paths))
+        bundle = options.bundle or fetched_bundle(folder, options.url)
+        executed = _executed_in_walls(options, bundle, folder / "executed")
+    written = reports.write(executed, files, has_unexecuted=bool(options.paths))
     output = Output()
     for line in written.told:
         output.error(line)
@@ -146,12 +146,12 @@ def _report(wish: _CoverageWish, files: ActorFiles) -> None:
         raise click.exceptions.Exit(click.UsageError.exit_code)
 
 
-def _executed_in_walls(wish: _CoverageWish, bundle: Path, to: Path) -> Executed:
+def _executed_in_walls(options: _Options, bundle: Path, to: Path) -> Executed:
     """What a process within walls found; it is believed nothing but its form."""
     done = subprocess.run(  # noqa: S603 - ourselves
         [
             *(sys.executable, "-m", "node", "coverage", str(bundle)),
-            *("--executed-to", str(to), *_words(wish)),
+            *("--executed-to", str(to), *_words(options)),
         ],
         check=False,
         stdout=subprocess.DEVNULL,
@@ -166,25 +166,25 @@ def _executed_in_walls(wish: _CoverageWish, bundle: Path, to: Path) -> Executed:
         ) from error
 
 
-def _words(wish: _CoverageWish) -> Sequence[str]:
-    words = [f"--from={wish.first}", f"--confine={wish.confinement}"]
-    words += [f"--actors={path}" for path in wish.paths]
-    if wish.last is not None:
-        words.append(f"--to={wish.last}")
-    if wish.memory_max is not None:
-        words.append(f"--memory-max={wish.memory_max}")
+def _words(options: _Options) -> Sequence[str]:
+    words = [f"--from={options.first}", f"--confine={options.confinement}"]
+    words += [f"--actors={path}" for path in options.paths]
+    if options.last is not None:
+        words.append(f"--to={options.last}")
+    if options.memory_max is not None:
+        words.append(f"--memory-max={options.memory_max}")
     return words
 
 
-def _execute(wish: _CoverageWish, files: ActorFiles, to: Path) -> None:
+def _execute(options: _Options, files: ActorFiles, to: Path) -> None:
     """Execute a bundle within walls, and write what ran."""
-    assert wish.bundle is not None, "the process that starts this one gives it"
+    assert options.bundle is not None, "the process that starts this one gives it"
     watcher = CoverageWatcher(files.hashes)
     output = Output()
-    wall_options = WallOptions(wish.confinement, wish.memory_max)
+    wall_options = WallOptions(options.confinement, options.memory_max)
     try:
-        with open_bundle(wish.bundle) as bundle:
-            heights = _heights(wish, bundle)
+        with open_bundle(options.bundle) as bundle:
+            heights = _heights(options, bundle)
             with (
                 worker_within_walls(to.parent, wall_options, output) as worker,
                 output.progress("executing", heights.stop - 1) as show,
@@ -200,12 +200,12 @@ def _execute(wish: _CoverageWish, files: ActorFiles, to: Path) -> None:
     to.write_bytes(watcher.executed.encode())
 
 
-def _heights(wish: _CoverageWish, bundle: Bundle) -> range:
-    head = bundle.head.height
-    last = head if wish.last is None else wish.last
-    if not wish.first <= last <= head:
+def _heights(options: _Options, bundle: Bundle) -> range:
+    head, first = bundle.head.height, options.first
+    last = head if options.last is None else options.last
+    if not first <= last <= head:
         raise CoverageRefused(
-            f"the chain has heights 1 to {head}: --from {wish.first} and --to {last} "
+            f"the chain has heights 1 to {head}: --from {first} and --to {last} "
             "are not in them, in this order"
         )
-    return range(wish.first, last + 1)
+    return range(first, last + 1)

@@ -88,12 +88,10 @@ def _explore_folder(
 def _explore_bundle(
     path: Path, listen: Listen, options: WallOptions, output: Output
 ) -> None:
+    needs = Needs(ports=(listen.port,))
     with (
         open_bundle(path) as bundle,
-        scratch_within_walls(Needs(ports=(listen.port,)), options, output) as (
-            at,
-            walls,
-        ),
+        scratch_within_walls(needs, options, output) as (at, walls),
         LevelStore(at) as store,
         Worker() as worker,
     ):

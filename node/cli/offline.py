@@ -35,7 +35,12 @@ from node.archive.state_file import (
 )
 from node.archive.state_import import import_folder, load_state
 from node.chain.consensus import OtherConsensus, require_own_consensus
-from node.cli.arguments import confine_option, json_option, memory_max_option
+from node.cli.arguments import (
+    confine_option,
+    data_dir_option,
+    json_option,
+    memory_max_option,
+)
 from node.cli.bundle_refusals import tells_bundle_refusals
 from node.cli.connection import EXIT_REFUSED
 from node.cli.output import JsonForm, Output
@@ -60,13 +65,6 @@ _STEP_HEADERS = 20
 
 _HEIGHT = click.IntRange(0, 2**63 - 1)
 
-_data_dir = click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path),
-    default=Path("./devnet-data"),
-    help="Folder of the chain; no node may have it open.",
-)
-
 
 @contextmanager
 def folder_at(path: Path, output: Output) -> Iterator[Folder]:
@@ -82,7 +80,7 @@ def folder_at(path: Path, output: Output) -> Iterator[Folder]:
 
 
 @click.command()
-@_data_dir
+@data_dir_option
 @click.option(
     "--from-snapshot",
     type=click.Path(path_type=Path),

@@ -94,18 +94,20 @@ def rehearse_upgrade(**given: object) -> None:
     `upgrade` of the new code gets PAYLOAD. Nothing is sent or kept. Exit code 0:
     nothing differs but what is allowed; 1: something else does; 2: it cannot be done.
     """
-    wish = _Wish(**given)  # type: ignore[arg-type]
-    _require_names(wish.allowed)
-    output = Output(wish.form)
+    options = _Options(**given)  # type: ignore[arg-type]
+    _require_names(options.allowed)
+    output = Output(options.form)
     with tempfile.TemporaryDirectory(prefix="cowboy-rehearsal-") as name:
         folder = Path(name)
-        bundle = wish.bundle or fetched_bundle(folder, wish.url)
-        found = replace(_rehearse(wish, bundle, folder, output), allowed=wish.allowed)
+        bundle = options.bundle or fetched_bundle(folder, options.url)
+        found = replace(
+            _rehearse(options, bundle, folder, output), allowed=options.allowed
+        )
     _tell(found, output)
 
 
-class _Wish(Struct, frozen=True):
-    """The words of the command."""
+class _Options(Struct, frozen=True):
+    """What the command was given."""
 
     actor: bytes
     file: Path
@@ -129,17 +131,17 @@ def _require_names(names: Sequence[str]) -> None:
             raise click.BadParameter(f"{name!r} is none of {known}, or NAME:SUBJECT")
 
 
-def _rehearse(wish: _Wish, path: Path, folder: Path, output: Output) -> Rehearsal:
+def _rehearse(options: _Options, path: Path, folder: Path, output: Output) -> Rehearsal:
     wanted = RehearsedUpgrade(
-        Address(wish.actor),
-        arguments.file_bytes(wish.file, SOURCE_BYTES_MAX),
-        wish.payload,
-        wish.first,
-        wish.last,
-        wish.further,
-        wish.costs_within,
+        Address(options.actor),
+        arguments.file_bytes(options.file, SOURCE_BYTES_MAX),
+        options.payload,
+        options.first,
+        options.last,
+        options.further,
+        options.costs_within,
     )
-    wall_options = WallOptions(wish.confinement, wish.memory_max)
+    wall_options = WallOptions(options.confinement, options.memory_max)
     try:
         with (
             open_bundle(path) as bundle,

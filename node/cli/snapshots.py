@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from node.cli import Group
+from node.cli.arguments import data_dir_option
 from node.cli.connection import Connection, client_command
 from node.cli.formatting import header_fields
 from node.cli.output import hexadecimal
@@ -15,14 +16,6 @@ from node.rpc.v1 import dev_pb2 as messages
 from node.rpc.v1.dev_pb2_grpc import DevServiceStub
 
 __all__ = ["snapshot"]
-
-
-_data_dir = click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path),
-    default=Path("./devnet-data"),
-    help="Folder of the chain; no node may have it open.",
-)
 
 
 @click.group(cls=Group)
@@ -91,7 +84,7 @@ def delete(connection: Connection, name: str) -> None:
 
 @snapshot.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@_data_dir
+@data_dir_option
 @click.option(
     "--height",
     type=click.IntRange(0, 2**63 - 1),
@@ -110,7 +103,7 @@ def export(file: Path, data_dir: Path, height: int | None) -> None:
 
 @snapshot.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@_data_dir
+@data_dir_option
 def import_(file: Path, data_dir: Path) -> None:
     """Make a chain's folder of FILE: its state, at its height; no earlier blocks.
 

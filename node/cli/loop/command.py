@@ -85,23 +85,23 @@ def dev(**given: object) -> None:
     Each save is checked; then the actor has the new code, with its storage, and pytest
     runs the project's tests. What is refused leaves the old code where it is.
     """
-    wish = _Wish(**given)  # type: ignore[arg-type]
-    if wish.no_tests and wish.tests is not None:
+    options = _Options(**given)  # type: ignore[arg-type]
+    if options.no_tests and options.tests is not None:
         raise click.UsageError("--tests says what to run, and --no-tests to run none")
-    output = Output(wish.form)
+    output = Output(options.form)
     teller = Teller(output)
     endpoint = (
         None
-        if wish.url is None
-        else endpoint_of(wish.url, wish.tls_ca, wish.token_file)
+        if options.url is None
+        else endpoint_of(options.url, options.tls_ca, options.token_file)
     )
     with ended_by_signals():
         link = NodeLink(teller, OwnNode() if endpoint is None else endpoint)
         try:
             status = _opened(link, output)
             _tell_node(teller, link, status)
-            actors, suite = _actors(wish, teller), _suite(wish, teller)
-            loop = DevLoop(link, actors, suite, teller, is_rehearsing=wish.rehearse)
+            actors, suite = _actors(options, teller), _suite(options, teller)
+            loop = DevLoop(link, actors, suite, teller, is_rehearsing=options.rehearse)
             loop.run(SystemClock())
         except KeyboardInterrupt:
             ignore_endings()
@@ -110,8 +110,8 @@ def dev(**given: object) -> None:
             link.close()
 
 
-class _Wish(Struct, frozen=True):
-    """The words of the command."""
+class _Options(Struct, frozen=True):
+    """What the command was given."""
 
     files: tuple[Path, ...]
     url: str | None
@@ -150,12 +150,12 @@ def _tell_node(
     teller.say("node", text, url=url, height=height)
 
 
-def _actors(wish: _Wish, teller: Teller) -> list[LiveActor]:
+def _actors(options: _Options, teller: Teller) -> list[LiveActor]:
     """An actor for each file; a file that is named twice is one."""
-    terms = DeploymentTerms(wish.payload, wish.value, wish.fresh)
+    terms = DeploymentTerms(options.payload, options.value, options.fresh)
     actors: dict[Path, LiveActor] = {}
     names: set[str] = set()
-    for path in wish.files:
+    for path in options.files:
         place = path.absolute()
         if place in actors:
             teller.say("twice", f"{path} is named twice: it is one actor")
@@ -176,10 +176,10 @@ def _free_name(stem: str, names: Iterable[str]) -> str:
     return name
 
 
-def _suite(wish: _Wish, teller: Teller) -> Suite:
-    if wish.no_tests:
+def _suite(options: _Options, teller: Teller) -> Suite:
+    if options.no_tests:
         return Suite(None)
-    path = wish.tests or (_TESTS if _TESTS.is_dir() else None)
+    path = options.tests or (_TESTS if _TESTS.is_dir() else None)
     if path is None:
         text = "there is no folder `tests` here: --tests PATH names what pytest runs"
         teller.say("no_tests", text)
