@@ -39,6 +39,7 @@ __all__ = [
     "Addressed",
     "BlockContent",
     "DevAccount",
+    "FileSource",
     "Mined",
     "Sender",
     "Source",
@@ -378,6 +379,20 @@ Source = str | bytes | PathLike[str]
 """An actor's source as a caller gives it: the text itself, or the path of its file."""
 
 
+class FileSource:
+    """A source as it was read from its file, where by now another one may be."""
+
+    __slots__ = ("_path", "content")
+
+    def __init__(self, path: Path, content: bytes) -> None:
+        self._path = path
+        self.content = content
+
+    def __fspath__(self) -> str:
+        """The path of the file."""
+        return str(self._path)
+
+
 def source_of(source: Source) -> tuple[bytes, ActorSource]:
     """The bytes of an actor's source, and what its author knows of it.
 
@@ -385,6 +400,8 @@ def source_of(source: Source) -> tuple[bytes, ActorSource]:
         InvalidArgument: neither text, bytes nor the path of a file that can be read.
     """
     wanted = "an actor's source is wanted, or the file it is in: Path(…)"
+    if isinstance(source, FileSource):
+        return source.content, _in_file(source.content, Path(source))
     if isinstance(source, PathLike):
         return _source_in(check_path("source", source))
     if isinstance(source, str):
@@ -407,4 +424,8 @@ def _source_in(path: Path) -> tuple[bytes, ActorSource]:
     if len(code) > SOURCE_BYTES_MAX:
         wanted = f"a file of at most {SOURCE_BYTES_MAX:,} bytes is wanted"
         raise InvalidArgument("source", wanted, path)
-    return code, ActorSource(code.decode("utf-8", "replace"), str(path.resolve()))
+    return code, _in_file(code, path)
+
+
+def _in_file(code: bytes, path: Path) -> ActorSource:
+    return ActorSource(code.decode("utf-8", "replace"), str(path.resolve()))

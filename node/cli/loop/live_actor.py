@@ -15,6 +15,7 @@ from node.cli.loop.differences import SourceDifference, difference_of
 from node.client._sync.actor import Actor
 from node.client._sync.client import Client
 from node.client.exceptions import InvalidArgument, UnknownId
+from node.client.inputs import FileSource
 from node.primitives.crypto import keccak256
 from node.primitives.types import Address
 from node.query.explain.numbers import counted
@@ -78,18 +79,19 @@ class LiveActor:
         """
         living = self._living(client)
         difference = difference_of(self._report, report)
+        source = FileSource(self.path, content)  # that was checked, whatever is saved
         lines: tuple[str, ...] = ()
         heights = range(0)
         if living is None or self._terms.is_fresh:
             was_lost = self._address is not None and living is None
-            what = self._deploy(client)
+            what = self._deploy(client, source)
             if was_lost:
                 what = f"the chain no longer has it; {what}"
         elif living.source.encode() == content:
             what = f"at {_shown(living.address)}, with this code"
         else:
             heights = range(self._since, client.height + 1)
-            what, lines = self._replace(client, living, report, difference)
+            what, lines = self._replace(client, living, source, difference, report)
         self._report, self._since = report, client.height + 1
         assert self._address is not None, "it is deployed now"
         is_new = living is None or living.address != self._address
@@ -105,9 +107,9 @@ class LiveActor:
         except UnknownId:
             return None
 
-    def _deploy(self, client: Client) -> str:
+    def _deploy(self, client: Client, source: FileSource) -> str:
         terms = self._terms
-        actor = client.deploy(self.path, terms.payload, value=terms.value)
+        actor = client.deploy(source, terms.payload, value=terms.value)
         self._address = actor.address
         self._name(client)
         return f"deployed at {_shown(actor.address)}"
@@ -121,16 +123,21 @@ class LiveActor:
             return
 
     def _replace(
-        self, client: Client, actor: Actor, report: Report, found: SourceDifference
+        self,
+        client: Client,
+        actor: Actor,
+        source: FileSource,
+        found: SourceDifference,
+        report: Report,
     ) -> tuple[str, tuple[str, ...]]:
         """Give a living actor new code; what that was, and what it left behind."""
         lines = []
         if client.api.status().dev:
-            actor.set_code(self.path)
+            actor.set_code(source)
             if any(handler.name == "upgrade" for handler in report.handlers):
                 lines.append("`upgrade` did not run: `cowboy-devnet upgrade` runs it")
         else:
-            actor.upgrade(self.path, self._terms.payload)
+            actor.upgrade(source, self._terms.payload)
         if found.removed:
             present = {handler.name for handler in report.handlers}
             lines += _stopped(actor, found.removed, present)

@@ -12,6 +12,7 @@ from node.cli.loop.telling import Teller
 from node.cli.loop.turns import DevLoop
 from node.client import Client, TransactionFailed
 from node.client.channels import Endpoint
+from node.client.inputs import FileSource
 from node.primitives.crypto import keccak256
 from pvm import report_on
 
@@ -117,6 +118,28 @@ def test_without_development_the_owner_upgrades(run_node, save):
             assert client.storage(first.address) == {"kept": b"", "upgraded": True}
 
     serve(run_node, use, is_dev=False)
+
+
+@pytest.mark.parametrize("is_dev", [True, False])
+def test_what_was_checked_is_sent_though_the_file_was_saved_again(
+    run_node, save, is_dev
+):
+    """A save in the midst of a save: it is the next one, and not part of this."""
+
+    def use(url):
+        with Client(url) as client:
+            actor = LiveActor(save.path, "heart", DeploymentTerms())
+            save.path.write_text("import os\n")
+            for source in (KEEPING, UPGRADING):
+                code = source.encode()
+                taken = actor.take(client, code, report_on(code))
+                assert client.actor(taken.address).source == source
+                assert taken.code_hash == keccak256(code)
+            failing = KEEPING.replace("= payload", "= [][1]").encode()
+            with pytest.raises(TransactionFailed, match=r"keeping\.py"):
+                client.deploy(FileSource(save.path, failing))
+
+    serve(run_node, use, is_dev=is_dev)
 
 
 def test_fresh_each_save_is_a_new_actor(run_node, save):
