@@ -177,7 +177,8 @@ class CoverageReports:
 
     def _write_report(self, report: CoverageReport, written: CoverageWritten) -> None:
         text = StringIO()
-        with _refused(f"the report {report.kind} cannot be made"):
+        wanted = f"{report.kind}:{report.place}" if report.place else report.kind
+        with _refused(f"the report {wanted} cannot be made"):
             coverage = _reader(self._file)
             coverage.load()
             with closing(coverage.get_data()):

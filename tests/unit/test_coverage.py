@@ -270,7 +270,7 @@ def test_a_report_that_cannot_be_written_loses_no_outcome(run, pytester):
     result = run(CALLS, "--devnet-cov-report=html:taken.txt")
     result.assert_outcomes(passed=2)
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*the report html cannot be made: *"])
+    result.stdout.fnmatch_lines(["*the report html:taken.txt cannot be made: *"])
 
 
 def test_where_no_file_matches_the_actors_are_named_all_the_same(run):
