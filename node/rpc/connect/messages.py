@@ -31,6 +31,9 @@ _HEAD_BYTES = 5
 _SHOWN_MAX = 200
 """Characters of what the library says of a text."""
 
+_PREFIX = "Failed to load JSON: "
+"""The library's, once or twice before what it says."""
+
 AnyKind = TypeVar("AnyKind", bound=Message)
 
 
@@ -77,7 +80,8 @@ def from_json(kind: type[AnyKind], text: bytes) -> AnyKind:
     try:
         return json_format.Parse(text, kind())
     except (UnicodeDecodeError, json_format.ParseError) as error:
-        said = foreign(" ".join(str(error).split())[:_SHOWN_MAX])
+        said = " ".join(str(error).replace(_PREFIX, "").split()).rstrip(".")
+        said = foreign(said[:_SHOWN_MAX])
         name = kind.DESCRIPTOR.name
         raise MalformedRequest(f"the JSON is no {name}: {said}") from None
 

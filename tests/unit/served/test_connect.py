@@ -14,8 +14,9 @@ from node.client import AsyncApi
 from node.http import request
 from node.rpc.access import Access
 from node.rpc.connect import endpoint
-from node.rpc.connect.messages import as_json
+from node.rpc.connect.messages import as_json, from_json
 from node.rpc.limits import RpcLimits
+from node.rpc.requests import MalformedRequest
 from node.rpc.v1 import queries_pb2, streams_pb2, types_pb2
 from tests.connect_client import http_exchange
 from tests.unit.served.test_answers import EVENTS, shouting
@@ -240,6 +241,19 @@ def test_what_is_no_json_of_the_method_is_malformed(run_node, body):
         assert refusal == (400, "invalid_argument", "MALFORMED_REQUEST")
 
     over_http(scenario, run_node)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"height":1,"height":2}', "duplicate key height"),
+        (b'{"height":-1}', "Failed to parse height field: Value out of range: -1"),
+    ],
+)
+def test_why_a_text_is_no_message_is_said_once(body, why):
+    with pytest.raises(MalformedRequest) as caught:
+        from_json(queries_pb2.GetBlockRequest, body)
+    assert str(caught.value) == f"the JSON is no GetBlockRequest: {why}"
 
 
 @pytest.mark.parametrize(
