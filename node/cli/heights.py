@@ -93,6 +93,11 @@ def show_calendar(output: Output, answer: timers_pb2.CountDueTimersResponse) -> 
     title = f"head {answer.head.height:,}: {counted(answer.pending, 'timer')} pending"
     if answer.queued:
         title += f", {counted(answer.queued, 'fire')} queued in the Globalbox"
+    if not any(bucket.put_offs or _weight(bucket) for bucket in answer.buckets):
+        first, last = answer.buckets[0].from_height, answer.buckets[-1].to_height
+        output.line(title)
+        output.line(f"no timer is or was due at heights {_heights_text(first, last)}")
+        return
     columns = ("due", "pending", "fires", "put off", "lost", "")
     print_chart(output, title, columns, list(_calendar_rows(answer)))
 
