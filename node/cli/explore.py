@@ -21,6 +21,7 @@ from node.cli.walls import WallOptions, scratch_within_walls
 from node.config import ConfigError, Listen, parse_listen
 from node.explorer.exploring import of_bundle, of_folder, serve_page
 from node.explorer.resting_chain import RestingChain
+from node.http.server import require_listenable
 from node.runtime.confinement.walls import Needs, refuse_links
 from node.runtime.memory_exhaustion import NoMemory
 from node.runtime.types import CannotListen
@@ -55,6 +56,7 @@ def explore(
         raise click.UsageError(f"--http-listen: {error}") from error
     options = WallOptions(confinement, memory_max)
     with _told(output):
+        require_listenable(listen.host, listen.port)
         if path.is_dir():
             _explore_folder(path, listen, options, output)
         else:

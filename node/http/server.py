@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
     from node.http.answering import PortAnswers
 
-__all__ = ["HttpHandler", "HttpPort", "HttpSite", "Probes", "cannot_listen"]
+__all__ = [
+    "HttpHandler",
+    "HttpPort",
+    "HttpSite",
+    "Probes",
+    "cannot_listen",
+    "require_listenable",
+]
 
 _BACKLOG = 64
 _CLOSE_SECONDS = 0.2
@@ -85,13 +92,7 @@ class HttpPort:
         Raises:
             CannotListen: The address is taken, or not ours.
         """
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            self._socket = socket.create_server(
-                (host, port), family=family, backlog=_BACKLOG
-            )
-        except OSError as error:
-            raise cannot_listen(f"{host}:{port}") from error
+        self._socket = _listening(host, port)
         number: int = self._socket.getsockname()[1]
         return number
 
@@ -125,9 +126,26 @@ class HttpPort:
             await self._handlers.shutdown(_CLOSE_SECONDS)
 
 
+def require_listenable(host: str, port: int) -> None:
+    """Refuse an address that is taken before work is done for nothing.
+
+    Raises:
+        CannotListen: The address is taken, or not ours.
+    """
+    _listening(host, port).close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise cannot_listen(f"{host}:{port}") from error
+
+
 def cannot_listen(address: str) -> CannotListen:
     """The refusal of an address that is taken, or not ours."""
     return CannotListen(
         f"cannot listen on {address} for HTTP: stop what listens there, or give "
-        "another --http-listen, port 0, or `off`"
+        "another --http-listen (port 0 picks a free one; a node needs none: `off`)"
     )

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import re
+import socket
 import webbrowser
 from base64 import b64encode
 from contextlib import asynccontextmanager, contextmanager
@@ -214,6 +215,15 @@ def test_what_is_no_chain_is_refused_in_a_sentence(tmp_path):
     assert (empty.exit_code, "holds no chain" in empty.stderr) == (2, True)
     address = explore(tmp_path, "--http-listen", "nowhere")
     assert (address.exit_code, "write `HOST:PORT`" in address.stderr) == (2, True)
+
+
+def test_a_port_that_is_taken_is_told_before_a_block_is_executed(chain):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = explore(chain[0], "--http-listen", listen)
+    assert done.exit_code == 2
+    assert f"cannot listen on {listen} for HTTP: " in done.stderr
+    assert "executing" not in done.stderr
 
 
 # --- folders -------------------------------------------------------------------------
