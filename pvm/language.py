@@ -104,6 +104,14 @@ NODES: frozenset[type[ast.AST]] = frozenset(
     }
 )  # fmt: skip
 
+ANNOTATION_NODES: frozenset[type[ast.AST]] = frozenset(
+    {
+        ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Constant, ast.Tuple,
+        ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.Call, ast.keyword, ast.Starred,
+    }
+)  # fmt: skip
+"""Of what annotations may be made: of nothing that binds a name or yields."""
+
 REFUSED_NODES: Mapping[str, tuple[str, str]] = {
     "AsyncFunctionDef": ("async functions are not available", "def"),
     "AsyncFor": ("async is not available", "for"),

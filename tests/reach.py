@@ -74,7 +74,6 @@ GIVEN = {
     "builtin chr": "no attribute; of one int",
     "builtin len": "no attribute; of an object of the actor's its `__len__`",
     "builtin ord": "no attribute; of one character",
-    "class builtins.super": "only called by its form: the policy refuses the name else",
     "a priced builtin": "bound to the execution, whose public names it does not show",
     "pvm.runtime.execution.PricedMethod": "slots of private names, callable",
     "pvm.runtime.initializers.Initializer": "slots of private names, callable",
@@ -389,7 +388,7 @@ class _Wrapped(ast.NodeTransformer):
     def visit_Call(self, node):
         function = node.func
         name = function.id if isinstance(function, ast.Name) else ""
-        if name == "super":
+        if name == "_super":
             return node
         if isinstance(function, ast.Attribute):
             function.value = self.visit(function.value)

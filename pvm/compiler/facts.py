@@ -33,8 +33,8 @@ ENUM = "hidden_enum"
 class Facts(Struct, frozen=True):
     """Static knowledge of one module."""
 
-    bound: frozenset[str]
-    """Names bound anywhere, in any scope, by any form."""
+    bindings: Mapping[str, int]
+    """Names bound anywhere, in any scope, by any form: how often each is."""
     classes: Mapping[str, ast.ClassDef]
     """Top-level classes whose name nothing else binds."""
     exceptions: frozenset[str]
@@ -84,20 +84,37 @@ class Facts(Struct, frozen=True):
             for base in node.bases
         )
 
+    @property
+    def bound(self) -> AbstractSet[str]:
+        """Names bound anywhere."""
+        return self.bindings.keys()
+
     def is_universal(self, name: str) -> bool:
         """Whether `name` means the builtin wherever it stands."""
-        return name not in self.bound
+        return name not in self.bindings
 
 
 def gather(
-    tree: ast.Module, find: Find = nothing, found: Survey | None = None
+    tree: ast.Module,
+    find: Find = nothing,
+    found: Survey | None = None,
+    admitted: Facts | None = None,
 ) -> Facts:
-    """Collect from the nodes of a tree, which are `found`, if somebody has found them.
+    """Collect from the nodes of a tree.
 
-    `find` knows the exceptions of modules.
+    Args:
+        tree: the module.
+        find: knows the exceptions of modules.
+        found: its nodes, if somebody has found them.
+        admitted: what the policy knew, where the tree was rewritten since: a name stays
+            bound as often, though what bound it may be gone, for the policy has
+            admitted uses of it by that.
     """
     found = found or survey(tree)
     read, bindings = _names(found)
+    if admitted is not None:
+        for name, times in admitted.bindings.items():
+            bindings[name] = max(times, bindings.get(name, 0))
     attributes: set[str] = set()
     for node in found.of(ast.Attribute):
         (read if node.ctx.__class__ is ast.Load else attributes).add(node.attr)
@@ -125,7 +142,7 @@ def gather(
     }
     caught = {local for local, names in imports.items() if _is_exception(names, find)}
     return Facts(
-        frozenset(bindings),
+        bindings,
         classes,
         _exceptions(classes, bindings, caught),
         frozenset(name for name in _module_errors(tree) if bindings[name] == 1),

@@ -107,14 +107,14 @@ def _steps(
     marks = write_out(tree, facts, nodes)  # 8: decorators, in place
     found = desugar(tree, facts, nodes)  # 9: in place
     restrict(tree, found)  # 10
-    facts = gather(tree, find, found)  # 11: anew, for lowering binds and reads names
+    # 11: anew, for lowering binds and reads names.
+    facts = gather(tree, find, found, facts)
     names = tuple(module_names(tree.body))
     handlers = find_handlers(tree, facts, marks.actor_class)
     is_fixed = is_unchanging(tree, facts, found)
     # Instrument.
     renamed = rename_variables(found)  # 12: in place, in comprehensions
-    # What was bound stays bound: the policy has admitted names by that.
-    facts = replace(facts, bound=facts.bound | renamed)
+    facts = replace(facts, bindings={**dict.fromkeys(renamed, 1), **facts.bindings})
     tree = instrument(tree, facts, block_costs, is_library=is_library)  # 13: uses it up
     code = _module_code(_compile(tree, file))  # 14
     return Compiled(

@@ -17,8 +17,6 @@ NATIVE: Mapping[str, object] = {
     "chr": chr,
     "ord": ord,
     "callable": callable,
-    # a form, which the policy admits in its place only
-    "super": super,
     # what the `class` statement calls
     "__build_class__": builtins.__build_class__,
 }

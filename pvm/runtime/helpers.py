@@ -128,6 +128,7 @@ NATIVES: Mapping[str, object] = {
     "_property": property,
     "_staticmethod": staticmethod,
     "_classmethod": classmethod,
+    "_super": super,
     "_RecursionError": RecursionError,
     "_MemoryError": MemoryError,
     "_HostMemoryExhausted": HostMemoryExhausted,

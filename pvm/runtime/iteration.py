@@ -65,16 +65,19 @@ def _sequence_weight(vm: VmExecution, items: Iterable[object]) -> int:
 def sort(
     vm: VmExecution, items: list[object], key: _Key = None, reverse: object = None
 ) -> list[object]:
-    """A sorted copy of `items`, which the caller has paid for."""
-    count = len(items)
+    """A sorted copy of `items`, which the caller has paid for.
+
+    Nothing of the actor's runs between weighing the keys and comparing them.
+    """
+    count, is_reverse = len(items), bool(reverse)
     keys = _keys_of(vm, items, key)
     if keys and all(_has_order(one) for one in keys):
-        return [items[index] for index in _merged(vm, keys, is_reverse=bool(reverse))]
+        return [items[index] for index in _merged(vm, keys, is_reverse=is_reverse)]
     vm.charge(costs.SORT + count * count.bit_length() * sort_factor(vm, keys))
     vm.allocate(costs.SEQUENCE_BYTES + 16 * count)
     if key is None:
-        return sorted(items, reverse=bool(reverse))  # type: ignore[type-var]
-    order = sorted(range(count), key=keys.__getitem__, reverse=bool(reverse))  # type: ignore[arg-type]
+        return sorted(items, reverse=is_reverse)  # type: ignore[type-var]
+    order = sorted(range(count), key=keys.__getitem__, reverse=is_reverse)  # type: ignore[arg-type]
     return [items[index] for index in order]
 
 

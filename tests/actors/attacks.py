@@ -1476,3 +1476,72 @@ def f(a, b, c, d, e, *, g):
     pass
 def run():
     return [f() for _ in range(2)]
+---
+# expect: NameError
+from dataclasses import dataclass, field
+@dataclass(init=False)
+class A:
+    a: int = field(default_factory=lambda getattr: 1)
+def run():
+    name = "__globals__"
+    return getattr(run, name)
+---
+# expect: NameError
+from dataclasses import dataclass, field
+@dataclass
+class A:
+    a: int = field(default=(getattr := 1), default=2)
+def run():
+    name = "__globals__"
+    return getattr(run, name)
+---
+# expect: TypeError
+from dataclasses import dataclass, field
+@dataclass
+class A:
+    a: int = field(default_factory=lambda: [1 for type in (1, 2)])
+    a: int = 2
+def run():
+    return type("B", (), {})
+---
+# expect: NameError
+from collections import deque
+class D(deque):
+    super = 1
+def run():
+    function = super
+    found = function(D, D).append
+    found.mark = 1
+class Marked:
+    def __init__(self):
+        self.mark = 1
+---
+# expect: TypeError
+class Late:
+    def __init__(self, lists):
+        self.lists = lists
+    def __bool__(self):
+        for one in self.lists:
+            shared = [1]
+            for _ in range(60):
+                shared = [shared, shared]
+            one.append(shared)
+        return True
+def run():
+    lists = [[1], [1]]
+    return sorted(lists, reverse=Late(lists))
+---
+# expect: TypeError
+class Late:
+    def __init__(self, lists):
+        self.lists = lists
+    def __bool__(self):
+        for one in self.lists:
+            shared = [1]
+            for _ in range(60):
+                shared = [shared, shared]
+            one.append(shared)
+        return True
+def run():
+    lists = [[1], [1]]
+    lists.sort(key=lambda one: one, reverse=Late(lists))

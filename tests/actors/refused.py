@@ -481,3 +481,20 @@ x = f"{f'{f"""{1}"""}'}"  ### does not parse
 𝐱 = 1  ### is not ASCII
 ---
 y = f"{𞀰}"  ### is not ASCII
+---
+def f():
+    x: (getattr := 1) = 2  ### an annotation that could bind a name
+    return x
+---
+def f(x: (lambda getattr: 1) = 2):  ### an annotation that could bind a name
+    return x
+---
+def f() -> [1 for type in ()]:  ### an annotation that could bind a name
+    return 1
+---
+def f():
+    x: (yield) = 1  ### an annotation that could bind a name
+    return x
+---
+class A:
+    x: {getattr: 1 for getattr in ()}  ### an annotation that could bind a name

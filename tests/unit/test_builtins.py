@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pvm import cbor, language
+from pvm.driver import execution_pool
 from pvm.runtime.builtins import NATIVE, PRICED
 from pvm.runtime.helpers import NATIVES
 from pvm.testing import World, call_once
@@ -33,6 +34,14 @@ def test_the_tables_hold_what_the_language_names():
     assert PRICED.keys() >= language.EXCEPTIONS
     assert {f"_{name}" for name in language.DECORATORS} <= NATIVES.keys()
     assert not NATIVE.keys() & PRICED.keys()
+
+
+def test_whatever_name_an_actor_can_say_gives_a_value_of_the_language():
+    """A name that is bound in one scope is looked up in all others: sandbox.md §1."""
+    sayable = {name for name in execution_pool.new().names if name[0] != "_"}
+    errors = frozenset().union(*language.MODULE_ERRORS.values())
+    values = language.FUNCTIONS | language.EXCEPTIONS | errors
+    assert sayable == values | language.IMPLICIT_MODULES
 
 
 PURE = [

@@ -80,10 +80,6 @@ def test_an_execution_that_was_torn_down_is_not_used_again():
     assert not execution_pool._IDLE
 
 
-FORMS = {"super", "property", "staticmethod", "classmethod"}
-"""Classes of CPython that have a grammar of their own and are no values."""
-
-
 def reachable(vm):
     """Every object that actors share: builtins, helpers, modules and their names.
 
@@ -91,7 +87,7 @@ def reachable(vm):
     """
     modules = [module(vm, name) for name in NAMES]
     natives = {name for name, one in vm.names.items() if type(one) is type}
-    assert all(name.startswith("_") or name in FORMS for name in natives)
+    assert all(name.startswith("_") for name in natives), "no actor can say them"
     shared = [one for name, one in vm.names.items() if name not in natives] + modules
     for one in modules:
         shared += vars(one).values()

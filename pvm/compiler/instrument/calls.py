@@ -49,7 +49,7 @@ def _write_super(context: InstrumentContext) -> ast.expr:
     subject = context.scope.subject
     assert subject is not None, "the policy refuses it outside of methods"
     load = context.here.load
-    return context.here.call("super", load("__class__"), load(subject))
+    return context.here.call("_super", load("__class__"), load(subject))
 
 
 def _write_keyword(context: InstrumentContext, node: ast.keyword) -> ast.keyword:

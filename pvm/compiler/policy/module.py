@@ -14,7 +14,7 @@ from pvm.compiler.policy import definitions, expressions, names, statements
 from pvm.compiler.policy.context import Checks, PolicyContext, Position
 from pvm.compiler.policy.decorators import check_decorators
 from pvm.compiler.syntax.imports import Find
-from pvm.compiler.syntax.visitor import Survey, survey
+from pvm.compiler.syntax.visitor import Survey, survey, walk
 from pvm.errors import CompileError, Refusal
 
 _OWN_CHECKS: Checks = {
@@ -80,7 +80,9 @@ def check_policy(
     context = PolicyContext(facts, find, _CHECKS)
     _check_future(context, tree)
     context.check_body(tree.body, Position())
-    for node, reason, instead in check_decorators(tree, facts, found or survey(tree)):
+    found = found or survey(tree)
+    _check_annotations(context, found)
+    for node, reason, instead in check_decorators(tree, facts, found):
         context.refuse(node, reason, instead)
     if context.functions > language.FUNCTIONS_MAX:
         context.refuse(tree.body[0], f"more than {language.FUNCTIONS_MAX} functions")
@@ -90,6 +92,19 @@ def check_policy(
             once.setdefault((one.line, one.column, one.reason, one.instead), one)
         ordered = sorted(once.values(), key=lambda one: (one.line, one.column))
         raise CompileError(tuple(ordered[: language.REFUSALS_MAX]))
+
+
+def _check_annotations(context: PolicyContext, found: Survey) -> None:
+    """They are dropped: what is in one must mean nothing to the rest of the source."""
+    annotated = [
+        *(node.annotation for node in found.of(ast.AnnAssign)),
+        *(node.annotation for node in found.of(ast.arg) if node.annotation),
+        *(node.returns for node in found.of(ast.FunctionDef) if node.returns),
+    ]
+    for node in annotated:
+        if not language.ANNOTATION_NODES.issuperset(map(type, walk(node))):
+            reason = "an annotation that could bind a name, or is more than a type"
+            context.refuse(node, reason, "names, literals, subscripts")
 
 
 def _check_future(context: PolicyContext, tree: ast.Module) -> None:
