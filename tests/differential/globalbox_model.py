@@ -50,7 +50,7 @@ class GlobalboxModel(RulesModel):
 
     # --- coming and going ---------------------------------------------------------
 
-    def begin(self) -> None:
+    def before_timers(self) -> None:
         """D55: under other rules what is queued goes back, the head first."""
         model = self.model
         if model.in_force is self:

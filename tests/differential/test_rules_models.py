@@ -208,3 +208,18 @@ def test_leaving_takes_as_many_blocks_as_it_must(boxed):
         left.append(len(boxed.model.queue))
         boxed.play()
     assert left[:3] == [5, 3, 1]
+
+
+def test_what_a_transaction_cancels_leaves_its_turn_to_the_next(boxed):
+    """D55, D2: the queue is emptied before the timers, and after the transactions."""
+    quick = {"limit": 120_000}
+    timers = [boxed.packed("timeout", "a", 1, [], quick) for _ in range(7)]
+    boxed.activate("fifo", 3)
+    boxed.play(("e", timers))
+    boxed.play()
+    places = boxed.model.queue
+    head, *behind = sorted(places, key=lambda timer_id: places[timer_id].key)
+    assert len(behind) > timer_crowd.LEAVING_MAX
+    boxed.play(("e", [["cancel", head]]))
+    left = sorted(places, key=lambda timer_id: places[timer_id].key)
+    assert left == behind[timer_crowd.LEAVING_MAX :]

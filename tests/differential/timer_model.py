@@ -182,6 +182,9 @@ class RulesModel:
     def begin(self) -> None:
         """Begin a block, whatever rules are in force."""
 
+    def before_timers(self) -> None:
+        """After the transactions of a block, whatever rules are in force."""
+
     def refuses(self, terms: dict) -> str:
         """Name of the refusal of what a timer states, or nothing."""
         del terms
@@ -307,6 +310,8 @@ class Model:
         self.use_of_agent, self.use_of_fire = use_of_agent, use_of_fire
         self.use_of_message = use_of_message
         self.storage_between = dict(self.storage)
+        for rules in self.rules.values():
+            rules.before_timers()
         self.in_force.run()
         self._deliver_messages()
         self.in_force.finish()
