@@ -16,7 +16,7 @@ from node.cli.output import amount, bytes_text, hexadecimal
 from node.cli.proofs import Prover, prove_option
 from node.cli.traces import tell_timer, trace_option
 from node.client.proofs import DueProof, QueueProof, TimerProof
-from node.query.explain.numbers import ppm_text
+from node.query.explain.numbers import counted, ppm_text
 from node.rpc.convert import record_to_proto
 from node.rpc.v1 import streams_pb2, transactions_pb2
 from node.rpc.v1 import timers_pb2 as messages
@@ -297,7 +297,7 @@ def _watch_row(timer: messages.Timer) -> tuple[str, ...]:
     return (
         f"{state}{since}",
         f"{timer.record.fire_seq:,}",
-        _watched_text(timer.record),
+        watched_text(timer.record),
         hexadecimal(timer.record.target or timer.actor),
         hexadecimal(timer.actor),
         str(timer.record.expires_at),
@@ -305,9 +305,11 @@ def _watch_row(timer: messages.Timer) -> tuple[str, ...]:
     )
 
 
-def _watched_text(record: messages.TimerRecord) -> str:
+def watched_text(record: messages.TimerRecord) -> str:
+    """What a watch watches: beginnings of keys, each with its actor."""
     return ", ".join(
-        f"{bytes_text(watched.key)} of {hexadecimal(watched.actor)}"
+        f"{bytes_text(watched.key) if watched.key else 'all'} of "
+        f"{hexadecimal(watched.actor)}"
         for watched in record.watch_keys
     )
 
@@ -358,13 +360,11 @@ def _proven_timer(key: bytes, record: bytes) -> Timer:
 
 
 def _tell_timer(connection: Connection, timer: messages.Timer) -> None:
-    fields = {
-        "id": hexadecimal(timer.id),
-        "status": _NAMES[timer.status],
-        "due": str(timer.height),
-        "actor": hexadecimal(timer.actor),
-        "paid by": hexadecimal(timer.fee_payer),
-    }
+    is_watch = timer.record.kind == messages.TIMER_KIND_STATE_WATCH
+    due = {} if is_watch else {"due": str(timer.height)}
+    fields = {"id": hexadecimal(timer.id), "status": _NAMES[timer.status], **due}
+    fields["actor"] = hexadecimal(timer.actor)
+    fields["paid by"] = hexadecimal(timer.fee_payer)
     fields |= _record_fields(timer) | _end_fields(timer)
     connection.output.fields("", fields)
 
@@ -403,7 +403,7 @@ def _globalbox_fields(timer: messages.Timer) -> dict[str, str]:
         bid = int(record.bid_fp) >> BID_FRACTION_BITS
         fields["bid per cycle"] = amount(str(bid))
     if record.watch_keys:
-        fields["watches"] = _watched_text(record)
+        fields["watches"] = watched_text(record)
         fields["fires"] = f"{record.fire_seq:,}"
     if timer.HasField("watch"):
         fields["state"] = _watch_row(timer)[0]
@@ -428,7 +428,8 @@ def _standing_fields(timer: messages.Timer) -> dict[str, str]:
         fields["weight"] = ppm_text(standing.weight_ppm)
         if standing.HasField("slice_cycles"):
             fields["slice"] = f"{standing.slice_cycles:,} cycles"
-        return fields | {"waited": f"{standing.waited:,} blocks", "rank": rank}
+        waited = counted(standing.waited, "block")
+        return fields | {"waited": waited, "rank": rank}
     return fields | {
         "lane basefee": amount(standing.basefee_lane),
         "priority": amount(standing.priority),

@@ -140,6 +140,7 @@ def test_rank_and_slice_are_the_same(served, devnet, run):
     fields = run("timers", "show", f"0x{ids[4].hex()}")
     for name in ("basefee", "effective tip", "weight", "slice", "waited", "rank"):
         assert f"\n{name} " in fields
+    assert re.search(r"\nwaited +1 block\n", fields)
     assert "waits: funds" in run("timers", "show", f"0x{ids[6].hex()}")
 
 

@@ -192,6 +192,9 @@ def test_watches_tell_what_they_are_doing(served, devnet, run):
     assert len(table) == 4
     one = run("timers", "watches", "--on", f"0x{other.address.hex()}")
     assert f"queued, hit at {chain.height - 1}" in one
+    shown = run("timers", "show", f"0x{ids['idle'].hex()}")
+    assert "\nwatches " in shown
+    assert "\ndue " not in shown
     for asked in (chain, client):
         with pytest.raises(UnknownId, match="actor"):
             asked.watches(bytes(20))

@@ -23,7 +23,7 @@ from click.testing import CliRunner, Result
 from node.chain.genesis import dev_account
 from node.cli import arguments, main
 from node.cli.output import bytes_text, cbor_text, returned_text
-from node.cli.timers import change_row
+from node.cli.timers import change_row, watched_text
 from node.primitives import codec
 from node.primitives.crypto import dev_private_key, keccak256
 from node.query.explain.numbers import counted
@@ -796,6 +796,15 @@ def test_a_change_is_one_line_for_people() -> None:
     assert "  ".join(change_row(change)) == (
         f"7  put_off  (lane)  0x{'01' * 32}  of 0x{'02' * 20}  due 6  cap=2  used=3"
     )
+
+
+def test_a_watch_of_all_of_an_actor_says_so():
+    """D51: a prefix is "empty for all"."""
+    record = timers_pb2.TimerRecord()
+    for prefix in (b"price", b""):
+        record.watch_keys.add(actor=b"\x0a" * 20, key=prefix)
+    whose = f"of 0x{'0a' * 20}"
+    assert watched_text(record) == f"price {whose}, all {whose}"
 
 
 def test_a_token_file_that_is_none_is_usage(run, tmp_path: Path) -> None:

@@ -12,7 +12,14 @@ from node.query import MissingKind, NotFound
 from node.query.explain import text, timer
 from node.query.forecasts.forecast import FORECASTS
 from node.testing import Devnet
-from tests.spec.driven_actors import SCHEDULER, schedule, schedule_all
+from tests.spec.driven_actors import (
+    BIDDING,
+    SCHEDULER,
+    agent_of,
+    schedule,
+    schedule_all,
+)
+from tests.spec.globalbox_actors import GLOBALBOX, SETTER, put, set_watch
 
 
 @pytest.fixture
@@ -258,6 +265,38 @@ def test_of_a_long_history_the_beginning_and_the_end_are_told(
     told = query.explain_timer(state, timer_id)
     assert told.is_cut
     assert [step.height for step in told.steps] == [2, 10, 11, 12]
+
+
+def test_d46_it_is_said_whose_bid_a_place_supposes():
+    """D45: an agent is asked when its timer is looked at, and not by who foretells."""
+    with Devnet(**BIDDING) as chain:
+        actor, agent = chain.deploy(SCHEDULER, value="20 CBY"), agent_of(chain, fee=999)
+        due = chain.height + 4
+        one = schedule(actor, due, gba=agent.address)
+        before = f"{chain.explain(one)}".splitlines()
+        chain.mine_until(due)
+        after = f"{chain.explain(one)}".splitlines()
+    assert "1st of 1 known to compete" in before[-4]
+    assert before[-2] == "No timer stands before it in the lane."
+    assert before[-1].endswith("has not bid yet: this supposes the default bid.")
+    # Below the basefee it has no place, so there is no word of room for it.
+    assert after[-3].startswith("It gets no turn whatever others offer:")
+    assert after[-2].startswith("Its payer has ")
+    assert after[-1].endswith("its agent last bid; the block will ask it anew.")
+
+
+def test_d51_a_watch_that_fired_and_expired_is_not_said_to_have_fired_never():
+    """D51: "Watches live on after a fire, until cancelled, unfunded or expired"."""
+    with Devnet(**GLOBALBOX) as chain:
+        actor = chain.deploy(SETTER, value="20 CBY")
+        last = chain.height + 4
+        watch = set_watch(actor, [b"k"], expires_at=last, gas_limit=50_000)
+        put(actor, (b"k", b"1"))
+        chain.mine_until(last + 1)
+        told = f"{chain.explain(watch)}".splitlines()
+    assert told[0].endswith(f"; it expired at height {last + 1}.")
+    assert sum(" fired: " in line for line in told) == 1
+    assert "of 0 blocks of age" in told[3]
 
 
 def test_an_unknown_timer_is_not_found(chain):

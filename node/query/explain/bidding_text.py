@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from node.chain.timers.timer import TimerDecision
 from node.query.explain.block import Contest
-from node.query.explain.numbers import ordinal, ppm_text
+from node.query.explain.numbers import counted, ordinal, ppm_text
 from node.query.forecasts.lane_position import LanePosition
 
 __all__ = ["bidding_contest_text", "bidding_place_text", "lost_bid_text", "turn_text"]
@@ -21,8 +21,8 @@ def turn_text(numbers: Mapping[str, int]) -> str:
         f"it came {ordinal(numbers['rank'])} of {numbers['contenders']:,} by an "
         f"effective tip of {numbers['effective_tip']:,} ({_bid_text(numbers)}; ties go "
         f"by its actor's weight of {ppm_text(numbers['weight_ppm'])} times its wait of "
-        f"{numbers['waited']:,} blocks and one), in round {numbers['round']}, when its "
-        f"actor had used {numbers['actor_used']:,} of its slice of "
+        f"{counted(numbers['waited'], 'block')} and one), in round {numbers['round']}, "
+        f"when its actor had used {numbers['actor_used']:,} of its slice of "
         f"{numbers['slice']:,} cycles"
     )
 

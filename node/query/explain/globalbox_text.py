@@ -60,8 +60,8 @@ def enqueued_text(decision: TimerDecision, _receipt: Receipt | None) -> str:
     waited = numbers["current_height"] - numbers["origin"]
     return (
         f"queued in the Globalbox with a score of {numbers['score']:,}, of "
-        f"{waited:,} blocks of age and a bid of {bid_text(numbers['bid_fp'])}; its key "
-        f"is 0x{decision.order.hex()}"
+        f"{counted(waited, 'block')} of age and a bid of "
+        f"{bid_text(numbers['bid_fp'])}; its key is 0x{decision.order.hex()}"
     )
 
 

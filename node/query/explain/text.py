@@ -11,7 +11,7 @@ from types import MappingProxyType
 from node.chain.block import Receipt, ReceiptKind
 from node.chain.dry_run import DryRun, DryRunPayer
 from node.chain.params import U64_MAX
-from node.chain.timers.timer import Decision, TimerDecision
+from node.chain.timers.timer import Decision, Timer, TimerDecision
 from node.primitives.amounts import cby_text
 from node.primitives.hex_repr import foreign
 from node.query.blocks import Warnings
@@ -88,6 +88,15 @@ def _live_text(told: TimerExplanation) -> Iterator[str]:
         yield queue_text(live.queued)
     if told.forecast is not None:
         yield from _forecast_text(told.forecast)
+        if told.forecast.place is not None and live.timer.gba is not None:
+            yield _supposed_bid_text(live.timer)
+
+
+def _supposed_bid_text(timer: Timer) -> str:
+    """Whose bid its place is told by: who foretells asks no agent."""
+    if timer.last_bid is None:
+        return "Its agent has not bid yet: this supposes the default bid."
+    return "This supposes what its agent last bid; the block will ask it anew."
 
 
 def _upgrade_text(told: TimerExplanation) -> Iterator[str]:
@@ -115,7 +124,7 @@ def _payer(told: TimerExplanation) -> str:
 _STANDING: Mapping[Decision, str] = MappingProxyType(
     {
         Decision.FIRED: "it fired",
-        Decision.EXPIRED: "it expired without firing",
+        Decision.EXPIRED: "it expired",
         Decision.CANCELLED: "it was cancelled",
         Decision.REMOVED_INSUFFICIENT_FUNDS: (
             "it was removed, since its payer could not pay"
@@ -376,6 +385,8 @@ def _forecast_text(seen: Forecast) -> Iterable[str]:
     if seen.place is not None:
         yield place_text(seen.place)
     yield f"Its payer has {cby_text(seen.available)}{_funds_text(seen)}."
+    if seen.place is not None and seen.place.standing.waits_for:
+        return  # whoever stands before it, there is no turn
     if seen.room is not None:
         yield room_text(seen.room)
     more = "" if before.is_all else "at least "
