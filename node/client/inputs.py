@@ -60,6 +60,7 @@ __all__ = [
     "state_entry",
 ]
 
+_HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 ID_BYTES_MAX = 64
@@ -101,8 +102,8 @@ class Addressed(Protocol):
         ...
 
 
-Sender = Addressed | bytes
-"""Whom a caller names: something with an address, or the 20 bytes."""
+Sender = Addressed | bytes | str
+"""Whom a caller names: something with an address, the 20 bytes, or `0x…` of them."""
 
 
 class BlockContent(Protocol):
@@ -179,13 +180,22 @@ def address_of(who: Sender, argument: str = "address") -> Address:
     Raises:
         InvalidArgument: it is none.
     """
-    address: object = who if isinstance(who, bytes) else getattr(who, "address", None)
+    is_written = isinstance(who, bytes | str)
+    address: object = _bytes_of(who) if is_written else getattr(who, "address", None)
     if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
-        wanted = "an account, an actor, a wallet or an address of 20 bytes is wanted"
-        if isinstance(who, str):
-            wanted += " (of a text in hex: bytes.fromhex)"
+        wanted = (
+            f"an account, an actor, a wallet or an address of {ADDRESS_BYTES} bytes is "
+            f"wanted (of a text: 0x and {2 * ADDRESS_BYTES} hex digits)"
+        )
         raise InvalidArgument(argument, wanted, who)
     return Address(address)
+
+
+def _bytes_of(value: object) -> object:
+    """The bytes of `0x…`, as everything prints them; else the value itself."""
+    if isinstance(value, str) and _HEX.fullmatch(value) is not None:
+        return bytes.fromhex(value[2:])
+    return value
 
 
 def amount_of(value: int | str, argument: str = "amount") -> Amount:
@@ -262,16 +272,17 @@ def check_bytes(argument: str, value: bytes) -> bytes:
     return value
 
 
-def check_id(argument: str, value: bytes) -> bytes:
-    """The id of a timer or a transaction.
+def check_id(argument: str, value: bytes | str) -> bytes:
+    """The id of a timer or a transaction, also of `0x…`.
 
     Raises:
         InvalidArgument: no bytes, none of them or too many.
     """
-    if type(value) is not bytes or not 1 <= len(value) <= ID_BYTES_MAX:
-        wanted = f"an id of 1 to {ID_BYTES_MAX} bytes is wanted"
+    found = _bytes_of(value)
+    if type(found) is not bytes or not 1 <= len(found) <= ID_BYTES_MAX:
+        wanted = f"an id of 1 to {ID_BYTES_MAX} bytes is wanted, or 0x and hex digits"
         raise InvalidArgument(argument, wanted, value)
-    return value
+    return found
 
 
 def check_salt(value: bytes) -> bytes:

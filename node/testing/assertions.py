@@ -12,7 +12,7 @@ __all__ = ["assert_event", "assert_fires_at"]
 
 def assert_fires_at(
     chain: Chain,
-    timer: Actor | Timer | bytes,
+    timer: Actor | Timer | bytes | str,
     height: int,
     *,
     expect_failure: bool = False,
@@ -52,7 +52,7 @@ def assert_fires_at(
     )
 
 
-def _timer_id(chain: Chain, timer: Actor | Timer | bytes) -> bytes:
+def _timer_id(chain: Chain, timer: Actor | Timer | bytes | str) -> bytes:
     if isinstance(timer, Timer):
         return timer.timer_id
     if isinstance(timer, Actor):

@@ -456,7 +456,7 @@ class Devnet:
             order = page.next_key
         return found
 
-    def queue_place(self, timer_id: bytes) -> QueuePlace | None:
+    def queue_place(self, timer_id: bytes | str) -> QueuePlace | None:
         """Where the fire of a live timer stands in the Globalbox, or None.
 
         Raises:
@@ -486,13 +486,14 @@ class Devnet:
         found = live_timers(self._snapshot, wanted)
         return [LiveWatch(watch, box.status_of(watch)) for watch in found]
 
-    def timer(self, timer_id: bytes) -> Timer | None:
+    def timer(self, timer_id: bytes | str) -> Timer | None:
         """A live timer, or None if it has ended.
 
         Raises:
             UnknownId: no timer ever had this id.
         """
-        live = calendar.load_timer(self._snapshot, check_id("timer_id", timer_id))
+        timer_id = check_id("timer_id", timer_id)
+        live = calendar.load_timer(self._snapshot, timer_id)
         if live is None:
             self._require_known(timer_id)
         return live
@@ -504,14 +505,14 @@ class Devnet:
                 return
         raise unknown_timer("timer_id", timer_id)
 
-    def decisions(self, timer_id: bytes) -> list[tuple[int, TimerDecision]]:
+    def decisions(self, timer_id: bytes | str) -> list[tuple[int, TimerDecision]]:
         """All decisions about a timer, each with its height, from the first on.
 
         Raises:
             UnknownId: no timer ever had this id.
         """
         self.require_open()
-        check_id("timer_id", timer_id)
+        timer_id = check_id("timer_id", timer_id)
         decisions: list[tuple[int, TimerDecision]] = [
             (result.header.height, decision)
             for result in self.results
@@ -522,19 +523,19 @@ class Devnet:
             raise unknown_timer("timer_id", timer_id)
         return decisions
 
-    def explain(self, timer_id: bytes) -> TimerStory:
+    def explain(self, timer_id: bytes | str) -> TimerStory:
         """Why a timer did what it did, and what awaits it; print it to read it.
 
         Raises:
             UnknownId: no timer ever had this id.
         """
         self.require_open()
-        check_id("timer_id", timer_id)
+        timer_id = check_id("timer_id", timer_id)
         return timer_story(self.state, self.results, timer_id, self._labels)
 
     def trace(
         self,
-        execution_id: bytes,
+        execution_id: bytes | str,
         height: int | None = None,
         kind: ReceiptKind | None = None,
     ) -> ExecutionTrace:
@@ -555,9 +556,8 @@ class Devnet:
         """
         self.require_open()
         check_kind(kind)
-        check_id("execution_id", execution_id)
         check_chain.optional(height=height)
-        wanted = execution_id, height, kind
+        wanted = check_id("execution_id", execution_id), height, kind
         trace = self._on_worker(
             lambda: execution_trace(self.state, self.results, *wanted)
         )
@@ -683,7 +683,7 @@ class Devnet:
         """
         return block_story(height, self.result_at(height), self._labels)
 
-    def standing(self, timer_id: bytes) -> LanePosition | None:
+    def standing(self, timer_id: bytes | str) -> LanePosition | None:
         """Where a live timer stands in the lane under `auction` and `bidding`.
 
         It has its rank and what decides it: effective priority or tip, and weight. It

@@ -720,6 +720,22 @@ def test_what_ended_is_not_unknown(chain, alice):
     assert chain.storage_entry(clock, "nothing") is None
 
 
+def test_an_address_or_an_id_may_be_its_text(chain, alice):
+    """Everything prints them as `0x…`; digits may be in either case."""
+    sender, nobody = f"0x{alice.address.hex()}", f"0x{NOBODY.hex().upper()}"
+    clock = chain.deploy(HEARTBEAT, sender=sender, value="5 CBY")
+    (timer,) = chain.timers(actor=f"0x{clock.address.hex()}")
+    timer_id = f"0x{timer.timer_id.hex()}"
+    assert chain.timer(timer_id) == timer
+    assert f"{chain.explain(timer_id)}" == f"{chain.explain(timer.timer_id)}"
+    receipt = chain.transfer(nobody, 5, sender=sender)
+    assert chain.balance(nobody) == chain.balance(NOBODY) == 5
+    assert chain.trace(f"0x{receipt.id.hex()}") == chain.trace(receipt.id)
+    assert chain.standing(timer_id) is chain.queue_place(timer_id) is None
+    fired = assert_fires_at(chain, timer_id, timer.height)
+    assert fired.id == timer.timer_id
+
+
 def test_a_read_that_fails_shows_the_actors_own_traceback(echo):
     with pytest.raises(ReadFailed) as error:
         echo.read("fail")
@@ -738,8 +754,8 @@ def test_a_read_that_fails_shows_the_actors_own_traceback(echo):
 def test_beginners_mistakes_are_answered_with_the_remedy(chain, echo, alice):
     with pytest.raises(InvalidArgument, match=r"or the file it is in: Path\(…\)"):
         chain.deploy("heartbeat.py")
-    with pytest.raises(InvalidArgument, match=r"of a text in hex: bytes\.fromhex"):
-        chain.balance(f"0x{alice.address.hex()}")
+    with pytest.raises(InvalidArgument, match="of a text: 0x and 40 hex digits"):
+        chain.balance(alice.address.hex())
     with pytest.raises(TransactionFailed, match="hint: this actor has inner, fail"):
         echo.call("fial")
     private = "hint: a name that begins with _ is the actor's own; this actor has"
@@ -756,12 +772,12 @@ def test_beginners_mistakes_are_answered_with_the_remedy(chain, echo, alice):
 
 # --- bad input: what no call can take is refused before it happens ----------------
 
-ADDRESSES = (None, 5, "0x00", b"", bytes(19), [], 1.5)
+ADDRESSES = (None, 5, "0x00", "00" * 20, b"", bytes(19), [], 1.5)
 NUMBERS = (-1, 2**128, 1.5, None, "many", True, b"5")
 COUNTS = (0, -1, 1.5, None, "1", True, 2**64)
 TEXTS = (None, 5, b"text", ["text"], "\ud800")
 BYTES = (None, 5, "text", bytearray(b"x"), [1])
-IDS = (None, 5, "0x00", b"", bytes(65))
+IDS = (None, 5, "0x", "00" * 32, b"", bytes(65))
 PATHS = (None, 5, b"file", "", "a\0b", ["file"], "\ud800")
 TO = bytes(20)
 

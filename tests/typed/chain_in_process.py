@@ -98,6 +98,7 @@ def passed(chain: Devnet) -> None:
     assert result == chain.last == chain.block() == chain.result_at(chain.height)
     print(chain.mine_until(chain.height + 1).header, chain.advance(next_timer=True))
     print(chain.queue(), chain.queue_place(bytes(32)), chain.watches())
+    print(chain.balance(f"0x{'07' * 20}"), chain.explain(f"0x{'07' * 32}"))
     print(chain.explain_block(chain.height), chain.simulate(3), chain.take_output())
     print(chain.waiting)
     with chain.snapshot() as snapshot:

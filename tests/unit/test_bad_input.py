@@ -33,9 +33,9 @@ from node.testing import Devnet
 NOWHERE = "127.0.0.1:1"
 TO, ID = bytes(20), bytes(32)
 
-ADDRESSES = (5, "0x00", bytes(19), [], 1.5)
+ADDRESSES = (5, "0x00", "00" * 20, f"0x{'0g' * 20}", bytes(19), [], 1.5)
 COUNTS = (-1, 1.5, "1", True, 2**64)
-IDS = (None, 5, "0x00", b"", bytes(65))
+IDS = (None, 5, "0x", "0x0", "00" * 32, f"0x{'00' * 65}", b"", bytes(65))
 TEXTS = (None, 5, b"text", ["text"], "\ud800")
 BYTES = (None, 5, "text", bytearray(b"x"), [1])
 AMOUNTS = (-1, 2**128, 1.5, None, "many", True, b"5")

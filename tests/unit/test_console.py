@@ -1,5 +1,6 @@
 """The prompt on a chain: what is typed, what is shown, undone, and saved as a test."""
 
+import ast
 import io
 import os
 import signal
@@ -220,7 +221,7 @@ def test_transactions_that_wait_and_names_that_were_given_are_undone(typed, chai
     assert done.code == 0, done.err
     assert chain.waiting == ()
     assert chain.labels[chain.accounts[1].address] == "account 1"
-    assert repr(chain.accounts[1].address) in done.out
+    assert f"0x{chain.accounts[1].address.hex()}\n" in done.out
 
 
 def test_an_interrupted_statement_leaves_the_chain_as_it_was(chain):
@@ -242,6 +243,37 @@ def test_labels_are_names(typed):
         "counter.increment()\ncounter.address == x.address\n"
     )
     assert done.out.endswith("True\n")
+
+
+def test_addresses_and_ids_are_shown_as_everywhere_and_taken_so(typed, chain):
+    """docs/loop.md: what `dev`, the command line and the prompt print can be typed."""
+    own = f"0x{chain.accounts[0].address.hex()}"
+    done = typed(
+        f"{COUNTER}[{{accounts[0].address: 5}}]\n"
+        f'chain.balance("{own}") == chain.balance(accounts[0])\n'
+        'chain.actor(f"0x{counter.address.hex().upper()}").address == counter.address\n'
+        'counter.address\nb"twenty bytes of text"\nchain.labels\n.save test_it.py\n'
+    )
+    shown = done.out.splitlines()
+    address = shown[3]
+    assert address.startswith("0x")
+    assert len(address) == 42
+    assert shown[0] == f"[{{{own}: 5}}]"
+    assert shown[1:3] == ["True", "True"]
+    assert shown[4] == "b'twenty bytes of text'"
+    assert shown[5] == f"{{{own}: 'account 0',"
+    text = Path("test_it.py").read_text(encoding="utf-8")
+    assert f'assert counter.address == bytes.fromhex("{address[2:]}")\n' in text
+
+
+@pytest.mark.parametrize(
+    "stem", ["²", "٣", "日本", "a b", "class", "1", "-", "ﬁ", "x\u200d"]
+)
+def test_a_file_of_any_name_holds_a_test_that_is_found(typed, stem):
+    assert not typed(f"chain.mine()\nchain.height\n.save {stem}.py\n").err
+    body = ast.parse(Path(f"{stem}.py").read_text(encoding="utf-8")).body
+    (test,) = [one for one in body if isinstance(one, ast.FunctionDef)]
+    assert test.name.startswith("test_")
 
 
 def test_the_tab_key_completes_handlers_and_commands(chain):
@@ -379,7 +411,7 @@ def test_a_name_that_was_let_go_is_offered_again(typed, tmp_path):
     )
     assert done.code == 0, done.err
     text = (tmp_path / "test_it.py").read_text()
-    assert "    del counter\n    x = 1\n    counter = chain.actor(bytes.from" in text
+    assert '    del counter\n    x = 1\n    counter = chain.actor("0x' in text
     assert text.endswith("    assert counter.increment().result == 1\n")
 
 

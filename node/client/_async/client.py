@@ -339,7 +339,7 @@ class AsyncClient:
                 await self.api.actor(address)
         return found
 
-    async def queue_place(self, timer_id: bytes) -> QueuePlace | None:
+    async def queue_place(self, timer_id: bytes | str) -> QueuePlace | None:
         """Where the fire of a live timer stands in the Globalbox, or None.
 
         Raises:
@@ -376,7 +376,7 @@ class AsyncClient:
                 await self.api.actor(address)
         return found
 
-    async def timer(self, timer_id: bytes) -> Timer | None:
+    async def timer(self, timer_id: bytes | str) -> Timer | None:
         """A live timer, or None if it has ended.
 
         Raises:
@@ -388,7 +388,7 @@ class AsyncClient:
             timer_from_proto(answer.timer) if answer.timer.HasField("record") else None
         )
 
-    async def explain(self, timer_id: bytes) -> str:
+    async def explain(self, timer_id: bytes | str) -> str:
         """Why a timer did what it did, and what awaits it, in sentences.
 
         Raises:
@@ -400,7 +400,7 @@ class AsyncClient:
 
     async def trace(
         self,
-        execution_id: bytes,
+        execution_id: bytes | str,
         height: int | None = None,
         kind: ReceiptKind | None = None,
     ) -> ExecutionTrace:
@@ -426,10 +426,10 @@ class AsyncClient:
         return with_names(trace, self._own_labels)
 
     async def _trace(
-        self, execution_id: bytes, height: int | None, kind: ReceiptKind | None
+        self, execution_id: bytes | str, height: int | None, kind: ReceiptKind | None
     ) -> ExecutionTrace:
         check_kind(kind)
-        check_id("execution_id", execution_id)
+        execution_id = check_id("execution_id", execution_id)
         check_chain.optional(height=height)
         if height is not None:
             with maps_unknown_id("height", height):
@@ -592,7 +592,7 @@ class AsyncClient:
             raise refusal_of_node(error) from None
         return self._own_labels.replaced(answer.outlook.text)
 
-    async def standing(self, timer_id: bytes) -> LanePosition | None:
+    async def standing(self, timer_id: bytes | str) -> LanePosition | None:
         """Where a live timer stands in the lane under `auction` and `bidding`.
 
         It has its rank and what decides it: effective priority or tip, and weight. It
@@ -1138,7 +1138,7 @@ class AsyncClient:
         assert receipt.is_success != sent.is_failure_expected, "a failure was expected"
 
     async def wait_for(
-        self, transaction_id: bytes, *, timeout: float | None = None
+        self, transaction_id: bytes | str, *, timeout: float | None = None
     ) -> Receipt:
         """Wait until a transaction is in a block, and return its receipt.
 
@@ -1152,7 +1152,7 @@ class AsyncClient:
             TransactionDropped: it left the pool without a block, or a rewind undid it.
             OutcomeUnknown: the connection was lost, or the time was over.
         """
-        check_id("transaction_id", transaction_id)
+        transaction_id = check_id("transaction_id", transaction_id)
         check_chain.optional(timeout=timeout)
         try:
             with maps_unknown_id("transaction_id", transaction_id):

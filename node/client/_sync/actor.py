@@ -118,7 +118,7 @@ class Chain(Protocol):
     A refusal is a typed exception. Naming an actor, a timer, a transaction or a height
     that the chain does not have raises `UnknownId`; an argument of a wrong type or
     range raises `InvalidArgument`; a closed chain raises `ChainClosed`. Amounts are
-    base units.
+    base units; an address or an id is bytes, or a text `0x…` as everything prints it.
     """
 
     @property
@@ -173,7 +173,7 @@ class Chain(Protocol):
         """The timers whose fires are queued in the Globalbox, in its order."""
         ...
 
-    def queue_place(self, timer_id: bytes) -> QueuePlace | None:
+    def queue_place(self, timer_id: bytes | str) -> QueuePlace | None:
         """Where the fire of a live timer stands in the Globalbox, or None."""
         ...
 
@@ -183,13 +183,13 @@ class Chain(Protocol):
         """The live watches: of an actor, on an actor's state, or all."""
         ...
 
-    def timer(self, timer_id: bytes) -> Timer | None:
+    def timer(self, timer_id: bytes | str) -> Timer | None:
         """A live timer, or None if it has ended."""
         ...
 
     def trace(
         self,
-        execution_id: bytes,
+        execution_id: bytes | str,
         height: int | None = None,
         kind: ReceiptKind | None = None,
     ) -> ExecutionTrace:
@@ -243,7 +243,7 @@ class Chain(Protocol):
         """How blocks used their lanes over a range of heights, and what was paid."""
         ...
 
-    def explain(self, timer_id: bytes) -> object:
+    def explain(self, timer_id: bytes | str) -> object:
         """Why a timer did what it did, and what awaits it; print it to read it."""
         ...
 
@@ -255,7 +255,7 @@ class Chain(Protocol):
         """What the next blocks would bring, without keeping anything; print it."""
         ...
 
-    def standing(self, timer_id: bytes) -> LanePosition | None:
+    def standing(self, timer_id: bytes | str) -> LanePosition | None:
         """Where a live timer stands under `auction` and `bidding`, or None."""
         ...
 

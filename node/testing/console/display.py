@@ -1,18 +1,21 @@
 """What the value of a statement looks like, and what a test asserts of it.
 
-Rules: a receipt is a line, what people read is its text, all else is Python's own form.
+Rules: a receipt is a line, what people read is its text, an address or an id is `0x…`,
+all else is Python's own form.
 What a test asserts holds on every machine: prices are no part of it where a receipt
 can say what matters, nor are addresses in memory.
 """
 
 import ast
 import re
-from pprint import pformat
+from pprint import PrettyPrinter, pformat
 
 from msgspec import Struct
+from typing_extensions import TypeIs, override
 
 from node.chain.block import Receipt
 from node.client._sync.receipt import SentReceipt
+from node.client.labels import Labels
 from node.primitives.hex_repr import foreign
 
 __all__ = ["Check", "check_of", "displayed"]
@@ -27,6 +30,29 @@ ASSERTED_MAX = 2_000
 _IN_MEMORY = re.compile(r" at 0x[0-9a-f]{6,16}>")
 _ATOMS = (bool, int, str, bytes, float, type(None))
 _GROUPS = (list, tuple, set, frozenset)
+
+
+_ID_BYTES = (20, 32)
+"""Of addresses, and of hashes and ids."""
+
+
+class _Printer(PrettyPrinter):
+    """Python's own form, but of addresses, hashes and ids, which are `0x…`."""
+
+    @override
+    def format(
+        self, object: object, context: dict[int, int], maxlevels: int, level: int
+    ) -> tuple[str, bool, bool]:
+        if _is_id(object):
+            return f"0x{object.hex()}", True, False
+        return super().format(object, context, maxlevels, level)
+
+
+def _is_id(value: object) -> TypeIs[bytes]:
+    """Whether it is bytes that look like an address, a hash or an id."""
+    if not isinstance(value, bytes) or len(value) not in _ID_BYTES:
+        return False
+    return not (value.isascii() and value.decode().isprintable())
 
 
 class Check(Struct, frozen=True):
@@ -49,7 +75,9 @@ def displayed(value: object) -> str:
     elif _is_text_for_people(value) or (isinstance(value, str) and "\n" in value):
         text = foreign(f"{value}", is_multiline=True)
     else:
-        text = foreign(pformat(value, width=WIDTH, sort_dicts=False), is_multiline=True)
+        printer = _Printer(width=WIDTH, sort_dicts=False)
+        shown = dict(value) if isinstance(value, Labels) else value
+        text = foreign(printer.pformat(shown), is_multiline=True)
     if len(text) > DISPLAYED_MAX:
         more = len(text) - DISPLAYED_MAX
         return f"{text[:DISPLAYED_MAX]}… {more:,} characters more"
@@ -98,6 +126,8 @@ def _check_of(value: object) -> Check | None:
 
 def _check_of_text(value: object) -> Check | None:
     """Of a value by what is written of it; None if that names a place in memory."""
+    if _is_id(value):
+        return Check("", f' == bytes.fromhex("{value.hex()}")')
     if _is_literal(value):
         return Check("", f" == {value!r}")
     if _is_text_for_people(value):

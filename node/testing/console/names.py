@@ -33,12 +33,13 @@ class LabelOffer:
     __slots__ = ("expression", "value")
 
     def __init__(self, chain: Chain, address: Address) -> None:
-        digits = f'bytes.fromhex("{address.hex()}")'
+        digits = address.hex()
         self.value: Actor | bytes
         try:
-            self.value, self.expression = chain.actor(address), f"chain.actor({digits})"
+            self.value = chain.actor(address)
+            self.expression = f'chain.actor("0x{digits}")'
         except InvalidArgument:  # no actor is there
-            self.value, self.expression = address, digits
+            self.value, self.expression = address, f'bytes.fromhex("{digits}")'
 
 
 def labelled(chain: Chain, is_wanted: Callable[[str], bool]) -> dict[str, LabelOffer]:

@@ -5,7 +5,6 @@ names that labels offered are given where they are first read.
 """
 
 import ast
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -48,7 +47,7 @@ class Script:
     ) -> None:
         self._beginning = beginning
         self._offered = offered
-        words = re.sub(r"\W", "_", path.stem)
+        words = "".join(one if f"_{one}".isidentifier() else "_" for one in path.stem)
         self._name = words if words.startswith("test_") else f"test_{words}"
 
     def trial(self, parts: Sequence[Part]) -> str:
@@ -89,8 +88,7 @@ class Script:
         if beginning.is_strict != beginning.is_fixture:  # which is strict
             lines.append(f"chain.is_strict = {beginning.is_strict}")
         for address, name in beginning.names.items():
-            digits = f'bytes.fromhex("{address.hex()}")'
-            lines.append(f"chain.label({digits}, {name!r})")
+            lines.append(f'chain.label("0x{address.hex()}", {name!r})')
         sent = (f'bytes.fromhex("{raw.hex()}")' for raw in beginning.waiting)
         lines.extend(f"chain.submit_raw({raw})" for raw in sent)
         read = _read_by(parts)
