@@ -8,8 +8,8 @@ from contextlib import suppress
 from node.chain.block import ReceiptKind
 from node.chain.transaction import DeployActor, UpgradeActor, intrinsic_cost
 from node.chain.transition import begin_block, build_next
-from node.query.profiles import ENTRY
-from node.query.profiling import profile_next
+from node.query.costs.profiles import ENTRY
+from node.query.costs.profiling import profile_next
 from node.testing.devnet import Devnet
 from pvm import CompileError, Cost, compile_actor
 

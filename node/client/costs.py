@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from node.client.decoding import receipt_kind_from_proto
 from node.primitives.types import Address, Hash32, Height
-from node.query.costs import ActorCosts, CostSum, ExecutionStack, RangeCosts
+from node.query.costs.ranges import ActorCosts, CostSum, ExecutionStack, RangeCosts
 from node.rpc.v1 import costs_pb2 as pb
 from pvm import Cost, Place
 

@@ -15,9 +15,9 @@ from typing_extensions import override
 from node.client.exceptions import InvalidArgument
 from node.client.labels import Labels
 from node.primitives.types import Address, Height
-from node.query.profile_text import profile_text, speedscope
-from node.query.profiles import ExecutionProfile as Costs
-from node.query.profiles import Profiled
+from node.query.costs.profile_text import profile_text, speedscope
+from node.query.costs.profiles import ExecutionProfile as Costs
+from node.query.costs.profiles import Profiled
 from pvm import Cost, Place, Stack
 
 if TYPE_CHECKING:

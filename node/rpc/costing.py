@@ -14,7 +14,7 @@ from node.chain.transition import State
 from node.history import headers_after, load_consensus, load_header_over
 from node.primitives.types import Height
 from node.query import HeightNotReached, MissingKind, NotFound
-from node.query.costing import RangeCosting
+from node.query.costs.range_costing import RangeCosting
 from node.rpc.answers import Answers
 from node.rpc.costs import costs_to_proto
 from node.rpc.requests import InvalidRequest, parse_address

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from node.query.costs import ActorCosts, CostSum, ExecutionStack, RangeCosts
+from node.query.costs.ranges import ActorCosts, CostSum, ExecutionStack, RangeCosts
 from node.rpc import convert
 from node.rpc.v1 import costs_pb2 as pb
 from pvm import Place

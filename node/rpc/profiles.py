@@ -1,6 +1,6 @@
 """Profiles on the wire: between a node and a client, or two processes of a test run."""
 
-from node.query.profiles import ExecutionProfile, Profiled
+from node.query.costs.profiles import ExecutionProfile, Profiled
 from node.rpc import convert
 from node.rpc.v1 import types_pb2 as pb
 from pvm import Cost, Stack

@@ -9,9 +9,9 @@ from node.chain.transaction import Transaction
 from node.chain.transition import State
 from node.history import load_consensus
 from node.query import BlockView, MissingKind, NotFound
-from node.query.profile_text import profile_text, speedscope
-from node.query.profiles import ExecutionProfile
-from node.query.profiling import profile_block, profile_transaction
+from node.query.costs.profile_text import profile_text, speedscope
+from node.query.costs.profiles import ExecutionProfile
+from node.query.costs.profiling import profile_block, profile_transaction
 from node.rpc.profiles import profile_to_proto
 from node.rpc.requests import InvalidRequest
 from node.rpc.service import state_at

@@ -114,6 +114,7 @@ from node.primitives import codec
 from node.primitives.crypto import derive_actor_address, keccak256
 from node.primitives.types import NOTHING, Address, Amount, Hash32
 from node.query.chain import Supply, count_supply
+from node.query.costs.profiling import CountingWatcher, profile_next
 from node.query.explain.quote import QuoteRequest
 from node.query.forecasts.forecast import Lineups
 from node.query.forecasts.lane_position import LanePosition
@@ -125,7 +126,6 @@ from node.query.height_ranges import (
     within,
 )
 from node.query.heights import count_due, lane_use, upcoming
-from node.query.profiling import CountingWatcher, profile_next
 from node.query.queue_place import LiveWatch, QueuedTimer, QueuePlace
 from node.query.timers import TimerCriteria, live_timers
 from node.query.trace.records import (
@@ -168,7 +168,7 @@ if TYPE_CHECKING:
     from node.client._sync.actor import Chain
     from node.client._sync.client import Client
     from node.coverage.watcher import BuildNext
-    from node.query.costs import RangeCosts
+    from node.query.costs.ranges import RangeCosts
     from node.testing.debugging import Debugging
     from node.testing.rehearsals import Rehearsal
 

@@ -4,8 +4,8 @@ from bisect import bisect_left
 
 from node.chain.transition import BlockResult, State
 from node.primitives.types import Address
-from node.query.costing import RangeCosting
-from node.query.costs import RangeCosts
+from node.query.costs.range_costing import RangeCosting
+from node.query.costs.ranges import RangeCosts
 from node.testing.traces import state_before
 
 __all__ = ["range_costs"]

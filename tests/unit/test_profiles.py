@@ -14,7 +14,7 @@ import pytest
 from node.chain.block import ReceiptKind
 from node.chain.transaction import intrinsic_cost
 from node.chain.transition import build_next
-from node.query.profiles import ENTRY
+from node.query.costs.profiles import ENTRY
 from node.testing import Devnet, DevnetClosed, InvalidArgument, Profile
 from node.testing.profiles import RunProfile
 from pvm import NO_LINE

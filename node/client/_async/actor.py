@@ -44,7 +44,7 @@ from node.query.trace.records import (
 
 if TYPE_CHECKING:
     from node.client.profiles import Profile
-    from node.query.costs import RangeCosts
+    from node.query.costs.ranges import RangeCosts
 
 __all__ = [
     "AsyncActor",

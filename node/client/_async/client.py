@@ -149,7 +149,7 @@ from pvm import STORAGE_PREFIX, Failure
 if TYPE_CHECKING:
     from node.client._async.profiler import AsyncProfiler
     from node.client.profiles import Profile
-    from node.query.costs import RangeCosts
+    from node.query.costs.ranges import RangeCosts
 
 __all__ = ["AsyncClient"]
 

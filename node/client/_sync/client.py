@@ -150,7 +150,7 @@ from pvm import STORAGE_PREFIX, Failure
 if TYPE_CHECKING:
     from node.client._sync.profiler import Profiler
     from node.client.profiles import Profile
-    from node.query.costs import RangeCosts
+    from node.query.costs.ranges import RangeCosts
 
 __all__ = ["Client"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from node.query.profiles import ExecutionProfile, Profiled
+from node.query.costs.profiles import ExecutionProfile, Profiled
 from node.testing.costs.statements import SourceStatement, statements
 from pvm import NO_LINE, Cost, Place, Stack
 

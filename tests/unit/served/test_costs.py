@@ -16,8 +16,8 @@ from node.client import (
     NodeError,
     UnknownId,
 )
-from node.query import costing
-from node.query.costs import CostSum
+from node.query.costs import range_costing
+from node.query.costs.ranges import CostSum
 from node.rpc import costing as rpc_costing
 from node.state.undo import BLOCKS_KEPT
 from node.testing import Devnet
@@ -86,7 +86,7 @@ def within_actors(costs):
 
 
 def test_a_client_tells_what_a_devnet_tells(run_node, monkeypatch):
-    monkeypatch.setattr(costing, "PART_CYCLES_MAX", 6_000)
+    monkeypatch.setattr(range_costing, "PART_CYCLES_MAX", 6_000)
     with Devnet() as devnet:
         ours = looked_at(devnet)
 
@@ -197,7 +197,7 @@ def test_work_that_becomes_too_much_ends_and_says_where(chain, monkeypatch):
     whole = chain.costs(first)
     for name in ("HEADERS_MAX", "CYCLES_MAX", "COUNTED_CYCLES_MAX", "WRITES_MAX"):
         with monkeypatch.context() as patch:
-            patch.setattr(costing, name, 1)
+            patch.setattr(range_costing, name, 1)
             part = chain.costs(first)
             assert not part.is_complete
             assert part.last_height == first
@@ -211,9 +211,9 @@ def test_what_there_is_no_room_for_is_counted(chain, monkeypatch):
     _, _, first = work_on(chain)
     whole = chain.costs(first)
     with monkeypatch.context() as patch:
-        patch.setattr(costing, "LINES_MAX", 3)
-        patch.setattr(costing, "FRAMES_MAX", 3)
-        patch.setattr(costing, "SOURCES_BYTES_MAX", len(OLD))
+        patch.setattr(range_costing, "LINES_MAX", 3)
+        patch.setattr(range_costing, "FRAMES_MAX", 3)
+        patch.setattr(range_costing, "SOURCES_BYTES_MAX", len(OLD))
         cut = chain.costs(first)
     assert cut.total == whole.total
     told = sum(cost.cycles for _, cost in cut.stacks)
@@ -222,10 +222,10 @@ def test_what_there_is_no_room_for_is_counted(chain, monkeypatch):
     assert sum(one.cycles for one in cut.actors) + cut.cut_lines.cycles == lines
     assert "beyond those that are told" in f"{cut}"
     with monkeypatch.context() as patch:
-        patch.setattr(costing, "SOURCES_BYTES_MAX", 0)
+        patch.setattr(range_costing, "SOURCES_BYTES_MAX", 0)
         assert [one.source for one in chain.costs(first).actors] == ["", "", ""]
     with monkeypatch.context() as patch:
-        patch.setattr(costing, "EXECUTION_CYCLES_MAX", 9_000)
+        patch.setattr(range_costing, "EXECUTION_CYCLES_MAX", 9_000)
         some = chain.costs(first)
     assert 0 < some.uncounted.executions < some.total.executions
     counted = sum(cost.cycles for _, cost in some.stacks)
@@ -244,12 +244,12 @@ def test_a_block_that_is_counted_in_parts_tells_the_same(chain, monkeypatch):
         executed.append(block.header.height)
         return apply_block(state, block)
 
-    monkeypatch.setattr(costing, "apply_block", count)
+    monkeypatch.setattr(range_costing, "apply_block", count)
     whole = chain.costs(first)
     assert executed.count(chain.height) == 1
     executed.clear()
     used = chain.last.receipts[0].cycles_used
-    monkeypatch.setattr(costing, "PART_CYCLES_MAX", 2 * used + 100)
+    monkeypatch.setattr(range_costing, "PART_CYCLES_MAX", 2 * used + 100)
     assert chain.costs(first) == whole
     assert executed.count(chain.height) == 2, "three executions, two at a time"
 

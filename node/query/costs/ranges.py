@@ -1,7 +1,7 @@
 """What lines and call stacks cost in a range of heights: the values alone.
 
 Rule: what was counted, what was left out and what was cut add up to the receipts, to
-the unit. Clients use these values, too; `costing` finds them out.
+the unit. Clients use these values, too; `range_costing` finds them out.
 """
 
 from collections.abc import Mapping
@@ -92,7 +92,7 @@ class RangeCosts(Struct, frozen=True, dict=True):
 
     @override
     def __str__(self) -> str:
-        from node.query.costs_text import costs_text  # noqa: PLC0415 - its reader's
+        from node.query.costs.range_text import costs_text  # noqa: PLC0415 - its reader's
 
         return costs_text(self, names_of(self))
 
@@ -101,6 +101,6 @@ class RangeCosts(Struct, frozen=True, dict=True):
 
         One stack a line: frames with `;` between them, a space, a number.
         """
-        from node.query.costs_text import folded_text  # noqa: PLC0415 - its reader's
+        from node.query.costs.range_text import folded_text  # noqa: PLC0415 - its reader's
 
         return folded_text(self, names_of(self))

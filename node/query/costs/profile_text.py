@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from node import __version__
 from node.chain.block import ReceiptKind
 from node.primitives.types import Address
-from node.query.profiles import ENTRY, ExecutionProfile, Profiled
+from node.query.costs.profiles import ENTRY, ExecutionProfile, Profiled
 from pvm import NO_LINE, Cost, Place, Stack
 
 __all__ = ["profile_text", "speedscope"]

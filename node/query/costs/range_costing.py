@@ -23,9 +23,15 @@ from node.chain.transition import (
     open_state,
 )
 from node.primitives.types import Address, Hash32, Height
-from node.query.costs import NOTHING, ActorCosts, CostSum, ExecutionStack, RangeCosts
-from node.query.profiles import Profiled
-from node.query.profiling import CountingWatcher
+from node.query.costs.profiles import Profiled
+from node.query.costs.profiling import CountingWatcher
+from node.query.costs.ranges import (
+    NOTHING,
+    ActorCosts,
+    CostSum,
+    ExecutionStack,
+    RangeCosts,
+)
 from node.state.journal import Journal
 from pvm import Cost, Place, Stack
 from pvm.errors import without_memory_errors

@@ -16,7 +16,7 @@ from node.chain.simulation import Simulated, simulate_transaction
 from node.chain.transaction import Transaction
 from node.chain.transition import BlockResult, State, apply_block, build_next
 from node.primitives.types import Address, Height
-from node.query.profiles import ENTRY, ExecutionProfile, Profiled
+from node.query.costs.profiles import ENTRY, ExecutionProfile, Profiled
 from pvm import (
     ActorCode,
     Cost,

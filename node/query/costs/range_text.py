@@ -6,7 +6,7 @@ Names and sources are a stranger's text: they are shown and never obeyed.
 from collections.abc import Iterator, Mapping
 
 from node.primitives.hex_repr import foreign
-from node.query.costs import ActorCosts, CostSum, ExecutionStack, RangeCosts
+from node.query.costs.ranges import ActorCosts, CostSum, ExecutionStack, RangeCosts
 from node.query.explain.numbers import counted
 from pvm import NO_LINE, Cost, Place
 

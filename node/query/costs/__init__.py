@@ -1,0 +1,1 @@
+"""Costs: what lines and call stacks cost, counted while blocks execute again."""
