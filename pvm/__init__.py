@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pvm.tools.arcs import Arc, Arcs, ProbedCode, ProbedExecutor
     from pvm.tools.debugger import Debugger
     from pvm.tools.profile import (
+        NO_COST,
         NO_LINE,
         Cost,
         Place,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         Recorder,
         Stack,
         by_line,
+        running_line,
     )
     from pvm.tools.report import Handler, Report, Room, report_on
     from pvm.tools.syntax_reasons import syntax_hint
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CYCLES_LIMIT_MAX",
     "MUTATING",
+    "NO_COST",
     "NO_LINE",
     "OWNER_KEY",
     "RESERVED_KEYS",
@@ -140,6 +143,7 @@ __all__ = [
     "keccak256",
     "report_on",
     "reverted",
+    "running_line",
     "source_refused",
     "storage_key",
     "syntax_hint",
@@ -147,11 +151,13 @@ __all__ = [
 
 _HOMES = {
     "by_line": ".tools.profile",
+    "running_line": ".tools.profile",
     "Stack": ".tools.profile",
     "Recorder": ".tools.profile",
     "ProfiledCode": ".tools.profile",
     "Place": ".tools.profile",
     "Cost": ".tools.profile",
+    "NO_COST": ".tools.profile",
     "NO_LINE": ".tools.profile",
     "ActorCode": ".actor_code",
     "Address": ".types",

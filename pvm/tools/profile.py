@@ -29,7 +29,7 @@ from pvm.meter import Meter
 from pvm.types import Message, Outcome
 
 __all__ = [
-    "NOTHING",
+    "NO_COST",
     "NO_LINE",
     "Cost",
     "Place",
@@ -37,6 +37,7 @@ __all__ = [
     "Recorder",
     "Stack",
     "by_line",
+    "running_line",
 ]
 
 _YIELD = opmap["YIELD_VALUE"]
@@ -75,7 +76,7 @@ class Cost(NamedTuple):
         return Cost(self.cycles + cycles, self.cells + cells)
 
 
-NOTHING = Cost(0, 0)
+NO_COST = Cost(0, 0)
 
 
 class ProfiledCode:
@@ -139,13 +140,18 @@ class Recorder:
         return outcome
 
 
+def running_line(stack: Stack) -> Place | None:
+    """The actor's line that a cost belongs to: also what that line has the host do."""
+    return next((place for place in reversed(stack) if place.actor), None)
+
+
 def by_line(costs: Mapping[Stack, Cost], actor: bytes) -> dict[int, Cost]:
     """Cycles and cells of each line of an actor, with the host calls that it made."""
     found: dict[int, Cost] = {}
     for stack, cost in costs.items():
-        place = next((place for place in reversed(stack) if place.actor), None)
+        place = running_line(stack)
         if place is not None and place.actor == actor:
-            found[place.line] = found.get(place.line, NOTHING).plus(*cost)
+            found[place.line] = found.get(place.line, NO_COST).plus(*cost)
     return dict(sorted(found.items()))
 
 
@@ -169,7 +175,7 @@ class _Lines:
         """By frame and by number of the block, what waits for its line."""
         self.stack: Stack = (*base, root)
         """What is running."""
-        self.total = NOTHING
+        self.total = NO_COST
         """Of all that was given away."""
 
     def watch(self, meter: Meter, bottom: FrameType) -> None:
@@ -242,7 +248,7 @@ class _Lines:
 
     def _give(self, stack: Stack, cycles: int, cells: int) -> None:
         if cycles or cells:
-            self._costs[stack] = self._costs.get(stack, NOTHING).plus(cycles, cells)
+            self._costs[stack] = self._costs.get(stack, NO_COST).plus(cycles, cells)
             self.total = self.total.plus(cycles, cells)
 
     def _entered(

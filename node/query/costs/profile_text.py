@@ -10,8 +10,13 @@ from collections.abc import Iterable, Iterator
 from node import __version__
 from node.chain.block import ReceiptKind
 from node.primitives.types import Address
-from node.query.costs.profiles import ENTRY, ExecutionProfile, Profiled
-from pvm import NO_LINE, Cost, Place, Stack
+from node.query.costs.profiles import (
+    ENTRY,
+    NO_LINE_NAME,
+    ExecutionProfile,
+    Profiled,
+)
+from pvm import NO_COST, NO_LINE, Cost, Place, Stack
 
 __all__ = ["profile_text", "speedscope"]
 
@@ -20,12 +25,10 @@ SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 ENTRY_NAMES = {ReceiptKind.TRANSACTION: "intrinsic cost, compiling"}
 """What is paid before an actor runs; of all else it is the entry charge (D16)."""
 ENTRY_CHARGE = "entry charge"
-NO_LINE_NAME = "(payload and answer)"
-_NOTHING = Cost(0, 0)
 
 
 def _sum(costs: Iterable[Cost]) -> Cost:
-    total = _NOTHING
+    total = NO_COST
     for cost in costs:
         total = total.plus(*cost)
     return total
@@ -80,7 +83,7 @@ def _sum_text(profile: ExecutionProfile, total: Cost) -> Iterator[str]:
     entries: dict[str, Cost] = {}
     for each in profile.executions:
         name = _entry_name(each)
-        entries[name] = entries.get(name, _NOTHING).plus(*each.costs[ENTRY])
+        entries[name] = entries.get(name, NO_COST).plus(*each.costs[ENTRY])
     for name, cost in entries.items():
         yield _row(cost, total, name)
     for actor in profile.sources:
@@ -94,7 +97,7 @@ def _hosts_text(costs: dict[Stack, Cost], total: Cost) -> Iterator[str]:
     hosts: dict[str, Cost] = {}
     for stack, cost in costs.items():
         if stack and not stack[-1].actor:
-            hosts[stack[-1].name] = hosts.get(stack[-1].name, _NOTHING).plus(*cost)
+            hosts[stack[-1].name] = hosts.get(stack[-1].name, NO_COST).plus(*cost)
     if hosts:
         yield "  of the actors' lines, host calls:"
     for name, cost in sorted(hosts.items(), key=lambda pair: -pair[1].cycles):
@@ -110,7 +113,7 @@ def _actor_text(
     yield f"actor 0x{actor.hex()}: {_units(_sum(own.values()))}"
     yield f"{'line':>6}  {'cycles':>12}  {'cells':>10}  {'with calls':>12}"
     for line in sorted(own.keys() | below.keys(), key=lambda n: (n == NO_LINE, n)):
-        cost = own.get(line, _NOTHING)
+        cost = own.get(line, NO_COST)
         text = NO_LINE_NAME if line == NO_LINE else source[line - 1]
         inclusive = below.get(line, cost).cycles
         number = "" if line == NO_LINE else line
@@ -125,7 +128,7 @@ def _with_calls(costs: dict[Stack, Cost], actor: Address) -> dict[int, Cost]:
     found: dict[int, Cost] = {}
     for stack, cost in costs.items():
         for line in {place.line for place in stack if place.actor == actor}:
-            found[line] = found.get(line, _NOTHING).plus(*cost)
+            found[line] = found.get(line, NO_COST).plus(*cost)
     return found
 
 
@@ -142,7 +145,7 @@ def speedscope(profile: ExecutionProfile, name: str = "cowboy-devnet") -> str:
             if stack == ENTRY:
                 places.append((_entry_name(each), "", NO_LINE))
             key = tuple(frames.setdefault(place, len(frames)) for place in places)
-            samples[key] = samples.get(key, _NOTHING).plus(*cost)
+            samples[key] = samples.get(key, NO_COST).plus(*cost)
     parts = [
         _part("cycles", [(stack, cost.cycles) for stack, cost in samples.items()]),
         _part("cells", [(stack, cost.cells) for stack, cost in samples.items()]),

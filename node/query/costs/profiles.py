@@ -11,13 +11,17 @@ from msgspec import Struct, field
 
 from node.chain.block import Receipt
 from node.primitives.types import Address, Height
-from pvm import Cost, Stack, by_line
+from pvm import NO_COST, Cost, Stack, by_line
 
-__all__ = ["ENTRY", "ExecutionProfile", "Profiled"]
+__all__ = ["ENTRY", "ENTRY_NAME", "NO_LINE_NAME", "ExecutionProfile", "Profiled"]
 
 ENTRY: Stack = ()
 """What is paid before an actor runs: intrinsic cost and, of a deployment, compiling; or
 a fire's or message's entry."""
+ENTRY_NAME = "(before an actor runs)"
+
+NO_LINE_NAME = "(payload and answer)"
+"""What is called so has `pvm.NO_LINE`: reading the payload, writing the answer."""
 
 
 class Profiled(Struct, frozen=True):
@@ -52,7 +56,7 @@ class ExecutionProfile(Struct):
         found: dict[Stack, Cost] = {}
         for each in self.executions:
             for stack, cost in each.costs.items():
-                found[stack] = found.get(stack, Cost(0, 0)).plus(*cost)
+                found[stack] = found.get(stack, NO_COST).plus(*cost)
         return found
 
     def lines(self, actor: Address) -> dict[int, Cost]:

@@ -26,14 +26,13 @@ from node.primitives.types import Address, Hash32, Height
 from node.query.costs.profiles import Profiled
 from node.query.costs.profiling import CountingWatcher
 from node.query.costs.ranges import (
-    NOTHING,
     ActorCosts,
     CostSum,
     ExecutionStack,
     RangeCosts,
 )
 from node.state.journal import Journal
-from pvm import Cost, Place, Stack
+from pvm import NO_COST, Cost, Place, Stack, running_line
 from pvm.errors import without_memory_errors
 
 __all__ = ["RangeCosting"]
@@ -103,7 +102,7 @@ class RangeCosting:
         self._room = SOURCES_BYTES_MAX
         self._stacks: dict[ExecutionStack, CostSum] = {}
         self._total, self._uncounted = CostSum(), CostSum()
-        self._cut = self._cut_lines = NOTHING
+        self._cut = self._cut_lines = NO_COST
 
     @property
     def height(self) -> Height:
@@ -169,10 +168,10 @@ class RangeCosting:
         """Add one execution to its lines and its stacks."""
         lines: dict[_Line, Cost] = {}
         for stack, cost in each.costs.items():
-            place = _running(stack)
+            place = running_line(stack)
             if place is not None and self._is_wanted([place]):
                 key = place.actor, place.code_hash, place.line
-                lines[key] = lines.get(key, Cost(0, 0)).plus(*cost)
+                lines[key] = lines.get(key, NO_COST).plus(*cost)
             if any(cost) and self._is_wanted(stack):
                 self._add_stack(each.receipt, stack, cost)
         for key, cost in lines.items():
@@ -245,8 +244,3 @@ def _parts(receipts: Iterable[Receipt]) -> Iterator[frozenset[int]]:
         part.append(receipt.index)
         cycles += receipt.cycles_used
     yield frozenset(part)
-
-
-def _running(stack: Stack) -> Place | None:
-    """The line that a stack's cost belongs to: what an actor's line has the host do."""
-    return next((place for place in reversed(stack) if place.actor), None)

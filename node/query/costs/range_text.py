@@ -6,6 +6,7 @@ Names and sources are a stranger's text: they are shown and never obeyed.
 from collections.abc import Iterator, Mapping
 
 from node.primitives.hex_repr import foreign
+from node.query.costs.profiles import ENTRY_NAME, NO_LINE_NAME
 from node.query.costs.ranges import ActorCosts, CostSum, ExecutionStack, RangeCosts
 from node.query.explain.numbers import counted
 from pvm import NO_LINE, Cost, Place
@@ -13,9 +14,6 @@ from pvm import NO_LINE, Cost, Place
 __all__ = ["costs_text", "folded_text"]
 
 Names = Mapping[bytes, str]
-
-_NO_LINE_NAME = "(payload and answer)"
-_BEFORE = "(before an actor runs)"
 
 
 # --- for people ----------------------------------------------------------------------
@@ -59,7 +57,7 @@ def _actor_lines(actor: ActorCosts, names: Names) -> Iterator[str]:
     for line, cost in sorted(actor.lines.items(), key=_last_if_none):
         known = line <= len(source)
         text = source[line - 1] if known else ""
-        text = _NO_LINE_NAME if line == NO_LINE else foreign(text)
+        text = NO_LINE_NAME if line == NO_LINE else foreign(text)
         number = "" if line == NO_LINE else line
         yield (
             f"{number:>6}  {cost.cycles:>12,}  {cost.cells:>10,}  "
@@ -93,7 +91,7 @@ def _folded(where: ExecutionStack, names: Names) -> str:
     frames = [f"{kind} {handler} of {_name(where.actor, names)}"]
     frames += [_frame(place, names) for place in where.stack]
     if not where.stack:
-        frames.append(_BEFORE)
+        frames.append(ENTRY_NAME)
     return ";".join(foreign(frame).replace(";", ",") for frame in frames)
 
 

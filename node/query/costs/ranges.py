@@ -12,12 +12,9 @@ from typing_extensions import override
 from node.chain.block import ReceiptKind
 from node.primitives.types import Address, Hash32, Height
 from node.query.trace.records import names_of
-from pvm import Cost, Stack
+from pvm import NO_COST, Cost, Stack
 
 __all__ = ["ActorCosts", "CostSum", "ExecutionStack", "RangeCosts"]
-
-
-NOTHING = Cost(0, 0)
 
 
 class CostSum(Struct):
@@ -85,9 +82,9 @@ class RangeCosts(Struct, frozen=True, dict=True):
     """Each with what it cost by itself; the dearest first."""
     uncounted: CostSum = field(default_factory=CostSum)
     """Of executions that were too large for their lines to be counted."""
-    cut: Cost = NOTHING
+    cut: Cost = NO_COST
     """Of stacks that there was no room for; their lines were counted."""
-    cut_lines: Cost = NOTHING
+    cut_lines: Cost = NO_COST
     """Of lines that there was no room for."""
 
     @override

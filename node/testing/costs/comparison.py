@@ -15,18 +15,13 @@ from itertools import zip_longest
 
 from msgspec import Struct, field
 
+from node.query.costs.profiles import ENTRY_NAME
 from node.testing.costs.file import FiledHandler, Tests, split_row
 from node.testing.costs.naming import NamedHandler
 from node.testing.costs.recording import RecordedStatement
-from pvm import NO_LINE, Cost
+from pvm import NO_COST, NO_LINE, Cost
 
-__all__ = ["BEFORE", "Comparison", "Dearer", "DearerStatement", "compare"]
-
-NOTHING = Cost(0, 0)
-
-BEFORE = "(before an actor runs)"
-"""What is paid before: the transaction's bytes, compiling a deployment's source, the
-entry of a fire."""
+__all__ = ["Comparison", "Dearer", "DearerStatement", "compare"]
 
 
 class DearerStatement(Struct, frozen=True):
@@ -111,7 +106,7 @@ def _dearer_statements(
     yield from sorted(found, key=_rise)
     entry = _before(old), _before(handler.filed())
     if entry[1].cycles > entry[0].cycles or entry[1].cells > entry[0].cells:
-        yield DearerStatement(handler.recorded.code, NO_LINE, BEFORE, *entry)
+        yield DearerStatement(handler.recorded.code, NO_LINE, ENTRY_NAME, *entry)
 
 
 def _pairs(
@@ -132,7 +127,7 @@ def _pairs(
         for place, now in zip_longest(gone, new[new_start:new_end]):
             if now is not None:
                 known = None if kind == "equal" else moved.get(now.text)
-                yield known or place or NOTHING, now
+                yield known or place or NO_COST, now
 
 
 def _before(handler: FiledHandler) -> Cost:

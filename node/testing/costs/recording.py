@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from node.query.costs.profiles import ExecutionProfile, Profiled
 from node.testing.costs.statements import SourceStatement, statements
-from pvm import NO_LINE, Cost, Place, Stack
+from pvm import NO_LINE, Cost, Place, Stack, running_line
 
 __all__ = [
     "Recorded",
@@ -109,7 +109,7 @@ def record(
         handler.cycles += each.receipt.cycles_used
         handler.cells += each.receipt.cells_used
         for stack, cost in each.costs.items():
-            place = next((one for one in reversed(stack) if one.actor), None)
+            place = running_line(stack)
             if place is not None:
                 _add(handler, place, tables[place.code_hash], cost)
     return RecordedTest(name, list(codes), list(handlers.values()))

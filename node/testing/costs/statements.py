@@ -11,14 +11,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from node.query.costs.profiles import NO_LINE_NAME
 from pvm import NO_LINE
 
 __all__ = ["SourceStatement", "statements"]
 
 TEXT_LENGTH_MAX = 120
 """Characters of a statement that are kept: enough to know it by."""
-
-_NO_STATEMENT = "(payload and answer)"
 
 
 class SourceStatement(Struct, frozen=True):
@@ -33,7 +32,7 @@ class SourceStatement(Struct, frozen=True):
 def statements(source: str) -> dict[int, SourceStatement]:
     """The innermost statement of each line, and what belongs to no line."""
     rows = source.split("\n")
-    found = {NO_LINE: SourceStatement(NO_LINE, _NO_STATEMENT)}
+    found = {NO_LINE: SourceStatement(NO_LINE, NO_LINE_NAME)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes: they are the author's business
         tree = ast.parse(source)
