@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from pathlib import Path
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -13,6 +14,7 @@ from node.runtime.clock import SystemClock
 from node.runtime.stats import Histogram
 
 ALICE = Wallet.dev(0)
+OPERATIONS = Path(__file__).resolve().parents[3] / "docs" / "operations.md"
 OPENMETRICS = "application/openmetrics-text"
 PREFIX = "cowboy_devnet_"
 
@@ -151,6 +153,24 @@ def test_every_name_has_a_help_and_a_unit_or_none_to_have(run_node):
             "build_info",
         )
         assert family.unit or name in counts + others, name
+
+
+def test_operations_md_names_each_of_them(run_node):
+    """A counter with the `_total` that a scrape writes behind its name."""
+
+    async def scenario():
+        async with run_node() as node:
+            return await scrape(node)
+
+    _, _, rest = OPERATIONS.read_text().partition(
+        "\n| metrics | about |\n| --- | --- |\n"
+    )
+    rows = rest.partition("\n\n")[0].splitlines()
+    named = re.findall(r"`(\w+)", "".join(row.split(" | ")[0] for row in rows))
+    assert sorted(named) == sorted(
+        f"{name}_total" if family.type == "counter" else name
+        for name, family in asyncio.run(scenario()).items()
+    )
 
 
 def test_timers_are_counted_at_most_once_in_a_while(run_node, source):
