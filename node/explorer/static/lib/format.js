@@ -63,10 +63,10 @@ export function bytesOf(base64) {
   return Uint8Array.from(data, (letter) => letter.charCodeAt(0));
 }
 
-export function hex(base64) {
-  const digits = Array.from(bytesOf(base64), (byte) => byte.toString(16).padStart(2, '0'));
-  return `0x${digits.join('')}`;
-}
+export const hexOf = (bytes) =>
+  `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+
+export const hex = (base64) => hexOf(bytesOf(base64));
 
 // The base64 of `0x…`, which the API wants; null if it is no hex.
 export function fromHex(text) {
@@ -97,6 +97,11 @@ export const visible = (text) =>
 // `TIMER_STATUS_REMOVED_INSUFFICIENT_FUNDS` → `removed insufficient funds`.
 export const enumText = (name, prefix) =>
   (name ?? '').replace(prefix, '').replaceAll('_', ' ').toLowerCase();
+
+export const isFailed = (receipt) => receipt?.status === 'EXECUTION_STATUS_FAILED';
+
+// `deployActor` → `deploy actor`.
+export const spaced = (name) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 // --- time ---
 

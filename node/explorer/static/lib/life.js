@@ -2,7 +2,7 @@
 // compared as bars, and all numbers behind a fold.
 
 import {html, useState} from '../vendor/htm-preact.js';
-import {big, cby, counted, grouped, visible} from './format.js';
+import {big, cby, counted, grouped, isFailed, visible} from './format.js';
 import {Address, Decision, Height, Text, TimerId, TransactionId} from './parts.js';
 import {keyText} from './values.js';
 
@@ -145,7 +145,7 @@ const REASONS = {
 function Who({origin, rival, receipt}) {
   return html`${origin && !ZERO_ID.test(origin) && html`<p class="muted">in transaction <${TransactionId} value=${origin} /></p>`}
     ${rival && html`<p class="muted">The last place that was large enough went to timer <${TimerId} value=${rival} />.</p>`}
-    ${receipt?.status === 'EXECUTION_STATUS_FAILED' && receipt.error && html`<p class="error"><b>${visible(receipt.error.kind)}</b>: <${Text} value=${receipt.error.message} /></p>`}`;
+    ${isFailed(receipt) && receipt.error && html`<p class="error"><b>${visible(receipt.error.kind)}</b>: <${Text} value=${receipt.error.message} /></p>`}`;
 }
 
 const Keys = ({keys}) => html`<p class="muted">changed: ${keys.map(({actor, key}, index) =>

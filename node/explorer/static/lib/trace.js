@@ -2,7 +2,7 @@
 // changed, what it printed.
 
 import {html, useState} from '../vendor/htm-preact.js';
-import {big, counted, enumText, grouped, number, visible} from './format.js';
+import {big, counted, enumText, grouped, isFailed, number, visible} from './format.js';
 import {
   Address, Amount, Badge, Card, Count, Height, KeyValues, Table, Text, TimerId,
 } from './parts.js';
@@ -195,8 +195,6 @@ export function Changes({storage = [], balances = [], timers = [], codes = [], c
 }
 
 // --- receipts ---
-
-export const isFailed = (receipt) => receipt?.status === 'EXECUTION_STATUS_FAILED';
 
 export const Outcome = ({receipt}) =>
   html`<${Badge} kind=${isFailed(receipt) ? 'failed' : 'succeeded'}>${enumText(receipt.status, 'EXECUTION_STATUS_')}<//>`;

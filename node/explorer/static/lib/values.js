@@ -4,7 +4,7 @@
 // What an actor stores is canonical CBOR: one form for each value. Bytes in any other
 // form are no value, and are shown as they are.
 
-import {bytesOf, visible} from './format.js';
+import {bytesOf, hexOf, visible} from './format.js';
 
 const STORAGE_PREFIX = 'storage:';
 const DEPTH_MAX = 64;
@@ -132,8 +132,6 @@ export function decoded(bytes) {
   }
 }
 
-const hexOf = (bytes) =>
-  `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 const quoted = (text) => `'${visible(text)}'`;
 
 // A value in the words of the actor language.

@@ -3,7 +3,9 @@
 
 import {html, useEffect, useState} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
-import {big, bytesOf, counted, grouped, hex, isZero, number, timeText, visible} from '../lib/format.js';
+import {
+  big, bytesOf, counted, grouped, hex, isFailed, isZero, number, spaced, timeText, visible,
+} from '../lib/format.js';
 import {useLive} from '../lib/live.js';
 import {
   Address, Amount, Answer, Badge, Card, Empty, Failure, Gone, Hash, Height, KeyValues, Price, Table, Text, Title,
@@ -154,8 +156,8 @@ const money = [
 
 const outcome = {
   title: 'outcome',
-  of: ({status, error}) => (status === 'EXECUTION_STATUS_FAILED'
-    ? html`<${Badge} kind="failed">failed<//> <span class="muted"><${Text} value=${error?.kind ?? ''} letters=${60} /></span>`
+  of: (receipt) => (isFailed(receipt)
+    ? html`<${Badge} kind="failed">failed<//> <span class="muted"><${Text} value=${receipt.error?.kind ?? ''} letters=${60} /></span>`
     : html`<${Badge} kind="succeeded">succeeded<//>`),
 };
 
@@ -170,9 +172,8 @@ const Transactions = ({transactions, receipts}) => html`
 // An instruction in a few words.
 function Asked({of}) {
   const [kind, what] = Object.entries(of)[0] ?? ['', {}];
-  const words = kind.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   const to = what.actor ?? what.to ?? what.address;
-  return html`${words}${what.handler && html` <code><${Text} value=${what.handler} letters=${40} /></code>`}${
+  return html`${spaced(kind)}${what.handler && html` <code><${Text} value=${what.handler} letters=${40} /></code>`}${
     to && html` <${Address} value=${to} />`}${number(what.amount ?? what.value) > 0 && html` <${Amount} units=${what.amount ?? what.value} />`}`;
 }
 

@@ -6,7 +6,7 @@
 
 import {html, useState} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
-import {big, compact, counted, grouped, hex, isZero, number, percent} from '../lib/format.js';
+import {big, compact, counted, grouped, hex, isFailed, isZero, number, percent} from '../lib/format.js';
 import {
   Address, Amount, Answer, Badge, Card, Decision, Empty, Failure, Height, KeyValues, Table, Text, TimerId, TransactionId,
 } from '../lib/parts.js';
@@ -141,7 +141,7 @@ function Row({row: {timer, last, story}, index, measure, greatest, receipt}) {
     <td><${TimerId} value=${timer.timerId} /></td>
     <td><${Address} value=${timer.actor} /></td>
     <td><${Decision} of=${last.decision} reason=${last.reason} />${
-      receipt?.status === 'EXECUTION_STATUS_FAILED' && html` <${Badge} kind="failed">failed<//>`}${
+      isFailed(receipt) && html` <${Badge} kind="failed">failed<//>`}${
       story.length > 1 && html`<div class="muted small">${story.map(({decision}) => decision.replaceAll('_', ' ')).join(' → ')}</div>`}</td>
     <td>${value !== null && greatest > 0 && html`<${Bar} value=${value} greatest=${greatest} isOut=${isLost} />`}<span class="small">${
       value !== null || measure === ORDER ? measure.text(numbers) : html`<span class="muted">${whyNot(last)}</span>`}</span></td>

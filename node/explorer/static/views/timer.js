@@ -3,14 +3,14 @@
 
 import {html, useState} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
-import {big, counted, enumText, fromHex, grouped, number, visible} from '../lib/format.js';
+import {big, counted, enumText, fromHex, grouped, isFailed, number, visible} from '../lib/format.js';
 import {Life, Room, fixedText, ppmText} from '../lib/life.js';
 import {useLive} from '../lib/live.js';
 import {
   Address, Amount, Answer, Badge, Card, Copy, Empty, Gone, Hash, Height, KeyValues, Price, Table, Text, TimerId, Title, TransactionId, Use,
 } from '../lib/parts.js';
 import {useIsGone, useRefreshed} from '../lib/refreshed.js';
-import {CallTree, Changes, Money, Outcome, Output, WhyItFailed, isFailed} from '../lib/trace.js';
+import {CallTree, Changes, Money, Outcome, Output, WhyItFailed} from '../lib/trace.js';
 import {keyText, valueText} from '../lib/values.js';
 
 const BEFORE_SHOWN = 20;

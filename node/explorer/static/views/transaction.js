@@ -3,13 +3,13 @@
 
 import {html} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
-import {big, counted, fromHex, grouped, visible} from '../lib/format.js';
+import {big, bytesOf, counted, fromHex, grouped, isFailed, spaced, visible} from '../lib/format.js';
 import {useLive} from '../lib/live.js';
 import {
   Address, Amount, Answer, Badge, Card, Copy, Empty, Gone, Hash, Height, KeyValues, Price, Text, Title, Use,
 } from '../lib/parts.js';
 import {useIsGone, useRefreshed} from '../lib/refreshed.js';
-import {CallTree, Changes, Money, Outcome, Output, WhyItFailed, eventsTable, isFailed} from '../lib/trace.js';
+import {CallTree, Changes, Money, Outcome, Output, WhyItFailed, eventsTable} from '../lib/trace.js';
 import {valueText} from '../lib/values.js';
 
 export default function Transaction({id}) {
@@ -92,12 +92,10 @@ const FIELDS = {
   salt: (value) => html`<${Hash} value=${value} />`,
   key: (value) => html`<code><${Text} value=${valueText(value)} /></code>`,
   payload: (value) => html`<code><${Text} value=${valueText(value)} letters=${300} /></code>`,
-  code: (value) => html`<details><summary>${counted(atob(value).length, 'byte')}</summary><pre class="source-text"><code>${sourceText(value)}</code></pre></details>`,
+  code: (value) => html`<details><summary>${counted(bytesOf(value).length, 'byte')}</summary><pre class="source-text"><code>${sourceText(value)}</code></pre></details>`,
 };
 
-const sourceText = (base64) =>
-  visible(new TextDecoder().decode(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))));
-const spaced = (name) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).trim();
+const sourceText = (base64) => visible(new TextDecoder().decode(bytesOf(base64)));
 
 // The instruction with its fields, and what its sender would pay at most.
 function Asked({transaction}) {
