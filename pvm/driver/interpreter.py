@@ -20,6 +20,7 @@ from pvm.errors import Halt, HostMemoryExhausted
 from pvm.host import Host
 from pvm.meter import Meter
 from pvm.runtime import namespaces
+from pvm.runtime.exceptions import refused
 from pvm.runtime.execution import Namespace, VmExecution
 from pvm.runtime.failures import failure_of, handler_not_found
 from pvm.runtime.values import encode_return, to_cbor
@@ -173,7 +174,8 @@ def _call(vm: VmExecution, function: object) -> object:
 
     A parameter that has a default is not asked for, unless it is the first.
     """
-    assert callable(function)
+    if not callable(function):  # a later statement gave its name to something else
+        raise refused(TypeError("the handler is no function any more"))
     message = vm.context.message
     payload = decode(message.payload) if message.is_structured else message.payload
     bound = getattr(function, "__func__", function)

@@ -10,6 +10,7 @@ first test.
 import builtins
 from functools import partial
 from types import FunctionType
+from typing import Self
 
 from typing_extensions import override
 
@@ -29,6 +30,10 @@ class SealedFunction(partial[object]):
     func = None  # type: ignore[assignment]
     args = ()
     keywords = None  # type: ignore[assignment]
+
+    def __get__(self, instance: object, owner: type | None = None) -> Self:
+        """Itself: a `partial` as an attribute warns on 3.13, and is bound on 3.14."""
+        return self
 
     @override
     def __setattr__(self, name: str, value: object) -> None:

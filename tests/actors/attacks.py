@@ -1545,3 +1545,16 @@ class Late:
 def run():
     lists = [[1], [1]]
     lists.sort(key=lambda one: one, reverse=Late(lists))
+---
+# expect: returns 3
+from functools import reduce
+from operator import add
+class A:
+    total = reduce
+def run():
+    return A().total(add, [1, 2])
+---
+# expect: TypeError
+def run():
+    return 1
+run = 5
