@@ -141,12 +141,13 @@ def test_the_thread_is_traced_by_whom_it_was_before(world):
         return None
 
     def work():
+        before = sys.gettrace()
         sys.settrace(trace)
         try:
             world.profile(actor, "run")
             return sys.gettrace()
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
 
     assert world.worker.run(work) is trace
 
