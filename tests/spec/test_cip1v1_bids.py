@@ -232,6 +232,27 @@ def test_4_2_the_context_has_six_names(chain):
     assert fires(chain.last)[0].price.cycle_tip == 1_000 % 7
 
 
+def test_4_2_the_context_tells_what_is_in_force_when_its_timer_is_due(devnet):
+    """§4.2: both basefees, "total cycles used in the previous block", the balance."""
+    chain = devnet(**BIDDING, basefee_cell=100_000)
+    names = ("basefee_cycle", "basefee_cell", "last_block_cycle_usage")
+    actors = {}
+    for name in (*names, "owner_actor_balance"):
+        agent = chain.deploy(bidder(f"return [2 ** 100, context['{name}']]"))
+        actors[name] = actor = worker(chain)
+        schedule(actor, 20, gas_limit=1_001, gba=agent.address)
+    chain.mine_until(18)
+    worker(chain)  # a transaction in the block before
+    used = chain.last.use.cycles
+    balance = chain.balance(actors["owner_actor_balance"])
+    basefee_cell = load_globals(chain.state.snapshot).basefee_cell
+    chain.mine()
+    tips = {d.actor: d.numbers["tip"] for d in chain.last.trace}
+    wanted = 1_000, basefee_cell, used, balance
+    assert tuple(tips[actor.address] for actor in actors.values()) == wanted
+    assert len(set(wanted)) == 4
+
+
 def test_4_2_the_trigger_is_the_due_height(chain):
     """§4.2: "The block height the timer was originally scheduled for" (D45)."""
     body = (

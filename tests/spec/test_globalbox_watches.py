@@ -2,6 +2,7 @@
 
 import pytest
 
+from node.archive.globalbox_verification import verify_globalbox
 from node.chain.params import GlobalboxConfig
 from node.chain.timers.globalbox import hits, matching, watches
 from node.chain.timers.globalbox.matching import matched_keys
@@ -48,6 +49,11 @@ def oracle(chain):
 
 def watch(actor, *keys_, **options):
     return set_watch(actor, list(keys_), route("tell", b"w"), **(CHEAP | options))
+
+
+def states(chain):
+    """What each live watch is doing."""
+    return {one.timer.timer_id: one.status.state.value for one in chain.watches()}
 
 
 def test_1_it_fires_in_the_block_that_modified_a_watched_key(chain, actor, oracle):
@@ -223,6 +229,41 @@ def test_d51_an_expired_watch_is_not_matched_and_collected(chain, actor):
     assert chain.timer(timer) is None
 
 
+@pytest.mark.parametrize("state", ["noted", "queued"])
+def test_d51_with_an_expired_watch_goes_what_waits_of_it(devnet, state):
+    """D51: collected by every rule set, "a queued fire with them"."""
+    chain = devnet(**GLOBALBOX, globalbox_config={"max_fires_per_block": 1})
+    actor = chain.deploy(SETTER, value="90 CBY")
+    last = chain.height + 9
+    timer = watch(actor, b"k", expires_at=last)
+    for _ in range(3):
+        set_timeout(actor, last - 1, bid_fp=2**100, **CHEAP)
+    chain.mine_until(last - 2)
+    handler = "put" if state == "queued" else "put_later"
+    actor.call(handler, codec.encode([[b"k", b"1"]]))
+    chain.mine()  # which delivers the message, after the timers
+    assert (chain.height, states(chain)) == (last, {timer: state})
+    chain.mine()
+    (event,) = chain.events("TimerExpired")
+    assert said(event)["timer_id"] == timer
+    assert chain.timer(timer) is None
+    assert not hits.is_any(chain.state.snapshot)
+    chain.mine(5)
+    assert told(actor) == []
+    verify_globalbox(chain.state.snapshot)
+
+
+def test_d54_a_watch_whose_handler_fails_lives_on(chain, actor):
+    """D54: "Failures are charged and complete like successes"."""
+    timer = set_watch(actor, [b"k"], route("nowhere"), **CHEAP)
+    for number in (1, 2):
+        put(actor, (b"k", b"%d" % number))
+        (receipt,) = [r for r in chain.last.receipts if r.id == timer]
+        assert receipt.failure.kind == "HandlerNotFound"
+        assert receipt.fee > 0
+        assert chain.timer(timer).fire_seq == number
+
+
 def test_d51_a_watch_registered_as_expired_is_collected_in_the_next_block(chain, actor):
     """D51: "their place in the calendar is `max(expires_at, registered) + 1`"."""
     timer = watch(actor, b"k", expires_at=0)
@@ -260,6 +301,65 @@ def test_d51_an_extension_in_the_block_that_would_collect_it_saves_it(chain, act
     actor.call("extend", codec.encode([timer, 99]))
     put(actor, (b"k", b"1"))
     assert fired(chain) == [timer]
+
+
+# --- what is done to one that waits --------------------------------------------------
+
+
+def note(chain, actor, key=b"k"):
+    """Let a message change a key: whoever watches it is noted when the block ends."""
+    actor.call("put_later", codec.encode([[key, b"%d" % chain.height]]))
+    chain.mine()
+
+
+def test_6_2_an_update_of_a_noted_watch_is_of_its_fire_to_come(chain, actor):
+    """§6.2: "for timers that have not yet produced a fire in Globalbox"."""
+    timer = watch(actor, b"k")
+    note(chain, actor)
+    assert states(chain) == {timer: "noted"}
+    data = {"bid_fp": 3 * 2**96, "payload": route("tell", b"new")}
+    actor.call("update", codec.encode([timer, data]))
+    (queued,) = decided(chain, Decision.ENQUEUED)
+    assert queued.numbers["bid_fp"] == 3 * 2**96
+    assert queued.numbers["score"] == 2**96 + 3 * 2**96  # one block, three units
+    assert told(actor)[0][3] == b"new"
+
+
+@pytest.mark.parametrize("state", ["noted", "queued"])
+def test_6_2_a_watch_that_waits_can_be_cancelled_and_extended(devnet, state):
+    """§6.2: a cancel "takes effect before materialization"; D51: an extend moves it."""
+    chain = devnet(**GLOBALBOX, globalbox_config={"max_fires_per_block": 1})
+    actor = chain.deploy(SETTER, value="90 CBY")
+    first, gone, kept = (watch(actor, b"k") for _ in range(3))
+    note(chain, actor)
+    if state == "queued":
+        chain.mine()
+        assert fired(chain) == [first]
+    assert {states(chain)[gone], states(chain)[kept]} == {state}
+    calls = [["cancel_timer", [gone], {}], ["extend_timer", [kept, 900], {}]]
+    actor.call("act", codec.encode(calls))
+    assert chain.timer(gone) is None
+    assert (chain.timer(kept).expires_at, chain.timer(kept).height) == (900, 901)
+    chain.mine(3)
+    fires = [r.id for result in chain.results for r in result.receipts]
+    assert (fires.count(gone), fires.count(kept)) == (0, 1)
+    assert states(chain)[kept] == "idle"
+    verify_globalbox(chain.state.snapshot)
+
+
+@pytest.mark.parametrize("kind", ["watch", "timeout"])
+def test_6_2_a_nonce_names_a_watch_whatever_is_asked_for(chain, actor, kind):
+    """D50: "while such a timer lives … returns this id, changes nothing"."""
+    timer = watch(actor, b"k", client_nonce=b"n")
+    live = chain.timer(timer)
+    trigger = [b"other"] if kind == "watch" else 99
+    data = [actor.address, trigger, b"", {"client_nonce": b"n"}]
+    assert actor.call(kind, codec.encode(data)).value == timer
+    assert chain.timer(timer) == live
+    actor.call("cancel", timer)
+    assert actor.call(kind, codec.encode(data)).value == timer
+    assert chain.timer(timer).sequence > live.sequence
+    assert chain.timer(timer).is_watch == (kind == "watch")
 
 
 # --- two matchings -------------------------------------------------------------------
@@ -367,6 +467,24 @@ def test_14_hits_are_pruned_by_first_key_and_sequence(devnet):
     assert said(event) == {"address": actor.address, "key": b"b"}
     put(actor, (b"c", b"2"))  # what was lost is lost; it is idle and can be hit
     assert fired(chain) == [rest]
+
+
+def test_d52_of_many_noted_hits_a_block_enqueues_the_first(chain, actor):
+    """D52: "the first `max_hits_per_block` noted hits by (hit height, sequence)"."""
+    timers = [watch(actor, b"k") for _ in range(5)]
+    later = [codec.encode([[b"k", value]]) for value in (b"1", b"2")]
+    actor.call("put_later", later[0])
+    chain.submit(UpdateGlobalboxConfig(GlobalboxConfig(max_hits_per_block=2)))
+    chain.submit(ExecuteActor(actor.address, "put_later", later[1], Amount(0)))
+    chain.mine()  # the quota in force notes all five
+    assert set(states(chain).values()) == {"noted"}
+    enqueued = []
+    for _ in range(4):
+        chain.mine()
+        found = {d.timer_id for d in decided(chain, Decision.ENQUEUED)}
+        enqueued.append([timers.index(timer) for timer in timers if timer in found])
+    # The first two fired, and were hit again by the second message, a block later.
+    assert enqueued == [[0, 1], [2, 3], [0, 4], [1]]
 
 
 def test_14_nothing_is_pruned_that_just_fits(devnet):
