@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from node.chain.accounts import load_account
+from node.chain.globals import load_governed
 from node.chain.params import GlobalboxConfig
 from node.chain.timers import calendar
 from node.chain.timers.timer import Decision, derive_timer_id
@@ -17,6 +18,7 @@ from tests.spec.globalbox_actors import (
     SETTER,
     decided,
     fired,
+    put,
     refusal_of,
     set_timeout,
     set_timeouts,
@@ -210,6 +212,18 @@ def test_d50_what_the_calls_cost(actor):
     assert two[0] - one[0] >= costs.WATCH_KEY
 
 
+def test_d51_bounds_of_watch_keys_are_inclusive(chain, actor):
+    """D51: "≤ 256 bytes, `storage:` of a str included"; "1 to `max_watch_keys`"."""
+    longest = "s" * (256 - len("storage:"))
+    timer = set_watch(actor, [bytes(256), longest, *[b"k"] * 14])
+    watched = [prefix for _, prefix in chain.timer(timer).watch_keys]
+    assert (len(watched), [len(one) for one in watched[:2]]) == (16, [256, 256])
+    chain.execute(UpdateGlobalboxConfig(GlobalboxConfig(max_watch_keys=64)))
+    more = set_watch(actor, [b"%d" % n for n in range(64)], gas_limit=50_000)
+    put(actor, (b"63", b"1"))
+    assert fired(chain) == [more]
+
+
 def test_d50_bounds_are_inclusive(chain, actor):
     """D50: "within [min_bid_fp, max_bid_fp]"; "omitted: min_bid_fp"."""
     chain.execute(
@@ -258,6 +272,40 @@ def test_d50_schedule_timer_is_set_timeout_on_oneself(chain, actor):
     assert refusal(actor, SOON, bid=2**128) == "InvalidInput"
     chain.mine_until(SOON)
     assert chain.last.receipts[0].price.cycle_tip == 1
+
+
+def test_d50_schedule_timer_ex_and_a_payer_that_signed(chain, actor):
+    """D50: "`schedule_timer[_ex]` is `set_timeout` on oneself", its payer by D13."""
+    signer = chain.accounts[0].address
+    data = codec.encode([SOON, b"", {"fee_payer": signer, "gas_limit": 100_000}])
+    timers = [actor.call(call, data).value for call in ("schedule", "schedule_ex")]
+    assert [chain.timer(timer).target for timer in timers] == [actor.address] * 2
+    stranger = chain.accounts[1].address
+    assert refusal(actor, SOON, fee_payer=stranger) == "InvalidInput"
+    chain.mine_until(SOON - 1)
+    before = actor.balance, chain.balance(signer)
+    chain.mine()
+    assert {receipt.payer for receipt in chain.last.receipts} == {signer}
+    paid = sum(receipt.fee for receipt in chain.last.receipts)
+    assert (actor.balance, chain.balance(signer)) == (before[0], before[1] - paid)
+
+
+def test_d50_get_tells_of_a_watch_and_of_what_is_queued(devnet):
+    """D50: "cancel, extend, get, list as ever, by the owner"."""
+    chain = devnet(**GLOBALBOX, globalbox_config={"max_fires_per_block": 1})
+    actor = chain.deploy(SETTER, value="90 CBY")
+    other = chain.deploy(SETTER + "\n", value="90 CBY")
+    terms = {"gas_limit": 100_000}
+    watch = set_watch(actor, [b"k"], b"w", **terms)
+    timers = set_timeouts(
+        actor, *((other.address, 20, b"%d" % n, terms) for n in range(2))
+    )
+    chain.mine_until(20)
+    (queued,) = {*timers} - {*fired(chain)}
+    for timer, height in ((queued, 20), (watch, None)):
+        seen = codec.decode(actor.call("get", timer).value)
+        assert (seen["timer_id"], seen["height"]) == (timer, height)
+        assert other.call("get", timer).value == b""  # None
 
 
 def test_10_a_timer_does_not_fire_in_the_block_that_set_it(chain, actor):
@@ -513,6 +561,40 @@ def test_d56_what_an_update_is_refused_for(chain, change):
     config = replace(GlobalboxConfig(), **change)
     receipt = chain.execute(UpdateGlobalboxConfig(config), expect_failure=True)
     assert receipt.failure.kind == "InvalidInput"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        GlobalboxConfig(1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1),
+        GlobalboxConfig(
+            10_000, 10_000, 2**64 - 1, 2**96, 2**64 - 1, 2**64 - 1, 2**128 - 1,
+            2**128 - 1, 64, 10_000, 1_048_576,
+        ),
+    ],
+)  # fmt: skip
+def test_d56_a_config_is_accepted_at_each_bound(chain, config):
+    """D56: each comparison admits equality."""
+    chain.execute(UpdateGlobalboxConfig(config))
+    governed = load_governed(chain.state.snapshot, chain.params)
+    assert governed.globalbox_config == config
+
+
+@pytest.mark.parametrize("rules", ["fifo", "auction", "bidding"])
+def test_d52_the_clock_goes_on_under_other_rules(devnet, rules):
+    """D52: `A(h)` is "rewritten to (A(h), h) by each instruction 237"."""
+    chain = devnet(activations=[{"height": 0, "rules": rules}])
+    chain.mine_until(9)
+    chain.execute(UpdateGlobalboxConfig(GlobalboxConfig(w_age=5)))
+    clock = load_governed(chain.state.snapshot, chain.params).globalbox_clock
+    assert (clock.base, clock.since) == (10 * 2**96, 10)
+    chain.mine_until(19)
+    chain.submit(UpdateGlobalboxConfig(GlobalboxConfig(w_age=7)))
+    chain.submit(UpdateGlobalboxConfig(GlobalboxConfig(w_age=9)))
+    chain.mine()
+    clock = load_governed(chain.state.snapshot, chain.params).globalbox_clock
+    assert (clock.base, clock.since) == (10 * 2**96 + 10 * 5, 20)
+    assert clock.at(22, 9) == clock.base + 2 * 9
 
 
 def test_d56_an_update_announces_itself_and_holds_from_the_next_block(chain, actor):
