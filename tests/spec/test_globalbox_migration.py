@@ -4,17 +4,18 @@ import pytest
 
 from node.archive.globalbox_verification import verify_globalbox
 from node.archive.opening import DamagedChain
-from node.chain.timers import due_index
+from node.chain.timers import due_index, fairness
 from node.chain.timers.globalbox import hits, leaving
 from node.chain.timers.globalbox.fires import decode_fire
 from node.chain.timers.timer import Decision
+from node.chain.timers.weights import load_actor_weight
 from node.chain.transition import work_height
 from node.primitives import codec
 from node.state import keys
 from node.state.commitment import compare, is_globalbox_empty, recompute
 from node.state.memory import MemoryStore
 from node.state.store import WriteSet
-from tests.spec.driven_actors import fires, route, schedule_all
+from tests.spec.driven_actors import agent_of, fires, route, schedule_all
 from tests.spec.globalbox_actors import (
     SETTER,
     decided,
@@ -28,6 +29,7 @@ from tests.spec.globalbox_actors import (
 STEADY = {"basefee_config": {"min_basefee": 1_000}}
 SMALL = {"gas_limit": 100_000}
 BEFORE = 30
+OTHERS = ["fifo", "auction", "bidding"]
 
 
 def moving(devnet, *rules, **overrides):
@@ -39,12 +41,13 @@ def moving(devnet, *rules, **overrides):
     return chain, chain.deploy(SETTER, value="900 CBY")
 
 
-@pytest.mark.parametrize("rules", ["fifo", "auction"])
+@pytest.mark.parametrize("rules", OTHERS)
 def test_d55_entering_live_timers_are_height_timers_with_bid_0(devnet, rules):
     """D55: "live timers are HEIGHT timers on their actor with bid 0"."""
     chain, actor = moving(devnet, rules, "globalbox")
+    agent = {"gba": agent_of(chain, tip=9).address} if rules == "bidding" else {}
     timers = schedule_all(
-        actor, *((BEFORE + 2, route("tell"), SMALL) for _ in range(3))
+        actor, *((BEFORE + 2, route("tell"), SMALL | agent) for _ in range(3))
     )
     chain.mine_until(BEFORE + 2)
     assert sorted(fired(chain)) == sorted(timers)
@@ -95,7 +98,7 @@ def queued(chain):
     return [decode_fire(key[1:], record).timer_id for key, record in rows]
 
 
-@pytest.mark.parametrize("rules", ["fifo", "auction"])
+@pytest.mark.parametrize("rules", OTHERS)
 def test_d55_leaving_nothing_is_lost(devnet, rules):
     """D55.
 
@@ -118,7 +121,7 @@ def test_d55_leaving_nothing_is_lost(devnet, rules):
     assert told(actor)[-1][2]["hit_height"] < BEFORE
 
 
-@pytest.mark.parametrize("rules", ["fifo", "auction"])
+@pytest.mark.parametrize("rules", OTHERS)
 def test_d55_a_block_moves_so_many_from_the_head(devnet, rules, monkeypatch):
     """D55: "each block, before its timers, moves up to 1,000 from the head back"."""
     monkeypatch.setattr(leaving, "LEAVING_FIRES_MAX", 2)
@@ -144,7 +147,7 @@ def test_d55_who_is_still_queued_can_be_cancelled_under_other_rules(
 ):
     """D50: cancel and extend "as ever", wherever a live timer lies."""
     monkeypatch.setattr(leaving, "LEAVING_FIRES_MAX", 1)
-    for rules in ("fifo", "auction"):
+    for rules in OTHERS:
         chain, actor, timers, _ = full_queue(devnet, rules)
         *_, first, last = [t for t in queued(chain) if t in timers]
         calls = [["extend_timer", [first, 500], {}], ["cancel_timer", [last], {}]]
@@ -159,7 +162,7 @@ def test_d55_who_is_still_queued_can_be_cancelled_under_other_rules(
 
 def test_d55_watches_are_collected_under_every_rule_set(devnet):
     """D51: "is where every rule set collects them, a queued fire with them"."""
-    for rules in ("fifo", "auction", "bidding"):
+    for rules in OTHERS:
         chain, actor = moving(devnet, "globalbox", rules)
         last = BEFORE + 4
         watch = set_watch(actor, [b"k"], expires_at=last, **SMALL)
@@ -172,7 +175,7 @@ def test_d55_watches_are_collected_under_every_rule_set(devnet):
 
 def test_d55_a_record_keeps_target_sender_and_payer_under_all_rules(devnet):
     """D55: "A record keeps target, owner as sender, payer under all rules"."""
-    for rules in ("fifo", "auction"):
+    for rules in OTHERS:
         chain, actor = moving(devnet, "globalbox", rules)
         other = chain.deploy(SETTER + "\n", value="9 CBY")
         set_timeouts(actor, (other.address, BEFORE + 1, route("tell"), SMALL))
@@ -181,6 +184,22 @@ def test_d55_a_record_keeps_target_sender_and_payer_under_all_rules(devnet):
         assert sender == actor.address
         (receipt,) = fires(chain.last)
         assert (receipt.payer, receipt.actor) == (actor.address, other.address)
+
+
+@pytest.mark.parametrize("rules", ["auction", "bidding"])
+def test_d55_fairness_and_weights_count_the_owner(devnet, rules):
+    """D55: "caps, weights and fairness count the owner"."""
+    chain, actor = moving(devnet, "globalbox", rules)
+    other = chain.deploy(SETTER + "\n", value="9 CBY")
+    set_timeouts(actor, *((other.address, BEFORE + 1, b"", SMALL) for _ in range(2)))
+    chain.mine_until(BEFORE + 1)
+    assert {r.actor for r in fires(chain.last)} == {other.address}
+    snapshot, counts = chain.state.snapshot, []
+    for one in (actor, other):
+        record = load_actor_weight(snapshot, one.address, -1)
+        weighed = 0 if record is None else record.sums.fires
+        counts.append((fairness.recent_fires(snapshot, one.address), weighed))
+    assert counts == [(2, 0) if rules == "auction" else (0, 2), (0, 0)]
 
 
 # --- runs ----------------------------------------------------------------------------
