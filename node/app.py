@@ -86,7 +86,10 @@ EXIT_DONE = 0
 EXIT_INTERNAL = 1
 EXIT_USAGE = 2
 
-_STDERR = 2
+_STANDARD_INPUT, _STDERR = 0, 2
+
+_INPUT_BYTES = 4_096
+"""Read at a time of what means nothing: only its end does."""
 
 LATE_SECONDS = 0.5
 """After the node serves, until its log opens and the HTTP port answers: the first
@@ -278,7 +281,7 @@ async def _serve(
     clock: Clock,
     log: NodeLog,
 ) -> None:
-    stop = _stop_on_signals()
+    stop = _stop_on_request(config)
     with ExitStack() as parts:
         inspection = _Inspection(config, clock, log)
         store = await _open_store(config, walls, inspection)
@@ -559,7 +562,8 @@ def _log_start(ready: Ready, log: NodeLog) -> None:
         log.warning("beware", text=warning)
 
 
-def _stop_on_signals() -> asyncio.Event:
+def _stop_on_request(config: NodeConfig) -> asyncio.Event:
+    """What is set by a signal, or by the end of standard input if that is wanted."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -570,4 +574,32 @@ def _stop_on_signals() -> asyncio.Event:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal, number)
+    if config.is_ended_by_input:
+        _stop_at_end_of_input(stop)
     return stop
+
+
+def _stop_at_end_of_input(stop: asyncio.Event) -> None:
+    """Stop when nobody can write to standard input any more.
+
+    The kernel closes a pipe with the process that has its other end, however that one
+    ended, and on every platform.
+    """
+    loop = asyncio.get_running_loop()
+
+    def on_readable() -> None:
+        try:
+            is_open = bool(os.read(_STANDARD_INPUT, _INPUT_BYTES))
+        except OSError:  # of a terminal that is gone
+            is_open = False
+        if not is_open:
+            loop.remove_reader(_STANDARD_INPUT)
+            stop.set()
+
+    try:
+        loop.add_reader(_STANDARD_INPUT, on_readable)
+    except OSError as error:
+        raise ConfigError(
+            "--end-with-stdin: standard input is no pipe and no terminal, so its end "
+            "says nothing"
+        ) from error

@@ -186,6 +186,8 @@ class NodeConfig(Struct, frozen=True):
     is_verified: bool = False
     """Whether everything the folder holds is recomputed before it is served."""
     ready_file: Path | None = None
+    is_ended_by_input: bool = False
+    """Whether it ends when standard input does: with whoever started it."""
     log_format: LogFormat = LogFormat.AUTO
     log_level: LogLevel = LogLevel.INFO
     confine: Confinement = Confinement.AUTO

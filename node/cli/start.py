@@ -61,6 +61,7 @@ class _Flags(TypedDict):
     keep_blocks: int | None
     verify: bool
     ready_file: Path | None
+    end_with_stdin: bool
     confine: str
     memory_max: str | None
     log_format: str
@@ -166,6 +167,11 @@ class _Flags(TypedDict):
     "--ready-file",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Written once the node serves, as JSON; removed when it ends.",
+)
+@click.option(
+    "--end-with-stdin",
+    is_flag=True,
+    help="End when standard input is closed: with the program that started it.",
 )
 @click.option(
     "--confine",
@@ -277,6 +283,7 @@ def _config(flags: _Flags) -> NodeConfig:
         keep_blocks=flags["keep_blocks"],
         is_verified=flags["verify"],
         ready_file=flags["ready_file"],
+        is_ended_by_input=flags["end_with_stdin"],
         confine=Confinement(flags["confine"]),
         memory_max=(
             memory_max_default()

@@ -1,7 +1,8 @@
 """NodeProcess: a real node beside a test, on a free port, with nothing on disk.
 
 It is the installed node as users run it, in another process, so that a test meets what
-gRPC, the engine and time really do. It ends with its `with`, whatever the test did.
+gRPC, the engine and time really do. It ends with its `with`, whatever the test did, and
+with the process of the test, even if that is killed.
 """
 
 import json
@@ -51,7 +52,8 @@ class NodeProcess:
             "--ready-file": str(self._ready_file),
         }
         words = [word for pair in chosen.items() for word in pair]
-        self._command = [sys.executable, "-m", "node", "start", *words, *flags]
+        start = [sys.executable, "-m", "node", "start", "--end-with-stdin"]
+        self._command = [*start, *words, *flags]
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
         """`host:port`, once it serves."""
@@ -83,7 +85,7 @@ class NodeProcess:
         """
         with self.log_file.open("wb") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
-                self._command, stdout=subprocess.PIPE, stderr=log
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
             )
         # The banner is printed when it serves.
         if not self._is_anything_printed() or not self._ready_file.exists():

@@ -189,6 +189,37 @@ def test_a_signal_ends_it_soon_and_nothing_is_lost(tmp_path: Path, number: int) 
         assert mine(node, 1) == 4
 
 
+def test_a_node_ends_with_the_program_that_has_its_standard_input(tmp_path) -> None:
+    """docs/operations.md: none is left behind, even if that program is killed."""
+    starting = (
+        "import subprocess, sys\n"
+        "node = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE)\n"
+        "node.stdin.write(b'this says nothing'); node.stdin.flush()\n"
+        "node.wait()\n"
+    )
+    through = (sys.executable, "-c", starting)
+    with running(tmp_path, "--end-with-stdin", through=through) as node:
+        assert mine(node, 5) >= 5
+        node.process.kill()
+        log = node.process.communicate(timeout=DEADLINE_SECONDS)[1]  # the node's end
+    assert '"event": "node_stopped"' in log
+    assert not node.ready_file.exists()
+
+
+def test_an_input_that_cannot_end_is_refused(tmp_path: Path) -> None:
+    with open("/dev/null") as nothing:  # noqa: PTH123 - as a service has it
+        done = subprocess.run(
+            command(tmp_path / "data", "--end-with-stdin"),
+            stdin=nothing,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "standard input is no pipe and no terminal" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_log_that_nobody_reads_stops_no_block(tmp_path: Path) -> None:
     """A full pipe, as a container's log driver that hangs leaves behind."""
     room = 4_096

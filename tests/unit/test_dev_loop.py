@@ -17,6 +17,7 @@ from node.cli.loop.differences import difference_of
 from node.cli.loop.endings import ended_by_signals, without_interruption
 from node.cli.loop.rehearsals import rehearsal_text
 from node.cli.loop.saved_file import GONE_SECONDS, REST_SECONDS, FileTrouble, SavedFile
+from node.cli.loop.saved_tests import LOOK_SECONDS, SavedTests
 from node.cli.loop.suite import Suite
 from node.client import Client
 from node.config import genesis_folder
@@ -187,6 +188,75 @@ def test_without_tests_nothing_runs():
     suite.start()
     assert suite.look() is None
     suite.stop()
+
+
+class EditedTests:
+    """A folder of tests, and somebody who looks at it at times of the test's choice."""
+
+    def __init__(self, path):
+        self.saved = SavedTests(path)
+        self.now = 100.0
+
+    def settled(self):
+        """Whether one was saved, once all have rested."""
+        for _ in range(3):
+            self.now += 2 * LOOK_SECONDS
+            if self.saved.look(self.now):
+                return True
+        return False
+
+
+def test_a_saved_test_is_told_once(tmp_path):
+    (tmp_path / "test_it.py").write_text("one")
+    edited = EditedTests(tmp_path)
+    assert not edited.settled()
+    (tmp_path / "test_it.py").write_text("two")
+    assert edited.settled()
+    assert not edited.settled()
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "helpers.py").write_text("")
+    assert edited.settled()
+    (tmp_path / "test_it.py").unlink()
+    assert edited.settled()
+
+
+def test_what_tests_write_begins_no_other_run(tmp_path):
+    file = tmp_path / "test_it.py"
+    file.write_text("one")
+    edited = EditedTests(tmp_path)
+    os.utime(file, (1, 1))
+    (tmp_path / "test_it.bundle").write_text("two")
+    for folder in ("__pycache__", ".cache", "node_modules"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "made.py").write_text("three")
+    file.write_text("one")
+    assert not edited.settled()
+
+
+def test_a_save_of_a_test_in_the_midst_of_a_save_is_one(tmp_path):
+    edited = EditedTests(tmp_path)
+    edited.now += 2 * LOOK_SECONDS
+    (tmp_path / "test_it.py").write_text("on")
+    assert not edited.saved.look(edited.now)
+    (tmp_path / "test_it.py").write_text("one and more")
+    edited.now += 2 * LOOK_SECONDS
+    assert not edited.saved.look(edited.now)  # it rests since now
+    assert edited.settled()
+    assert not edited.settled()
+
+
+def test_a_file_of_tests_that_is_made_later_is_found(tmp_path):
+    edited = EditedTests(tmp_path / "tests")
+    suite = Suite(tmp_path / "tests")
+    suite.start()
+    assert suite.look() is None  # there is nothing to be run yet
+    assert not edited.settled()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text("one")
+    assert edited.settled()
+    alone = EditedTests(tmp_path / "tests" / "test_it.py")
+    (tmp_path / "tests" / "test_it.py").write_text("two")
+    assert alone.settled()
 
 
 # --- rehearsals ----------------------------------------------------------------------
@@ -372,3 +442,27 @@ def test_a_rehearsal_tells_what_a_save_would_have_changed(loop, tmp_path):
     assert told.startswith("counter: rehearsed over heights 2 to 2: ")
     assert "\n  handlers:increment at height 2: " in told
     assert running.end() == ([], 0)
+
+
+@pytest.mark.slow
+def test_tests_run_when_they_are_made_or_saved(loop, tmp_path):
+    running = loop("counter.py")
+    running.until("no_tests")
+    running.until("deployed")
+    (tmp_path / "tests").mkdir()
+    test = tmp_path / "tests" / "test_it.py"
+    test.write_text("def test_it():\n    assert True\n")
+    assert running.until("tests")["is_passed"]
+    test.write_text("def test_it():\n    assert False\n")
+    assert not running.until("tests")["is_passed"]
+    assert running.end() == ([], 0)
+
+
+@pytest.mark.slow
+def test_a_loop_that_is_killed_leaves_no_node_behind(loop):
+    running = loop("counter.py", "--no-tests")
+    running.until("deployed")
+    (node,) = running.children()
+    running.process.kill()
+    node.wait(timeout=30)
+    assert not node.is_running()

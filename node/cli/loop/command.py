@@ -179,8 +179,7 @@ def _free_name(stem: str, names: Iterable[str]) -> str:
 def _suite(options: _Options, teller: Teller) -> Suite:
     if options.no_tests:
         return Suite(None)
-    path = options.tests or (_TESTS if _TESTS.is_dir() else None)
-    if path is None:
+    if options.tests is None and not _TESTS.is_dir():
         text = "there is no folder `tests` here: --tests PATH names what pytest runs"
         teller.say("no_tests", text)
-    return Suite(path)
+    return Suite(options.tests or _TESTS)

@@ -5,6 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from node.cli.loop.beside import Beside, Ended
+from node.cli.loop.saved_tests import SavedTests
 
 __all__ = ["Suite", "SuiteOutcome"]
 
@@ -21,16 +22,21 @@ class SuiteOutcome(Struct, frozen=True):
 
 
 class Suite:
-    """Runs the tests of a folder or a file, one run at a time."""
+    """Runs the tests of a folder or a file, one run at a time, once they are there."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         """None for a project without tests."""
+        self._saved = None if path is None else SavedTests(path)
         self._beside = Beside()
+
+    def is_saved(self, now: float) -> bool:
+        """Whether a test was saved since this was asked last."""
+        return self._saved is not None and self._saved.look(now)
 
     def start(self) -> None:
         """Begin a run; one that has not ended does not count any more."""
-        if self.path is not None:
+        if self.path is not None and self.path.exists():
             self._beside.start(["pytest", "-q", "--color=no", str(self.path)])
 
     def look(self) -> SuiteOutcome | None:

@@ -81,7 +81,7 @@ class DevLoop:
         if self._link.look(now):
             for _, file in self._actors:
                 file.forget()
-        is_changed = False
+        is_changed = self._suite.is_saved(now)
         for actor, file in self._actors:
             if self._link.is_up:
                 is_changed |= self._look_at(actor, file, clock)
