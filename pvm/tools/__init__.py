@@ -1,1 +1,1 @@
-"""For authors of actors: profiles, coverage, prices of blocks, reports."""
+"""For authors of actors: reports of a source, profiles, coverage, a debugger."""
