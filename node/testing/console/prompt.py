@@ -19,7 +19,7 @@ from node.testing.console.failures import failure_text
 from node.testing.console.saving import save
 from node.testing.console.session import Session
 from node.testing.console.statements import LineReader, is_command, statements_of
-from node.testing.console.way_back import CannotUndo
+from node.testing.console.undo import CannotUndo
 from node.testing.devnet import Devnet
 
 __all__ = ["EXIT_FAILED", "EXIT_UNREACHABLE", "Prompt"]

@@ -16,7 +16,7 @@ from node.testing.console.display import Check, check_of
 from node.testing.console.failures import remember_source
 from node.testing.console.names import IMPORTED, OF_THE_CHAIN, labelled
 from node.testing.console.statements import Statement
-from node.testing.console.way_back import CannotUndo, Point, WayBack
+from node.testing.console.undo import CannotUndo, UndoHistory, UndoPoint
 
 __all__ = ["Session", "SessionStep"]
 
@@ -27,7 +27,7 @@ class SessionStep(Struct, eq=False):
     statement: Statement
     names: dict[str, object]
     """Those that there were before it."""
-    point: Point
+    point: UndoPoint
     """Where the chain was before it."""
     has_value: bool = False
     check: Check | None = None
@@ -49,7 +49,7 @@ class Session:
         """What a statement finds, and leaves."""
         self.offered: dict[str, str] = {}
         """Names that labels brought → expressions for what they are."""
-        self._way_back = WayBack(chain)
+        self._undo_history = UndoHistory(chain)
         self._count = 0
         for name, attribute in OF_THE_CHAIN.items():
             self.names[name] = getattr(chain, attribute)
@@ -59,7 +59,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of what was kept for undoing."""
-        self._way_back.close()
+        self._undo_history.close()
 
     @property
     def source_name(self) -> str:
@@ -73,7 +73,7 @@ class Session:
             BaseException: whatever the statement raises. After KeyboardInterrupt chain
                 and names are as they were.
         """
-        step = SessionStep(statement, dict(self.names), self._way_back.here())
+        step = SessionStep(statement, dict(self.names), self._undo_history.here())
         try:
             value = self._evaluate(statement)
             step.has_value = statement.is_expression and value is not None
@@ -114,7 +114,7 @@ class Session:
         Raises:
             CannotUndo: the chain cannot return; nothing was done.
         """
-        if not self._way_back.is_at(step.point):
+        if not self._undo_history.is_at(step.point):
             step.point.revert()
         self.names.clear()
         self.names.update(step.names)
@@ -131,7 +131,7 @@ class Session:
         return None
 
     def _note(self, step: SessionStep) -> None:
-        step.is_change = not self._way_back.is_at(step.point)
+        step.is_change = not self._undo_history.is_at(step.point)
         if step.raised is None or step.is_change:
             self.steps.append(step)
         self._offer()

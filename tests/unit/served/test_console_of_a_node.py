@@ -10,7 +10,7 @@ import pytest
 from node.client import Client
 from node.config import genesis_folder
 from node.testing.console.prompt import Prompt
-from node.testing.console.way_back import CannotUndo, WayBack
+from node.testing.console.undo import CannotUndo, UndoHistory
 
 COUNTER = genesis_folder() / "actors" / "counter.py"
 
@@ -92,7 +92,7 @@ def test_a_node_without_development_is_asked_and_undoes_nothing(run_node):
         with Client(url) as client:
             code, out, err = typed(client, "chain.height\n")
             assert (code, out, err) == (0, "0\n", "")
-            point = WayBack(client).here()
+            point = UndoHistory(client).here()
             with pytest.raises(CannotUndo, match="the node kept no state to return to"):
                 point.revert()
 

@@ -1,4 +1,4 @@
-"""The way back: where a chain stands, and how to return there.
+"""Undo: where a chain stands, and how to return there.
 
 A chain in this process remembers any number of places. A node keeps what it takes for
 each of its snapshots: of those only the last are kept, and none when the prompt ends.
@@ -15,7 +15,7 @@ from node.client.exceptions import InvalidArgument, NodeError, NodeUnreachable
 from node.testing.devnet import Devnet
 from node.testing.exceptions import SnapshotGone
 
-__all__ = ["CannotUndo", "Point", "WayBack"]
+__all__ = ["CannotUndo", "UndoHistory", "UndoPoint"]
 
 UNDO_MAX = 100
 """Changes of a node's chain that can be undone."""
@@ -25,7 +25,7 @@ class CannotUndo(Exception):  # noqa: N818 - reads as what happened
     """There is nothing to take back, or no way."""
 
 
-class Point(Struct, eq=False):
+class UndoPoint(Struct, eq=False):
     """A state of a chain, and the way back to it."""
 
     place: tuple[object, ...]
@@ -48,24 +48,24 @@ class Point(Struct, eq=False):
             raise CannotUndo(f"{error}") from None
 
 
-class WayBack:
-    """Marks the states that a chain goes through."""
+class UndoHistory:
+    """The states that a chain goes through, for as long as they can be returned to."""
 
     __slots__ = ("_chain", "_kept", "_point")
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
-        self._point: Point | None = None
-        self._kept: deque[Point] = deque()
+        self._point: UndoPoint | None = None
+        self._kept: deque[UndoPoint] = deque()
 
-    def here(self) -> Point:
+    def here(self) -> UndoPoint:
         """The present state; the same point for as long as nothing changes."""
         place = self._place()
         if self._point is None or self._point.place != place:
             self._point = self._taken(place)
         return self._point
 
-    def is_at(self, point: Point) -> bool:
+    def is_at(self, point: UndoPoint) -> bool:
         """Whether the chain is in this state."""
         return self._place() == point.place
 
@@ -78,18 +78,20 @@ class WayBack:
         head = status.head.height, status.head.hash
         return *head, status.pool_transactions, names
 
-    def _taken(self, place: tuple[object, ...]) -> Point:
+    def _taken(self, place: tuple[object, ...]) -> UndoPoint:
         try:
-            point = Point(place, self._chain.snapshot())
+            point = UndoPoint(place, self._chain.snapshot())
         except (NodeError, InvalidArgument) as error:
-            return Point(place, None, f"the node kept no state to return to: {error}")
+            return UndoPoint(
+                place, None, f"the node kept no state to return to: {error}"
+            )
         if isinstance(self._chain, Client):
             self._kept.append(point)
             if len(self._kept) > UNDO_MAX:
                 self._forget(self._kept.popleft(), f"only {UNDO_MAX} changes are kept")
         return point
 
-    def _forget(self, point: Point, why_not: str) -> None:
+    def _forget(self, point: UndoPoint, why_not: str) -> None:
         snapshot, point.snapshot, point.why_not = point.snapshot, None, why_not
         assert isinstance(self._chain, Client), "others forget by themselves"
         with suppress(NodeError, NodeUnreachable):  # it went back to before, or is gone
