@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from node.coverage.actor_files import ActorFiles, CoverageRefused
 from node.coverage.executed import Executed
+from node.query.explain.numbers import counted
 from pvm import Arc
 
 __all__ = [
@@ -252,5 +253,6 @@ def _unmatched(executed: Executed) -> list[str]:
     ]
     more = len(told) - UNMATCHED_MAX
     if more > 0:
-        told[UNMATCHED_MAX:] = [f"and {more} more codes are in no file"]
+        verb = "is" if more == 1 else "are"
+        told[UNMATCHED_MAX:] = [f"and {counted(more, 'more code')} {verb} in no file"]
     return told

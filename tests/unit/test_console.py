@@ -18,6 +18,7 @@ from node.client import Client
 from node.config import genesis_folder
 from node.testing import Devnet
 from node.testing.console.completion import Completer
+from node.testing.console.display import check_of
 from node.testing.console.failed_test import prompt_on
 from node.testing.console.prompt import Prompt
 from node.testing.console.statements import LineReader, indented, statements_of
@@ -78,6 +79,17 @@ def test_a_block_in_a_pipe_ends_where_the_next_statement_begins():
     ]
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if a:\n    b\nelif c:\n    d\nelse:\n    e",
+        "try:\n    a\nexcept b:\n    c\nelse:\n    d\nfinally:\n    e",
+    ],
+)
+def test_a_block_in_a_pipe_has_all_its_branches(block):
+    assert read(f"{block}\nlast = 1\n") == [block, "last = 1"]
+
+
 def test_a_block_at_a_prompt_ends_with_an_empty_line():
     assert read("if a:\n    b\n\nc", is_prompt=True) == ["if a:\n    b\n", "c"]
 
@@ -103,6 +115,13 @@ def test_a_text_of_several_lines_is_not_indented():
 
 
 # --- values and failures -------------------------------------------------------------
+
+
+def test_a_place_in_memory_is_nothing_to_assert():
+    """It is another one each time, or by chance the same."""
+    assert check_of(object()) is None
+    assert check_of([object()]) is None
+    assert check_of(range(3)).of("x") == "repr(x) == 'range(0, 3)'"
 
 
 def test_values_are_shown_as_people_read_them(typed):

@@ -9,12 +9,12 @@ from click.testing import CliRunner
 from coverage import CoverageData
 
 from node.cli import main
-from node.coverage.executed import Executed, decode_executed
+from node.coverage.executed import Executed, UnmatchedActor, decode_executed
 from node.coverage.watcher import CoverageWatcher
 from node.testing import Devnet, NodeProcess
 from node.testing.run_coverage import RunCoverage
 from node.testing.watchers import WATCHERS
-from pvm import keccak256
+from pvm import Arcs, keccak256
 
 pytest_plugins = ["pytester"]
 
@@ -208,7 +208,7 @@ def test_an_actor_of_no_file_is_named_with_hash_and_deployer(run):
     result = run(
         """
 def test_other(devnet):
-    for number in range(12):
+    for number in range(11):
         actor = devnet.deploy(f"def f():\\n    return {number}\\n")
     print(devnet.accounts[0].address.hex())
     print(actor.address.hex())
@@ -219,7 +219,7 @@ def test_other(devnet):
     result.stdout.fnmatch_lines(
         [
             "no file has the code of actor 0x*, deployed by 0x* (code hash 0x*)*",
-            "and 2 more codes are in no file",
+            "and 1 more code is in no file",
         ]
     )
 
@@ -339,6 +339,21 @@ def test_what_ran_goes_from_process_to_process():
     for data in hostile:
         with pytest.raises(ValueError, match="Expected"):
             decode_executed(data)
+
+
+def test_what_two_processes_executed_adds_up():
+    both, other = Executed(), Executed()
+    both.note(bytes(32), "a", Arcs({(-1, 1)}, {(2, 3)}))
+    other.note(bytes(32), "a", Arcs({(1, -1)}, {(3, 4)}))
+    other.note(bytes(32), "b", Arcs(set(), {(2, 3)}))
+    actors = [UnmatchedActor(f"0x{n:040}", f"0x{0:040}") for n in (1, 2, 3)]
+    both.unmatched = {"1": actors[0]}
+    other.unmatched = {"1": actors[1], "2": actors[2]}
+    both.add(other)
+    code = both.codes[bytes(32).hex()]
+    assert code.body == {(-1, 1), (1, -1)}
+    assert code.contexts == {"a": {(2, 3), (3, 4)}, "b": {(2, 3)}}
+    assert both.unmatched == {"1": actors[0], "2": actors[2]}
 
 
 def test_a_worker_that_crashed_is_named(tmp_path):
