@@ -156,6 +156,21 @@ class Crowd:
         pass
 """
 
+METRONOME = """
+import pvm_host
+
+
+class Metronome:
+    def deploy(self):
+        self._beat()
+
+    def handle_timer(self, payload):
+        self._beat()
+
+    def _beat(self):
+        pvm_host.schedule_timer(pvm_host.block_height() + 1, b"", None, 20_000)
+"""
+
 BROKE = """
 import pvm_host
 

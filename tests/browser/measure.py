@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from tests.browser.worlds import origin_of
 
 OPENINGS = 15
 MOVES = 240
-TRANSFERS = 300
+TRANSFERS = 1_000
 PAGES = 10
 ROUNDS = 3
 
@@ -80,14 +80,17 @@ def latencies(client: Client) -> list[float]:
     return found
 
 
-def told(name: str, values: list[float], processor: float | None = None) -> None:
+def told(name: str, values: list[float], processors: str = "") -> None:
     """Median and 99th percentile of some milliseconds, and the greatest."""
-    p99 = statistics.quantiles(values, n=100, method="inclusive")[98]
-    line = f"{name}: median {statistics.median(values):.1f} ms, p99 {p99:.1f} ms, most "
-    line += f"{max(values):.1f} ms"
-    if processor is not None:
-        line += f"; {processor:.1f} ms of the node's processor each"
-    say(line)
+    line = (
+        f"{name}: median {statistics.median(values):.1f} ms, p99 {p99(values):.1f} ms, "
+    )
+    say(f"{line}most {max(values):.1f} ms{processors}")
+
+
+def p99(values: list[float]) -> float:
+    """The 99th percentile."""
+    return statistics.quantiles(values, n=100, method="inclusive")[98]
 
 
 def say(line: str) -> None:
@@ -98,24 +101,43 @@ def say(line: str) -> None:
 
 def measure_waiting(browser: Browser) -> None:
     """What a transfer takes while nobody looks, and while ten pages follow."""
+    ratios = []
     with NodeProcess("--http-listen", "127.0.0.1:0") as node, node.client() as client:
         latencies(client)
         for _ in range(ROUNDS):
-            told("transfer, nobody looks", *loaded(node, client))
+            alone = loaded(node, client, "transfer, nobody looks")
             tabs = [Tab(browser, origin_of(node)) for _ in range(PAGES)]
             for tab in tabs:
                 tab.go("")
-            told(f"transfer, {PAGES} pages follow", *loaded(node, client))
+            ratios.append(
+                loaded(node, client, f"transfer, {PAGES} pages follow") / alone
+            )
             for tab in tabs:
                 tab.close()
+    say(f"p99 with {PAGES} pages by p99 without: {statistics.median(ratios):.1f}")
 
 
-def loaded(node: NodeProcess, client: Client) -> tuple[list[float], float]:
-    """Latencies of transfers, and milliseconds of the node's processor for each."""
-    process = psutil.Process(node.process_id)
-    before = sum(process.cpu_times()[:2])
+def loaded(node: NodeProcess, client: Client, name: str) -> float:
+    """Tell what transfers take, and what node and browser compute for each; the p99."""
+    before = seconds_used()
     found = latencies(client)
-    return found, 1_000 * (sum(process.cpu_times()[:2]) - before) / len(found)
+    used = {"node": 0.0, "browser": 0.0}
+    for process, seconds in seconds_used().items():
+        kind = "node" if process == node.process_id else "browser"
+        used[kind] += 1_000 * (seconds - before.get(process, 0.0)) / len(found)
+    each = f"; each {used['node']:.1f} ms of the node's processor"
+    told(name, found, f"{each}, {used['browser']:.1f} ms of the browser's")
+    return p99(found)
+
+
+def seconds_used() -> dict[int, float]:
+    """Seconds of a processor that node and browser have used, by process."""
+    used = {}
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it ended meanwhile
+            times = process.cpu_times()
+            used[process.pid] = times.user + times.system
+    return used
 
 
 def patiently(chromium: str) -> str:

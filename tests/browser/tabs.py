@@ -22,6 +22,10 @@ ROWS = """(region) => [...region.querySelectorAll("tbody tr")].map((row) =>
 STATIONS = """(all) => all.map((one) => [one.innerText,
   [...one.querySelectorAll("dl.numbers > div")].map((pair) =>
     [pair.querySelector("dt").textContent, pair.querySelector("dd").textContent])])"""
+HIDE = """(isHidden) => {
+  Object.defineProperty(document, "hidden", {get: () => isHidden, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
 WEIGHTS = """() => performance.getEntriesByType("resource").map((one) =>
   [one.name, one.encodedBodySize])"""
 KINDS = ("fired", "put off", "lost", "due")
@@ -121,6 +125,18 @@ class Tab:
     def wait_for_text(self, selector: str, text: str) -> None:
         """Wait until a text stands there."""
         self.page.locator(selector, has_text=text).first.wait_for()
+
+    def wait_for_streams(self, count: int) -> None:
+        """Wait until so many streams of blocks were begun in all."""
+        for _ in range(SETTLED_MS // 100):
+            if sum("/StreamBlocks" in url for url in self.requests) >= count:
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError(f"fewer than {count} streams were begun")
+
+    def hide(self, *, is_hidden: bool) -> None:
+        """Let the page be in a tab behind others, or in front again."""
+        self.page.evaluate(HIDE, is_hidden)
 
     def weights(self, path: str) -> dict[str, int]:
         """Bytes over the wire of what was fetched from below a path, by address."""

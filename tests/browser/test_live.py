@@ -21,6 +21,45 @@ def test_a_new_block_is_shown_without_asking_for_the_page_again(own_world, open_
     assert tab.requests.count(f"{world.origin}/") == documents
 
 
+def test_blocks_that_come_faster_than_anybody_reads_are_not_followed(
+    own_world, open_tab
+):
+    """The page leaves the stream, asks for the head meanwhile, and comes back."""
+    world = own_world()
+    world.client.deploy(actors.METRONOME, value="20 CBY")
+    tab = open_tab(world.origin)
+    world.client.advance(blocks=100)
+    tab.wait_for_streams(2)
+    world.client.advance(blocks=1)
+    tab.wait_for_text(".strip", "height 102")
+    tab.wait_for_text("[aria-label='The latest blocks'] tr:first-child", "102")
+    rows = tab.rows("The latest blocks")
+    assert [int(row[0]) for row in rows] == [*range(102, 92, -1)]
+
+
+def test_a_tab_that_nobody_sees_rests_and_catches_up(own_world, open_tab):
+    world = own_world()
+    tab = open_tab(world.origin)
+    tab.wait_for_text(".strip", "live")
+    tab.hide(is_hidden=True)
+    tab.wait_for_text(".strip", "resting")
+    asked = len(tab.requests)
+    world.client.mine(3)
+    tab.settle()
+    assert tab.streams == set()
+    assert len(tab.requests) == asked
+    tab.hide(is_hidden=False)
+    tab.wait_for_text(".strip", "height 3")
+
+
+def test_nothing_moves_on_a_page_to_which_nothing_comes(own_world, open_tab):
+    """What moves by itself has the browser draw sixty times a second."""
+    tab = open_tab(own_world().origin)
+    tab.page.emulate_media(reduced_motion="no-preference")
+    tab.wait_for_text(".strip", "live")
+    assert tab.page.evaluate("document.getAnimations().length") == 0
+
+
 def test_a_timer_is_told_anew_with_each_block_until_it_has_ended(own_world, open_tab):
     world = own_world()
     shop = world.client.deploy(actors.BROKE, value="5 CBY")
@@ -42,6 +81,19 @@ def test_a_rewind_is_told_and_what_it_took_is_undone(own_world, open_tab):
     before.revert()
     tab.wait_for_text(".notices", "The chain was taken back")
     tab.wait_for_text("main [role=alert]", "This transaction was undone")
+
+
+def test_blocks_that_a_rewind_took_are_not_among_the_latest(own_world, open_tab):
+    world = own_world()
+    world.client.mine()
+    before = world.client.snapshot()
+    world.client.mine(4)
+    tab = open_tab(world.origin)
+    tab.wait_for_text("[aria-label='The latest blocks'] tr:first-child", "5")
+    before.revert()
+    tab.wait_for_text(".notices", "The chain was taken back")
+    tab.wait_for_text("[aria-label='The latest blocks'] tr:first-child", "1")
+    assert [row[0] for row in tab.rows("The latest blocks")] == ["1", "0"]
 
 
 def test_a_timer_that_a_rewind_took_is_gone(own_world, open_tab):

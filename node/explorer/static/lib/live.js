@@ -11,8 +11,10 @@ import {makeStore, useStore} from './store.js';
 const STREAMS_MAX = 4;
 const ASK_MS = 2000;
 const BUSY_MS = 1000;
+const FAST_MS = 1000;
 const STATUS_MS = 2000; // of the pool and the next prices, which no block tells
-const SHOW_MS = 120;
+const SHOW_MS = 400; // what comes within it is shown together
+const READ_MAX = 10; // blocks at a time: of more, nobody sees each
 const RETRY_MS = [500, 1000, 2000, 5000];
 const BLOCKS_KEPT = 40;
 
@@ -26,7 +28,7 @@ const live = makeStore({
   mode: 'starting',
   status: null, // the answer of GetStatus
   head: null, // the latest header
-  blocks: [], // the latest blocks as they came, newest first
+  blocks: [], // what came lately, newest first: the head and, without a gap, those before it
   rewinds: 0, // how often the chain was taken back while this page looked
   rewound: null, // where to, the last time: {height}
 });
@@ -125,6 +127,7 @@ async function catchUp() {
     isGone = status.head.hash !== seen.hash;
   }
   if (isGone) rewind(isAhead ? {} : {height: status.head.height});
+  if (status.head.hash !== seen?.hash) live.update({blocks: []});
   live.update({status, head: status.head});
 }
 
@@ -164,9 +167,12 @@ async function followBlocks() {
   const stop = new AbortController();
   interrupt = () => stop.abort();
   if (document.hidden || waiting.length) return;
+  let isFast = false;
   const shown = batched((blocks) => {
     const kept = [...blocks.reverse(), ...live.get().blocks].slice(0, BLOCKS_KEPT);
     live.update({head: kept[0].header, blocks: kept});
+    isFast ||= blocks.length > READ_MAX;
+    if (isFast) stop.abort();
   });
   const request = {resumeAfter: refOf(live.get().head), view: 'BLOCK_VIEW_SUMMARY'};
   live.update({mode: 'live'});
@@ -181,10 +187,24 @@ async function followBlocks() {
       }
     }
     await pause(RETRY_MS[0]); // it ended by itself
+  } catch (error) {
+    if (!isFast) throw error;
   } finally {
     clearInterval(asking);
-    shown.flush();
+    shown.drop();
     interrupt = () => {};
+  }
+  if (isFast) await askWhileFast();
+}
+
+// Blocks come faster than anybody reads: the head alone is asked for, until they do not.
+async function askWhileFast() {
+  for (let made = Infinity; made > READ_MAX; ) {
+    const before = number(live.get().head.height);
+    await pause(FAST_MS * (0.75 + Math.random() / 2)); // not all pages at once
+    if (document.hidden || waiting.length) return;
+    await catchUp();
+    made = number(live.get().head.height) - before;
   }
 }
 
@@ -193,23 +213,21 @@ async function refreshHead() {
   live.update({status, head: status.head});
 }
 
-// Takes values one by one and shows them together, some times a second.
+// Takes values one by one: shows the first at once, and what comes soon after together.
 function batched(show) {
   let held = [];
   let timer = 0;
   const flush = () => {
-    clearTimeout(timer);
-    timer = 0;
+    timer = held.length && setTimeout(flush, SHOW_MS);
     if (held.length) show(held.splice(0));
   };
   return {
     add(value) {
       held.push(value);
-      timer ||= setTimeout(flush, SHOW_MS);
+      if (!timer) flush();
     },
     drop() {
       held = [];
     },
-    flush,
   };
 }

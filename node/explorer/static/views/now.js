@@ -144,30 +144,32 @@ function Due({timer, head}) {
 
 // --- blocks ---
 
-// The latest blocks, newest first: asked for once, then taken from what is followed.
+// The latest blocks, newest first, as they came. Those that are shown are asked for when
+// some of them did not come; of earlier ones it may know some alone.
 function useBlocks({blocks: followed, head, rewinds}) {
-  const known = useRef([]);
-  const isJoined = joined(known.current, followed) !== null;
-  const request = {descending: true, view: 'BLOCK_VIEW_SUMMARY', pageSize: FEES_BLOCKS};
-  const load = (signal) => ask('QueryService/ListBlocks', request, signal);
-  const answer = useAnswer(load, ['blocks', rewinds], isJoined && followed.length ? [] : [head.hash]);
-  const asked = answer.data?.blocks ?? [];
-  const newest = [known.current, asked].sort((one, other) => topOf(other) - topOf(one))[0];
-  known.current = rewinds === known.rewinds ? newest : asked;
-  known.rewinds = rewinds;
-  const all = joined(known.current, followed) ?? known.current;
-  known.current = all.slice(0, FEES_BLOCKS);
-  return [answer, known.current];
+  const known = useRef({});
+  const at = known.current;
+  if (at.rewinds !== rewinds) Object.assign(at, {rewinds, blocks: []});
+  at.blocks = joined(at.blocks, followed);
+  if (!isWhole(at.blocks, head)) at.wanted = head.hash;
+  const request = {descending: true, view: 'BLOCK_VIEW_SUMMARY', pageSize: at.blocks.length ? BLOCKS_SHOWN : FEES_BLOCKS};
+  const load = async (signal) => ({rewinds, ...(await ask('QueryService/ListBlocks', request, signal))});
+  const answer = useAnswer(load, ['blocks', rewinds], [at.wanted]);
+  if (answer.data?.rewinds === rewinds) at.blocks = joined(at.blocks, answer.data.blocks);
+  return [answer, at.blocks];
 }
 
-const topOf = (blocks) => number(blocks[0]?.header.height ?? -1);
+const heightOf = ({header}) => number(header.height);
 
-// `followed` above `known`, where one follows from the other; null if they do not meet.
-function joined(known, followed) {
-  const newer = followed.filter(({header}) => number(header.height) > topOf(known));
-  if (!newer.length) return known;
-  return known.length && newer.at(-1).header.parentHash === known[0].header.hash ? [...newer, ...known] : null;
+function joined(blocks, others) {
+  const byHeight = new Map([...blocks, ...others].map((block) => [heightOf(block), block]));
+  return [...byHeight.values()].sort((one, other) => heightOf(other) - heightOf(one)).slice(0, FEES_BLOCKS);
 }
+
+// Whether the blocks that are shown follow one from the other, up to the head.
+const isWhole = ([newest, ...before], head) =>
+  newest?.header.hash === head.hash && before.slice(0, BLOCKS_SHOWN - 1)
+    .every(({header}, index) => header.hash === [newest, ...before][index].header.parentHash);
 
 const Latest = ({answer, blocks}) => html`
   <${Card} title="Latest blocks" class="card wide-card"><${Answer} answer=${answer}>${() => html`
