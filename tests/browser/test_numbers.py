@@ -5,7 +5,7 @@ import pytest
 from node.client import TimerQuery
 from node.primitives.amounts import cby_text
 from node.query.trace.text import key_text, value_text
-from node.rpc.v1 import timers_pb2
+from node.rpc.v1 import timers_pb2, types_pb2
 from tests.browser.looks import hex_place
 from tests.browser.worlds import RULES
 
@@ -98,6 +98,19 @@ def test_a_block_s_lane_is_told_in_the_order_in_which_it_was_filled(
         for one in world.client.api.explain_block(height)
         if one.is_due
     ]
+
+
+def test_the_events_of_a_block_are_told_in_words(worlds, open_tab):
+    """Those of the system are values; a trace has the same words, and cuts them."""
+    world = worlds("fifo")
+    height = world.heights["rush"]
+    block = world.client.api.block(height, view=types_pb2.BLOCK_VIEW_FULL)
+    tab = open_tab(world.origin, f"#/block/{height}")
+    rows = tab.rows("Events of this block")
+    for row, event in zip(rows, block.events, strict=True):
+        words = value_text(event.data, is_cbor=not event.emitter)
+        assert row[2][:60] == words[:60]
+    assert any(row[2].startswith("{'actor': 0x") for row in rows)
 
 
 def calls_of(call):

@@ -3,14 +3,13 @@
 
 import {html, useEffect, useState} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
-import {
-  big, bytesOf, counted, grouped, hex, isFailed, isZero, number, spaced, timeText, visible,
-} from '../lib/format.js';
+import {big, counted, grouped, isFailed, isZero, number, spaced, timeText, visible} from '../lib/format.js';
 import {useLive} from '../lib/live.js';
 import {
   Address, Amount, Answer, Badge, Card, Empty, Failure, Gone, Hash, Height, KeyValues, Price, Table, Text, Title,
   TransactionId, Use,
 } from '../lib/parts.js';
+import {valueText} from '../lib/values.js';
 import {linkTo} from '../views.js';
 import {Lane} from './block_lane.js';
 
@@ -190,19 +189,8 @@ const Events = ({events}) => html`
   <${Table} caption="Events of this block" rows=${events.slice(0, 200)} keyOf=${({index}) => index ?? 0} columns=${[
     {title: 'topic', of: ({topic}) => html`<code><${Text} value=${topic} letters=${64} /></code>`},
     {title: 'of', of: ({emitter}) => html`<${Address} value=${emitter} />`},
-    {title: 'data', of: ({data, emitter}) => html`<${Data} value=${data} isOfActor=${Boolean(emitter)} />`},
+    {title: 'data', of: ({data, emitter}) => (data
+      ? html`<code><${Text} value=${valueText(data, {isStored: !emitter})} letters=${120} /></code>`
+      : html`<span class="muted">nothing</span>`)},
   ]} />
   ${events.length > 200 && html`<p class="note">The first 200 of ${grouped(events.length)}.</p>`}`;
-
-// Bytes as text where they are that, else as hex.
-function Data({value, isOfActor}) {
-  if (!value) return html`<span class="muted">nothing</span>`;
-  if (isOfActor) {
-    try {
-      return html`<${Text} value=${new TextDecoder('utf-8', {fatal: true}).decode(bytesOf(value))} letters=${120} />`;
-    } catch {
-      // It is no text.
-    }
-  }
-  return html`<code><${Text} value=${hex(value)} letters=${66} /></code>`;
-}
