@@ -374,15 +374,18 @@ async function* follow<R, T>(
       }
     } catch (error) {
       if (signal?.aborted) return;
-      const isLost = error instanceof ConnectError && RESUMED.has(error.code);
-      if (!isLost) throw nodeError(error);
+      if (!isResumed(error)) throw nodeError(error);
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
-/** The connection was lost, or this reader was too slow: the stream goes on where it was. */
 const RESUMED = new Set([Code.Unavailable, Code.ResourceExhausted, Code.Aborted]);
+
+/** The connection was lost, or this reader was too slow: the stream goes on where it was. */
+const isResumed = (error: unknown): boolean =>
+  error instanceof ConnectError &&
+  (RESUMED.has(error.code) || error.cause instanceof TypeError); // so `fetch` tells of a loss
 
 const bytesOf = (payload: Payload): Uint8Array =>
   typeof payload === "string" ? utf8(payload) : payload;

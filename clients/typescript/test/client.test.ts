@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -62,6 +64,55 @@ async function appears(path: string): Promise<string> {
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  }
+}
+
+/** What carries bytes to the node, unless it is pulled. */
+class Cable {
+  readonly #server = createServer();
+  readonly #sockets = new Set<Socket>();
+  #isPlugged = true;
+  #port = 0;
+
+  static async to(target: URL): Promise<Cable> {
+    const cable = new Cable();
+    cable.#server.on("connection", (near) => {
+      if (!cable.#isPlugged) return void near.resetAndDestroy();
+      const far = connectSocket(Number(target.port), target.hostname);
+      for (const [end, other] of [[near, far], [far, near]] as const) {
+        cable.#sockets.add(end);
+        end.on("error", () => other.destroy()).on("close", () => cable.#sockets.delete(end)).pipe(other);
+      }
+    });
+    cable.#server.listen(0, "127.0.0.1");
+    await once(cable.#server, "listening");
+    cable.#port = (cable.#server.address() as AddressInfo).port;
+    return cable;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Cuts all connections, and each new one. */
+  pull(): void {
+    this.#isPlugged = false;
+    for (const end of this.#sockets) end.resetAndDestroy();
+  }
+
+  /** Somebody tried in vain. */
+  async refused(): Promise<void> {
+    await once(this.#server, "connection");
+  }
+
+  plug(): void {
+    this.#isPlugged = true;
+  }
+
+  /** Takes no connection any more. */
+  end(): void {
+    this.pull();
+    this.#server.close();
   }
 }
 
@@ -136,6 +187,27 @@ for (const [name, connect] of [["Node.js", connectNode], ["fetch", connectWeb]] 
       await dev.revertToSnapshot(snapshot);
       const { value: second } = await events.next();
       assert.equal(second!.reverted?.height, head.height);
+      stop.abort();
+    });
+
+    test("streams go on where they were over a lost connection, and while nobody answers", async (t) => {
+      const cable = await Cable.to(new URL(url));
+      t.after(() => cable.end());
+      const stop = new AbortController();
+      const head = await chain.head();
+      const seen = { height: head.height, hash: head.hash } as api.BlockRef;
+      const blocks = connect(cable.url).blocks({ after: seen, signal: stop.signal });
+      await chain.mine();
+      const heights = [(await blocks.next()).value!.value!.header!.height];
+      cable.pull();
+      await chain.mine();
+      await chain.mine();
+      const next = blocks.next(); // asks in vain at first
+      await cable.refused();
+      cable.plug();
+      heights.push((await next).value!.value!.header!.height);
+      heights.push((await blocks.next()).value!.value!.header!.height);
+      assert.deepEqual(heights, [1n, 2n, 3n].map((blocks) => head.height + blocks));
       stop.abort();
     });
   });
