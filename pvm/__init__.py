@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pvm.meter import CYCLES_LIMIT_MAX, Meter
     from pvm.runtime.failures import source_refused
     from pvm.runtime.owner import OWNER_KEY, RESERVED_KEYS
-    from pvm.runtime.storage import STORAGE_PREFIX, storage_key
+    from pvm.runtime.storage import STORAGE_PREFIX, storage_key, stored_values
     from pvm.tools.arcs import Arc, Arcs, ProbedCode, ProbedExecutor
     from pvm.tools.debugger import Debugger
     from pvm.tools.profile import (
@@ -146,6 +146,7 @@ __all__ = [
     "running_line",
     "source_refused",
     "storage_key",
+    "stored_values",
     "syntax_hint",
 ]
 
@@ -217,6 +218,7 @@ _HOMES = {
     "report_on": ".tools.report",
     "source_refused": ".runtime.failures",
     "storage_key": ".runtime.storage",
+    "stored_values": ".runtime.storage",
     "syntax_hint": ".tools.syntax_reasons",
 }
 

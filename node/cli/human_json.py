@@ -9,6 +9,7 @@ an actor stored, emitted or returned is decoded, and its bytes stand beside it a
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final, TypeAlias, cast
 
 from google.protobuf.descriptor import EnumDescriptor
@@ -101,7 +102,10 @@ def _entry(message: Message, data: bytes) -> _Json:
     """What `self.storage` holds is CBOR, under a raw key of its own."""
     key = cast("queries_pb2.StorageEntry", message).key
     is_named = key.startswith(STORAGE_PREFIX)
-    return _plain(codec.decode(data)) if is_named else _said(data)
+    if is_named:
+        with suppress(codec.MalformedCbor):  # else `set_state` wrote past the view
+            return _plain(codec.decode(data))
+    return _said(data)
 
 
 def _bytes(_message: Message, data: bytes) -> _Json:
@@ -119,6 +123,7 @@ _DECODED: Final[Mapping[str, tuple[_Decode, tuple[str, ...]]]] = {
         (queries_pb2.StorageEntry, _entry, ("value",)),
         (traces_pb2.EventMade, _bytes, ("data",)),
         (traces_pb2.TracedCall, _bytes, ("returned",)),
+        (queries_pb2.StorageHistoryChange, _entry, ("before", "after")),
         (traces_pb2.StorageWrite, _entry, ("before", "after")),
         (traces_pb2.StorageChange, _entry, ("before", "after")),
     )

@@ -161,7 +161,7 @@ from node.testing.snapshots import ChainSnapshot, ResultsMark, undo_since
 from node.testing.sources import StateSources
 from node.testing.traces import changes_at, execution_trace
 from node.testing.watchers import WATCHERS
-from pvm import STORAGE_PREFIX, NearWorker, storage_key
+from pvm import STORAGE_PREFIX, NearWorker, storage_key, stored_values
 from pvm.errors import without_memory_errors
 
 if TYPE_CHECKING:
@@ -754,14 +754,15 @@ class Devnet:
     def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
         """A copy of what an actor's `self.storage` holds, with decoded values.
 
+        What `pvm_host.set_state` wrote past it, which is no value, is left out.
+
         Raises:
             UnknownId: no actor was deployed at the address.
         """
-        start = keys.storage(self._actor_at(actor), STORAGE_PREFIX)
-        return {
-            key[len(start) :].decode(): codec.decode(value)
-            for key, value in self._snapshot.range(start, keys.prefix_stop(start))
-        }
+        state = keys.storage(self._actor_at(actor), b"")
+        start = state + STORAGE_PREFIX
+        entries = self._snapshot.range(start, keys.prefix_stop(start))
+        return stored_values((key[len(state) :], value) for key, value in entries)
 
     def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
         """The raw bytes of an entry of an actor's state, or None if it is absent.

@@ -10,10 +10,12 @@ private names and no instance dictionary, a view cannot be changed from their si
 So one view serves one execution after another.
 """
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final, NoReturn
 
 from pvm import costs
-from pvm.cbor import MalformedCbor, UnencodableValue, Value
+from pvm.cbor import MalformedCbor, UnencodableValue, Value, decode
 from pvm.errors import HostError, HostErrorCode, ReadOnlyViolation
 from pvm.host import Host
 from pvm.meter import Meter
@@ -57,6 +59,19 @@ def storage_key(key: str) -> bytes:
             f"key must be at most {STORAGE_KEY_BYTES_MAX} bytes, not {len(encoded)}"
         )
     return STORAGE_PREFIX + encoded
+
+
+def stored_values(entries: Iterable[tuple[bytes, bytes]]) -> dict[str, Value]:
+    """What a view holds, of raw keys that begin with its prefix, and their values.
+
+    What `pvm_host.set_state` wrote past the view is left out: a name that is no UTF-8,
+    and a value that is no canonical CBOR, which the view refuses to read.
+    """
+    found: dict[str, Value] = {}
+    for key, value in entries:
+        with suppress(UnicodeDecodeError, MalformedCbor):
+            found[key[len(STORAGE_PREFIX) :].decode()] = decode(value)
+    return found
 
 
 class StorageView:

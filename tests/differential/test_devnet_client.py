@@ -288,6 +288,22 @@ def test_an_actors_storage_is_told_over_time(chain, alice):
     assert {one.height for one in only.changes} == {deployed + 10}
 
 
+def test_what_was_written_past_self_storage_hides_none_of_it(chain, alice):
+    """A stranger's actor may write what no reader of its storage can decode."""
+    actor = chain.deploy(
+        "import pvm_host\n"
+        "class Odd:\n"
+        "    def deploy(self):\n"
+        "        self.storage['kept'] = 1\n"
+        "        pvm_host.set_state(b'storage:odd', b'\\xff')\n"
+        "        pvm_host.set_state(b'storage:\\xff', b'\\x01')\n",
+        sender=alice,
+    )
+    assert actor.storage == chain.storage(actor.address) == {"kept": 1}
+    assert chain.storage_entry(actor, "odd") == b"\xff"
+    assert chain.storage_entry(actor, b"storage:\xff") == b"\x01"
+
+
 def text_of(told):
     return getattr(told, "text", None) or str(told)
 

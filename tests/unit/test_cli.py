@@ -226,8 +226,12 @@ def test_the_past_of_a_storage_is_shown(run, actor: str) -> None:
         ["beats", "0", "1", "fire"],
         ["beats", "-", "0", "transaction"],
     ]
-    told = run("storage", actor, "--past", "--json").stdout.splitlines()
-    assert json.loads(told[-1])["end"]["stop"] in {"complete", "not-kept"}
+    told = run("storage", actor, "storage:beats", "--past", "--json").stdout
+    *changes, last = map(json.loads, told.splitlines())
+    assert last["end"]["stop"] in {"complete", "not-kept"}
+    fired = changes[0]["change"]
+    values = [fired[name] for name in ("before", "raw_before", "after", "raw_after")]
+    assert values == [0, "0x00", 1, "0x01"]
     assert run("storage", actor, "--past", "--prove", code=2)
 
 
@@ -688,6 +692,11 @@ def test_traces_and_changes_are_decoded_with_their_bytes_beside(run, tmp_path) -
     assert "before" not in stored
     shown = printed("storage", stored["actor"], stored["key"])
     assert (shown["raw"], shown["name"]) == (stored["raw_after"], "names")
+    key = "storage:odd"  # an actor may write the same by `pvm_host.set_state`
+    run("set-storage", stored["actor"], key, "0xff")
+    odd = printed("storage", stored["actor"], key)
+    assert (odd["value"], odd["raw"]) == ("0xff", "0xff")
+    assert '"after": "0xff"' in run("block", "--changes", "--json").stdout
 
 
 def test_labels_are_shown_and_accepted(run, actor: str, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ import {
   TransactionService,
 } from "./api.ts";
 import { isEqual, toHex, utf8 } from "./bytes.ts";
-import { decode, type Value } from "./codec.ts";
+import { decode, MalformedCbor, type Value } from "./codec.ts";
 import { ExecutionFailed, NodeError, nodeError } from "./errors.ts";
 import { encodeBody, signBody } from "./transaction.ts";
 import { Wallet } from "./wallet.ts";
@@ -156,12 +156,17 @@ export class Client {
     return answer.value;
   }
 
-  /** `self.storage` of an actor, decoded. */
+  /** `self.storage` of an actor, decoded; without what `set_state` wrote past it, no value. */
   async storage(actor: Uint8Array): Promise<Map<string, Value>> {
     const values = new Map<string, Value>();
     const prefix = utf8(STORAGE_PREFIX);
     for await (const entry of this.#entries(actor, prefix)) {
-      if (entry.name !== undefined) values.set(entry.name, decode(entry.value));
+      if (entry.name === undefined) continue;
+      try {
+        values.set(entry.name, decode(entry.value));
+      } catch (error) {
+        if (!(error instanceof MalformedCbor)) throw error;
+      }
     }
     return values;
   }

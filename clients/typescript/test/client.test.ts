@@ -32,6 +32,10 @@ class Clock:
 
     def fail(self, payload):
         raise ValueError("nothing to do")
+
+    def write(self, payload):
+        self.storage["kept"] = True
+        pvm_host.set_state(b"storage:odd", payload)
 `;
 
 let node: ChildProcess;
@@ -169,6 +173,12 @@ for (const [name, connect] of [["Node.js", connectNode], ["fetch", connectWeb]] 
       assert.ok(refused instanceof NodeError);
       assert.equal(refused.reason, "INSUFFICIENT_BALANCE");
       assert.ok(Number(refused.metadata.available) > 0);
+    });
+
+    test("what was written past self.storage hides none of it", async () => {
+      const actor = await chain.deploy(SOURCE, alice, { salt: new Uint8Array(32).fill(60 + name.length), value: "1 CBY" });
+      await chain.call(actor, "write", alice, { payload: Uint8Array.of(0xff) });
+      assert.deepEqual(await chain.storage(actor), new Map([["kept", true]]));
     });
 
     test("streams tell what happens, and where a chain was rewound", async () => {

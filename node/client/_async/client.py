@@ -144,7 +144,7 @@ from node.query.trace.records import (
     with_names,
 )
 from node.rpc.v1 import queries_pb2, streams_pb2, timers_pb2, traces_pb2, types_pb2
-from pvm import STORAGE_PREFIX, Failure
+from pvm import STORAGE_PREFIX, Failure, stored_values
 
 if TYPE_CHECKING:
     from node.client._async.profiler import AsyncProfiler
@@ -661,13 +661,15 @@ class AsyncClient:
     async def storage(self, actor: Sender) -> Mapping[str, codec.Value]:
         """A copy of what an actor's `self.storage` holds, with decoded values.
 
+        What `pvm_host.set_state` wrote past it, which is no value, is left out.
+
         Raises:
             UnknownId: no actor was deployed at the address.
         """
         address = address_of(actor, "actor")
         entries = self.api.list_storage(address, STORAGE_PREFIX)
         with maps_unknown_id("actor", address):
-            return {entry.name: codec.decode(entry.value) async for entry in entries}
+            return stored_values([(one.key, one.value) async for one in entries])
 
     async def storage_entry(self, actor: Sender, key: bytes | str) -> bytes | None:
         """The raw bytes of an entry of an actor's state, or None if it is absent.
