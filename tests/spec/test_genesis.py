@@ -14,6 +14,7 @@ from node.chain.params import (
     BiddingConfig,
     CalendarSizes,
     ChainParams,
+    GlobalboxConfig,
     TieBreak,
     TimerConfig,
 )
@@ -186,13 +187,25 @@ def test_what_a_document_does_not_name_is_as_in_devnet():
 def test_a_chain_that_does_not_choose_what_was_added_keeps_its_hash():
     """What 0.1.0 did not know is in a document only where it is not the default."""
     plain = parse_genesis({})
-    assert not {"bidding_config"} & plain.document().keys()
+    assert not {"bidding_config", "globalbox_config"} & plain.document().keys()
     named = parse_genesis({"bidding_config": {"lambda_permille": 200}})
     assert named.encode() == plain.encode()
     chosen = parse_genesis({"bidding_config": {"lambda_permille": 100}})
     assert chosen.params.bidding_config == BiddingConfig(lambda_permille=100)
     assert chosen.encode() != plain.encode()
     assert parse_genesis(chosen.document()) == chosen
+
+
+def test_a_genesis_chooses_the_globalbox_with_all_its_bounds():
+    """D56: a genesis is held to what instruction 237 is held to."""
+    named = parse_genesis({"globalbox_config": {"w_bid": 1}})
+    assert named.encode() == parse_genesis({}).encode()
+    chosen = parse_genesis({"globalbox_config": {"w_age": 5, "max_bid_fp": 2**100}})
+    assert chosen.params.globalbox_config == GlobalboxConfig(w_age=5, max_bid_fp=2**100)
+    assert parse_genesis(chosen.document()) == chosen
+    for wrong in ({"w_age": 0}, {"max_watch_keys": 65}, {"max_bid_fp": 2**128}):
+        with pytest.raises(InvalidGenesis):
+            parse_genesis({"globalbox_config": wrong})
 
 
 def test_a_chain_of_mesa_runs():

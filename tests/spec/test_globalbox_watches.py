@@ -536,6 +536,51 @@ def test_d51_the_search_is_bounded(chain, actor, monkeypatch):
     assert fired(chain) == [found]
 
 
+def test_d51_those_that_wait_cost_a_matching_nothing(devnet, monkeypatch):
+    """D51: "only idle, unexpired ones are matched, so those that wait cost nothing"."""
+    chain = devnet(**GLOBALBOX, globalbox_config={"max_fires_per_block": 1})
+    actor = chain.deploy(SETTER, value="90 CBY")
+    one = [actor.address, [b"k"], b"", CHEAP]
+    timers = codec.decode(actor.call("watch_all", codec.encode([one] * 20)).value)
+    put(actor, (b"k", b"1"))
+    chain.mine(2)
+    idle = [timer for timer in timers if states(chain)[timer] == "idle"]
+    assert len(idle) == 3
+    monkeypatch.setattr(matching, "WATCH_LOOKUPS_MAX", 1 + 3)  # of the prefix, of each
+    put(actor, (b"k", b"2"))
+    assert [d.timer_id for d in decided(chain, Decision.HIT)] == idle
+    assert chain.events("WatchHitsPruned") == []
+
+
+@pytest.mark.slow
+def test_d51_thousands_on_one_key_all_fire_in_their_turn(devnet):
+    """GBX §14: "prune the fan-out"; what was taken waits, and nobody fires twice."""
+    chain = devnet(
+        **GLOBALBOX,
+        timer_config={"max_timers_per_actor": 5_000},
+        globalbox_config={"max_hits_per_block": 3_000, "max_fires_per_target": 128},
+    )
+    actor = chain.deploy(SETTER, value="9000 CBY")
+    one = [actor.address, [b"k"], b"", {"gas_limit": 10_000}]
+    timers = []
+    for _ in range(20):
+        data = codec.encode([one] * 200)
+        timers += codec.decode(actor.call("watch_all", data).value)
+    put(actor, (b"k", b"1"))
+    (event,) = chain.events("WatchHitsPruned")
+    assert said(event)["key"] == b"k"
+    hit = [d.timer_id for d in decided(chain, Decision.HIT)]
+    assert hit == timers[:3_000]
+    seen = fired(chain)
+    while (left := len(hit) - len(seen)) > 0:
+        chain.mine()
+        assert len(fired(chain)) == min(128, left)
+        seen += fired(chain)
+    assert sorted(seen) == sorted(hit)
+    assert set(states(chain).values()) == {"idle"}
+    verify_globalbox(chain.state.snapshot)
+
+
 def test_d51_the_same_beginning_is_sought_once(chain, actor, monkeypatch):
     """D51: "different (actor, prefix)": many keys under one prefix are one."""
     found = watch(actor, b"zz")

@@ -1103,6 +1103,20 @@ def test_governing_bids(run) -> None:
     assert "Unauthorized" in refused.output
 
 
+def test_governing_the_globalbox(run) -> None:
+    """D56: the whole struct, amounts up to 2^128 - 1 exactly; refusals are named."""
+    before = json_of(run("govern", "show", "--json"))["globalbox_config"]
+    changes = {"max_fires_per_block": 3, "max_bid_fp": str(2**128 - 2), "w_age": "5"}
+    run("govern", "globalbox", *[f"{name}={value}" for name, value in changes.items()])
+    after = json_of(run("govern", "show", "--json"))["globalbox_config"]
+    assert after == before | changes
+    assert table(run("govern", "show"))["max_bid_fp"] == changes["max_bid_fp"]
+    assert "above 0" in run("govern", "globalbox", "w_age=0", code=1).output
+    too_much = run("govern", "globalbox", f"max_bid_fp={2**128}", code=1)
+    assert "from 0 to 2^128 - 1" in too_much.output
+    run("govern", "globalbox", "fires=1", code=2)
+
+
 def test_an_activation_by_the_command_line(run) -> None:
     """D1: above the present height, of rules that are known, by a system deployer."""
     run("govern", "activate", "900000", "auction")

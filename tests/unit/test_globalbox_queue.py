@@ -78,6 +78,32 @@ def test_it_gives_what_a_sorted_list_gives(seed):
     assert bool(left) == bool(waiting)
 
 
+class Counting(Journal):
+    """A journal that counts what is read in ranges."""
+
+    read = 0
+
+    def range(self, start, stop, floor=b""):
+        for pair in super().range(start, stop, floor):
+            Counting.read += 1
+            yield pair
+
+
+def test_d53_a_full_target_is_not_read_through():
+    """D53: its fires "are not looked at", however many stand in front of another's."""
+    store, journal = MemoryStore(), Journal(MemoryStore().snapshot())
+    crowd = [fire(1, 1, number) for number in range(300)]
+    behind = fire(2, 2, 300)
+    for one in (*crowd, behind):
+        queue.insert(journal, one)
+    store.commit(journal.write_set(), sync=False)
+    counting = Counting(store.snapshot())
+    Counting.read = 0
+    taken = walk(counting, crowd[0].order, 2)
+    assert taken == [crowd[0].order, crowd[1].order, behind.order]
+    assert Counting.read < 20
+
+
 def test_keys_that_part_behind_bit_255_are_committed_and_proven():
     """D52: a fork there has a tag of its own, and two bytes for its bit."""
     leaves = {
