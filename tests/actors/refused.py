@@ -498,3 +498,12 @@ def f():
 ---
 class A:
     x: {getattr: 1 for getattr in ()}  ### an annotation that could bind a name
+---
+def f(pair):
+    return getattr(*pair, "name")  ### takes an object and a literal name
+---
+def f(pair):
+    return hasattr(*pair, "name")  ### takes an object and a literal name
+---
+def f(x, more):
+    return getattr(x, "name", *more)  ### takes an object and a literal name

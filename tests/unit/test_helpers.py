@@ -44,6 +44,19 @@ def test_the_method_tables_are_those_of_the_language():
     assert TABLES[FrozenOrderedSet].keys() < TABLES[OrderedSet].keys()
 
 
+@pytest.mark.parametrize("name", ["_getattr", "_hasattr"])
+def test_the_lookup_by_name_knows_what_is_the_interpreters(vm, name):
+    """The policy refuses these names; whatever comes past it does not get them."""
+
+    def function():
+        return 1
+
+    for never in ["__globals__", "__class__", *sorted(language.NEVER_ATTRIBUTES)]:
+        with pytest.raises(AttributeError) as caught_error:
+            HELPERS[name](vm, function, never)
+        assert never in str(caught_error.value)
+
+
 @pytest.mark.parametrize(
     ("helper", "left", "right", "cost"),
     [

@@ -177,7 +177,8 @@ def _check_isinstance(
 
 def _check_getattr(context: PolicyContext, node: ast.Call, name: str) -> None:
     wanted = {"getattr": (2, 3), "hasattr": (2,)}[name]
-    if len(node.args) not in wanted or node.keywords:
+    is_spread = any(isinstance(one, ast.Starred) for one in node.args)
+    if len(node.args) not in wanted or node.keywords or is_spread:
         context.refuse(node, f"{name} takes an object and a literal name")
         return
     match node.args[1]:

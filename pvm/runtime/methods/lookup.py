@@ -185,7 +185,14 @@ _MISSING = object()
 def get_attribute(
     vm: VmExecution, value: object, name: str, default: object = _MISSING
 ) -> object:
-    """`getattr(value, "name")`; the policy has checked the name."""
+    """`getattr(value, "name")`; the policy has checked the name, and here it is again.
+
+    Raises:
+        AttributeError: there is none of the name, and no default; or the name is the
+            interpreter's.
+    """
+    if name[:2] == "__" or name in language.NEVER_ATTRIBUTES:
+        raise refused(AttributeError(f"no attribute {name!r}"))
     try:
         if name in _BOUND:
             return bind(vm, value, name)
