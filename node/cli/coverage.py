@@ -150,7 +150,7 @@ def _executed_in_walls(options: _Options, bundle: Path, to: Path) -> Executed:
     """What a process within walls found; it is believed nothing but its form."""
     done = subprocess.run(  # noqa: S603 - ourselves
         [
-            *(sys.executable, "-m", "node", "coverage", str(bundle)),
+            *(sys.executable, "-P", "-m", "node", "coverage", str(bundle)),
             *("--executed-to", str(to), *_words(options)),
         ],
         check=False,

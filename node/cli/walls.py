@@ -94,7 +94,7 @@ def fetched_bundle(folder: Path, url: str | None) -> Path:
     path = folder / "chain.bundle"
     where = [] if url is None else ["--url", url]
     done = subprocess.run(  # noqa: S603 - ourselves
-        [sys.executable, "-m", "node", "bundle", "export", str(path), *where],
+        [sys.executable, "-P", "-m", "node", "bundle", "export", str(path), *where],
         check=False,
         stdout=subprocess.DEVNULL,
     )

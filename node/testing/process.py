@@ -52,7 +52,8 @@ class NodeProcess:
             "--ready-file": str(self._ready_file),
         }
         words = [word for pair in chosen.items() for word in pair]
-        start = [sys.executable, "-m", "node", "start", "--end-with-stdin"]
+        # Without the current folder, whose files may be called as Python's modules.
+        start = [sys.executable, "-P", "-m", "node", "start", "--end-with-stdin"]
         self._command = [*start, *words, *flags]
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""

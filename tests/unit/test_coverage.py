@@ -404,8 +404,12 @@ def test_workers_of_xdist_have_one_coverage_together(pytester, monkeypatch, foun
 
 @pytest.fixture
 def lived(pytester):
-    """A bundle, in a folder with the file of its actor: heights 1, 2 and 12 act."""
+    """A bundle, in a folder with the file of its actor: heights 1, 2 and 12 act.
+
+    A file beside it is called as a module of Python's, which nothing may take it for.
+    """
     (pytester.path / "counter.py").write_text(COUNTER)
+    (pytester.path / "token.py").write_text("import pvm_host\n")
     with Devnet() as chain:
         counter = chain.deploy(COUNTER)
         chain.deploy("def f():\n    return 1\n")

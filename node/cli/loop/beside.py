@@ -39,14 +39,14 @@ class Beside:
         """Begin; a process that has not ended is ended.
 
         Args:
-            words: the module, and the words of its command line.
+            words: the flags of Python, the module, and the words of its command line.
         """
         self.stop()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - until it has ended
         # A session of its own: Ctrl-C at the terminal is for the loop, which ends it.
         with without_interruption():
             self._process = subprocess.Popen(  # noqa: S603 - pytest, or ourselves
-                [sys.executable, "-m", *words],
+                [sys.executable, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,

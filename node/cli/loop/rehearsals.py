@@ -31,7 +31,7 @@ class BesideRehearsal:
             url: the node.
         """
         where = ["--first", str(heights.start), "--last", str(heights.stop - 1)]
-        words = ["node", "rehearse-upgrade", f"0x{actor.hex()}", str(path)]
+        words = ["-P", "-m", "node", "rehearse-upgrade", f"0x{actor.hex()}", str(path)]
         self._beside.start([*words, "--url", url, *where])
 
     def look(self) -> str | None:

@@ -37,7 +37,7 @@ class Suite:
     def start(self) -> None:
         """Begin a run; one that has not ended does not count any more."""
         if self.path is not None and self.path.exists():
-            self._beside.start(["pytest", "-q", "--color=no", str(self.path)])
+            self._beside.start(["-m", "pytest", "-q", "--color=no", str(self.path)])
 
     def look(self) -> SuiteOutcome | None:
         """How the run ended, once it has; None before and afterwards."""
