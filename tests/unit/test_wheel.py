@@ -22,18 +22,21 @@ GENESIS = ROOT / "genesis"
 STUBS = ROOT / "stubs"
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    """The wheel of this checkout, built by the installed hatchling without network."""
-    folder = tmp_path_factory.mktemp("wheel")
+def built(kind: str, folder: Path) -> Path:
+    """A wheel of this checkout, built by the installed hatchling without network."""
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)],
         cwd=ROOT,
         capture_output=True,
         check=True,
     )
     (path,) = folder.glob("*.whl")
     return path
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    return built("wheel", tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,15 @@ def test_it_holds_node_and_pvm_and_stubs_and_nothing_else(names):
     assert len(information) == 1
     stubs = {path.name for path in STUBS.iterdir()}
     assert folders - information == {"node", "pvm"} | stubs
+
+
+def test_an_editable_install_names_no_example_actor_as_a_module(tmp_path):
+    """pytest takes files that it finds there for modules, and warns of `token`."""
+    with zipfile.ZipFile(built("wheel:editable", tmp_path)) as archive:
+        names = archive.namelist()
+    assert [name for name in names if ".dist-info/" not in name] == [
+        "_cowboy_devnet.pth"
+    ]
 
 
 def test_it_holds_every_stub(names):
