@@ -101,7 +101,7 @@ def section(result):
     if not titles:
         return []
     rest = [line for line in lines[titles[0] + 1 :] if line]
-    ends = [n for n, line in enumerate(rest) if line.startswith(("==", "FAILED"))]
+    ends = [n for n, line in enumerate(rest) if line.startswith(("==", "!!", "FAILED"))]
     return rest[: min([*ends, len(rest)])]
 
 
@@ -259,6 +259,30 @@ def test_a_price_that_changed_in_one_line_names_that_line_only(suite):
         ["test_greeting.py::test_greets", "greeting.py greet"],
         ["test_greeting.py::test_twice", "greeting.py greet"],
     ]
+
+
+def last_lines(result):
+    """The last two of a run, without the time that it took."""
+    *_, fault, last = [line for line in result.outlines if line]
+    return fault.strip("! "), last.strip("= ").rpartition(" in ")[0]
+
+
+def test_the_last_lines_say_that_costs_failed_a_run_whose_tests_passed(suite):
+    """docs/costs.md: `7 passed` alone would leave the exit code unexplained."""
+    run(suite)
+    change(suite, 'b"." * 10', 'b"." * 99')
+    said = "--devnet-costs-check: 2 handlers dearer than in costs.json"
+    assert last_lines(check(suite)) == (said, "3 passed")
+    assert last_lines(check(suite, "-q")) == (said, "3 passed")
+    assert last_lines(check(suite, "--maxfail", "1"))[0] == said
+
+
+def test_what_stopped_a_run_before_its_costs_is_said_as_ever(suite):
+    run(suite)
+    change(suite, 'b"." * 10', 'b"." * 99')
+    write(suite, "test_zeal.py", "def test_it():\n    assert False\n")
+    result = check(suite, "--maxfail", "1", "-p", "no:randomly")
+    assert last_lines(result) == ("stopping after 1 failures", "1 failed, 3 passed")
 
 
 def test_a_line_that_moved_is_the_same_and_a_new_one_is_named_where_it_stands(suite):
@@ -491,6 +515,8 @@ def test_a_file_that_cannot_be_written_any_more_fails_the_run(suite):
     result = run(suite, "test_other.py")
     assert result.ret == 1
     assert "costs.json cannot be written: " in section(result)[0]
+    said = "--devnet-costs: costs.json was not written"
+    assert last_lines(result) == (said, "1 passed")
     assert [one.name for one in suite.path.glob(".costs*")] == []
 
 

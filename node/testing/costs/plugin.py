@@ -174,11 +174,14 @@ class RunCosts:
         if output is not None:
             output[_OUTPUT] = msgspec.json.encode(self._recorded).decode()
         elif exitstatus in _ENDED and not self._config.getoption("collectonly"):
-            is_good = self._compare() if self._is_check else self._write()
-            if not is_good and session.exitstatus == pytest.ExitCode.OK:
+            fault = self._compare() if self._is_check else self._write()
+            if fault:
+                session.shouldfail = session.shouldfail or fault  # pytest shows it last
+            if fault and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _write(self) -> bool:
+    def _write(self) -> str:
+        """Write the file; why that fails the run, or nothing."""
         now, gone = self._now(), self._gone()
         tests = {
             test: handlers
@@ -192,15 +195,16 @@ class RunCosts:
             write_costs(self._path, CostsFile(tests=tests))
         except CostsFileRefused as error:
             self._lines.append(f"{error}")
-            return False
+            return f"--devnet-costs: {self._path} was not written"
         ran = counted(len([one for one in now.values() if one]), "test")
         kept = len(tests) - len([test for test in now if test in tests])
         self._lines.append(
             f"{ran} in {self._path}" + (f", and {kept:,} from before" if kept else "")
         )
-        return True
+        return ""
 
-    def _compare(self) -> bool:
+    def _compare(self) -> str:
+        """Compare with the file; why that fails the run, or nothing."""
         comparison = compare(self._known.tests, self._now(), self._tolerance)
         comparison.gone += [
             (test, handler)
@@ -214,7 +218,10 @@ class RunCosts:
         self._lines += self._others(comparison)
         if os.environ.get("GITHUB_ACTIONS"):
             self._tell_github(comparison)
-        return not comparison.dearer
+        if not comparison.dearer:
+            return ""
+        dearer = counted(len(comparison.dearer), "handler")
+        return f"--devnet-costs-check: {dearer} dearer than in {self._path}"
 
     def _others(self, comparison: Comparison) -> Iterator[str]:
         """What lets the run pass, and what to do about it."""
