@@ -11,12 +11,13 @@ from urllib.request import ProxyHandler, build_opener
 
 import click
 
-from node.cli.connection import EXIT_REFUSED, EXIT_UNREACHABLE
+from node.cli.connection import EXIT_REFUSED, EXIT_UNREACHABLE, endpoint_of
 from node.cli.output import Output
 
 __all__ = ["open_page"]
 
 _SECONDS = 5
+_USUAL_PORT = 8080
 _READ_BYTES = 4_096
 _MARK = b"<title>cowboy-devnet</title>"
 
@@ -24,10 +25,15 @@ _MARK = b"<title>cowboy-devnet</title>"
 @click.command(name="open")
 @click.argument("what", required=False)
 @click.option(
+    "--url",
+    default="127.0.0.1:50051",
+    metavar="HOST:PORT",
+    help="Where the node is, as for all commands: its page is at port 8080 there.",
+)
+@click.option(
     "--page",
-    default="http://127.0.0.1:8080/",
     metavar="URL",
-    help="Where the page is: the node's banner says it.",
+    help="Where the page is, if it is elsewhere: the node's banner says it.",
 )
 @click.option(
     "--ready-file",
@@ -35,23 +41,37 @@ _MARK = b"<title>cowboy-devnet</title>"
     metavar="FILE",
     help="Of the node, which says where its page is; instead of --page.",
 )
-def open_page(what: str | None, page: str, ready_file: Path | None) -> None:
+def open_page(
+    what: str | None, url: str, page: str | None, ready_file: Path | None
+) -> None:
     """Open a node's page in the browser.
 
     WHAT is a height, an address or an id to look at. Where there is no browser, the
     URL is printed for one elsewhere.
     """
     output = Output()
-    url = page if ready_file is None else _named_in(ready_file)
-    if not _is_of_a_host(url):
-        raise click.UsageError(f"--page {url}: write it as `http://HOST:PORT/`")
-    url = url.partition("#")[0].rstrip("/") + "/"
-    _require_page(url, output)
+    page = _usual_page(url) if page is None else page
+    page = page if ready_file is None else _named_in(ready_file)
+    if not _is_of_a_host(page):
+        raise click.UsageError(
+            f"{page!r} is no page: write it as `http://HOST:PORT/`, or name "
+            "the node by --url HOST:PORT"
+        )
+    page = page.partition("#")[0].rstrip("/") + "/"
+    _require_page(page, output)
     if what is not None:
-        url += f"#/search/{quote(what, safe='')}"
-    output.line(url)
-    if not webbrowser.open(url):
+        page += f"#/search/{quote(what, safe='')}"
+    output.line(page)
+    if not webbrowser.open(page):
         output.error("no browser was found here: open this URL in one")
+
+
+def _usual_page(url: str) -> str:
+    """The page of a node that serves HTTP where nodes do it by themselves."""
+    endpoint = endpoint_of(url, None, None)
+    host = endpoint.target.rpartition(":")[0] or endpoint.target
+    scheme = "http" if endpoint.credentials is None else "https"
+    return f"{scheme}://{host}:{_USUAL_PORT}/"
 
 
 def _named_in(ready_file: Path) -> str:

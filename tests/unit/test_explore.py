@@ -18,7 +18,7 @@ from node.archive.bundle import KIND, open_bundle, pack_results
 from node.archive.folder import open_folder
 from node.archive.record_file import Packing
 from node.chain.consensus import CONSENSUS_NUMBER
-from node.cli import main
+from node.cli import main, open_page
 from node.client.inputs import dev_account
 from node.explorer.exploring import of_bundle, of_folder, serve_page
 from node.primitives import codec
@@ -298,6 +298,34 @@ def test_open_gives_the_page_to_the_browser_and_prints_where_it_is(
         assert opened == [f"{url}#/search/a%20b"]
 
     of(chain, scenario)
+
+
+@pytest.mark.parametrize(
+    ("url", "page"),
+    [
+        ("127.0.0.1:50051", "http://127.0.0.1:8080/"),
+        ("devnet.test:7", "http://devnet.test:8080/"),
+        ("https://devnet.test:7", "https://devnet.test:8080/"),
+        ("http://devnet.test", "http://devnet.test:8080/"),
+        ("[::1]:50051", "http://[::1]:8080/"),
+    ],
+)
+def test_open_takes_the_host_from_where_all_commands_take_it(url, page, monkeypatch):
+    """docs/api.md: `--url` or COWBOY_DEVNET_URL says where the node is."""
+    monkeypatch.setattr(open_page, "_require_page", lambda _page, _output: None)
+    with opening(monkeypatch, is_there=True) as opened:
+        assert run_open("--url", url).exit_code == 0
+        monkeypatch.setenv("COWBOY_DEVNET_URL", url)
+        assert run_open().exit_code == 0
+        assert run_open("--page", "http://127.0.0.1:1/").exit_code == 0
+    assert opened == [page, page, "http://127.0.0.1:1/"]
+
+
+@pytest.mark.parametrize("url", ["", "a b:1", "[::1:5", "\x00:1"])
+def test_open_says_what_is_no_place_of_a_node(url, monkeypatch):
+    with opening(monkeypatch, is_there=True) as opened:
+        done = run_open("--url", url)
+    assert (done.exit_code, opened) == (2, [])
 
 
 def test_open_finds_the_page_in_a_ready_file(chain, monkeypatch, tmp_path):

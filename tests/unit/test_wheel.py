@@ -60,7 +60,7 @@ def test_it_holds_node_and_pvm_and_stubs_and_nothing_else(names):
 
 
 def test_an_editable_install_names_no_example_actor_as_a_module(tmp_path):
-    """pytest takes files that it finds there for modules, and warns of `token`."""
+    """What is named there pytest takes for modules, and warns of `token`."""
     with zipfile.ZipFile(built("wheel:editable", tmp_path)) as archive:
         names = archive.namelist()
     assert [name for name in names if ".dist-info/" not in name] == [
