@@ -11,7 +11,9 @@ from click.testing import CliRunner
 
 from node.chain.transition import build_block
 from node.cli import main
+from node.client import NodeError
 from node.primitives import codec
+from node.query import InvalidQuote
 from node.rpc.v1 import queries_pb2, timers_pb2
 from node.testing import Devnet
 from node.testing.presets import preset
@@ -159,7 +161,7 @@ def test_what_is_foretold_happens(devnet):
 def test_a_quote_is_the_same(served, devnet, run):
     """QuoteTimer, `timers quote`, `quote`: a bid in place of stated fees."""
     client, (actor, _) = served
-    chain, (same, _) = devnet
+    chain, (same, ids) = devnet
     terms = {"gas_limit": 200_000, "max_fee_per_cycle": 1_050}
     terms["max_priority_fee_per_cycle"] = 90
     told = f"{chain.quote(same, **terms)}"
@@ -173,8 +175,14 @@ def test_a_quote_is_the_same(served, devnet, run):
     assert (answer.weight_ppm, list(answer.past)) == (1_000_000, [])
     quoted = chain.quote(same, **terms)
     assert quoted.terms.price.cycle_tip == 50
-    poor = chain.quote(same, gas_limit=200_000, fee_payer=bytes(19) + b"\x77")
+    poor = chain.quote(chain.timer(ids[6]).actor, gas_limit=200_000)
     assert "the timer would be put off when it is due" in f"{poor}"
+    payer = chain.accounts[1].address  # whom D44 refuses
+    with pytest.raises(InvalidQuote, match="fee_payer is the actor itself"):
+        chain.quote(same, fee_payer=payer)
+    with pytest.raises(NodeError, match="fee_payer is the actor itself"):
+        client.quote(actor, fee_payer=payer)
+    run("timers", "quote", address, "--payer", f"0x{payer.hex()}", code=1)
 
 
 def test_the_parameters_are_told(served, run):

@@ -411,6 +411,18 @@ def test_d45_the_note_goes_when_its_payer_has_enough(chain):
     assert chain.timer(timer).poor_note is None
 
 
+def test_d45_that_the_basefee_fell_is_noticed_with_the_next_epoch(devnet):
+    """D45: "a basefee that has fallen is noticed with the next epoch"."""
+    chain = devnet(**BIDDING, basefee_cell=3_000)
+    actor, agent = worker(chain, value="1.2 CBY"), agent_of(chain)
+    timer = fire_of(chain, actor, agent)
+    assert put_off(chain.last, "funds") == [timer]
+    assert chain.advance(blocks=EPOCH - 1 - chain.height).heights == []
+    assert load_globals(chain.state.snapshot).basefee_cell == 1_000  # 1.1 CBY would do
+    chain.mine()
+    assert [fire.id for fire in fires(chain.last)] == [timer]
+
+
 def test_4_1_the_ttl_collects_the_poor(chain):
     """D45: "never destroyed (CIP-1v1 §4.1; the TTL collects)"."""
     actor, agent = worker(chain, value="1 CBY"), agent_of(chain)

@@ -211,6 +211,19 @@ def test_d50_what_the_calls_cost(actor):
     assert two[1] - one[1] == costs.WATCH_KEY_CELLS + 5 + 6  # 6 more of the body
     assert two[0] - one[0] >= costs.WATCH_KEY
 
+    timer = set_timeout(actor, SOON, bytes(500))
+
+    def update(**options):
+        return ["update_timer", [timer], options]
+
+    cost(update(gas_limit=9_000))
+    bid = cost(update(bid_fp=1))
+    short, long = cost(update(payload=bytes(10))), cost(update(payload=bytes(110)))
+    assert long[1] - short[1] == 2 * 100 + 1
+    # A name of seven bytes for one of six, ten bytes with their head for a number: of
+    # the payload that it had, nothing is paid again.
+    assert short[1] - bid[1] == 10 + 1 + 10
+
 
 def test_d51_bounds_of_watch_keys_are_inclusive(chain, actor):
     """D51: "≤ 256 bytes, `storage:` of a str included"; "1 to `max_watch_keys`"."""

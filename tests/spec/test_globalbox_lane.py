@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from node.archive.globalbox_verification import verify_globalbox
 from node.chain.block import ReceiptKind
 from node.chain.globals import load_globals
 from node.chain.params import GlobalboxConfig
@@ -10,12 +11,14 @@ from node.chain.timers.globalbox.fires import RANK_ORIGIN, decode_fire, order_of
 from node.chain.timers.timer import Decision
 from node.chain.transaction import (
     CancelTimer,
+    SetBalance,
     UpdateGlobalboxConfig,
     UpdateTimerConfig,
 )
 from node.primitives import codec
 from node.primitives.crypto import keccak256
 from node.primitives.proof import verify
+from node.primitives.types import Amount
 from node.state import keys
 from node.state.commitment import GLOBALBOX as TREE
 from node.state.commitment import is_globalbox_empty, open_tree, root_parts
@@ -165,13 +168,14 @@ def test_5_3_the_order_is_frozen_after_enqueue(devnet):
     first, second, third = due(actor, 3, 2, 1)
     chain.mine_until(SOON)
     assert (fired(chain), queued(chain)) == ([first], [second, third])
-    update = [third, {"bid_fp": 2**100, "payload": route("tell", b"new")}]
-    actor.call("update", codec.encode(update))
+    update = {"bid_fp": 2**100, "payload": route("tell", b"new"), "gas_limit": 90_000}
+    actor.call("update", codec.encode([third, update]))
     assert fired(chain) == [second]
     chain.mine()
     assert fired(chain) == [third]
     (receipt,) = chain.last.receipts
     assert told(actor)[0][3] == b"new"  # what is snapshot is as it is now …
+    assert receipt.cycles_limit == 90_000
     assert receipt.price.cycle_tip == 0  # … and the bid the one that bought the place
 
 
@@ -304,6 +308,22 @@ def test_d53_an_unfunded_one_is_removed(devnet):
     (event,) = chain.events("TimerCancelledInsufficientFunds")
     assert said(event)["timer_id"] == lost
     assert said(event)["required"] == 1_000 * (100_000 + 550_000)
+
+
+def test_d53_a_queued_watch_that_is_unfunded_is_removed(devnet):
+    """D53: "removed with its event, a watch too"; nothing of it stays behind."""
+    chain, (actor, *_) = open_chain(devnet, max_fires_per_block=1)
+    poor = chain.deploy(SETTER + "\n" * 9, value="2 CBY")
+    watch = set_watch(poor, [(actor.address, b"k")], **SMALL)
+    due(actor, 2**100)
+    chain.mine_until(SOON - 1)
+    put(actor, (b"k", b"1"))
+    assert queued(chain) == [watch]
+    chain.execute(SetBalance(poor.address, Amount(0)))
+    (event,) = chain.events("TimerCancelledInsufficientFunds")
+    assert said(event)["timer_id"] == watch
+    assert (queued(chain), chain.timer(watch)) == ([], None)
+    verify_globalbox(chain.state.snapshot)
 
 
 def test_d53_removals_have_a_bound_together_with_delivers(devnet):

@@ -173,6 +173,25 @@ def test_d55_watches_are_collected_under_every_rule_set(devnet):
         assert len(chain.events("TimerExpired")) == 1
 
 
+@pytest.mark.parametrize("rules", OTHERS)
+def test_d55_a_noted_hit_sleeps_until_the_ttl_of_its_watch(devnet, rules):
+    """D55: "watches and noted hits sleep until `globalbox` comes back or their TTL"."""
+    chain, actor = moving(devnet, "globalbox", rules, "globalbox")
+    last = 2 * BEFORE - 3
+    watch = set_watch(actor, [b"k"], route("tell"), expires_at=last, **SMALL)
+    chain.mine_until(BEFORE - 3)
+    actor.call("put_later", codec.encode([[b"k", b"1"]]))
+    chain.mine_until(last)
+    assert hits.is_any(chain.state.snapshot)
+    assert chain.timer(watch) is not None
+    chain.mine()
+    assert not hits.is_any(chain.state.snapshot)
+    assert chain.timer(watch) is None
+    chain.mine(5)
+    assert told(actor) == []
+    verify_globalbox(chain.state.snapshot)
+
+
 def test_d55_a_record_keeps_target_sender_and_payer_under_all_rules(devnet):
     """D55: "A record keeps target, owner as sender, payer under all rules"."""
     for rules in OTHERS:

@@ -487,6 +487,17 @@ def test_d52_of_many_noted_hits_a_block_enqueues_the_first(chain, actor):
     assert enqueued == [[0, 1], [2, 3], [0, 4], [1]]
 
 
+def test_14_the_second_matching_of_a_block_is_bounded_too(devnet):
+    """D51: "A matching takes … at most `max_hits_per_block`", of two in a block."""
+    chain = devnet(**GLOBALBOX, globalbox_config={"max_hits_per_block": 2})
+    actor = chain.deploy(SETTER, value="90 CBY")
+    timers = [watch(actor, b"k") for _ in range(3)]
+    note(chain, actor)
+    assert [states(chain)[timer] for timer in timers] == ["noted", "noted", "idle"]
+    (event,) = chain.events("WatchHitsPruned")
+    assert said(event) == {"address": actor.address, "key": b"k"}
+
+
 def test_14_nothing_is_pruned_that_just_fits(devnet):
     """D51.
 

@@ -165,6 +165,8 @@ def _validate(state: State, wanted: QuoteRequest, terms: FireTerms) -> int:
         raise InvalidQuote(
             "height", f"is above {now}, the height at which it would be scheduled"
         )
+    if terms.is_owner_paying and wanted.fee_payer != wanted.actor:
+        raise InvalidQuote("fee_payer", "is the actor itself under the rules in force")
     least = terms.bounds.gas_limit_min
     if not least <= limit <= cap:
         raise InvalidQuote("gas_limit", f"is from {least} to {cap}")

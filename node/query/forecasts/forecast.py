@@ -65,6 +65,8 @@ class FireTerms(Struct, frozen=True):
     """What its sizes may be."""
     is_patient: bool = False
     """Whether a timer waits whose payer cannot pay, instead of being removed (D45)."""
+    is_owner_paying: bool = False
+    """Whether nobody but the actor itself may pay for its timers (D44)."""
 
     @property
     def max_cost(self) -> Amount:
@@ -163,6 +165,7 @@ def fire_terms(
         config,
         rules.bounds(block),
         FORECASTS[rules.name].is_patient,
+        rules.is_owner_paying,
     )
 
 
