@@ -51,6 +51,10 @@ export function labelled(text) {
   return found.sort((one, other) => rank(one) - rank(other)).map(([address]) => address);
 }
 
+// The address of this name, whatever the case of its letters; undefined: nobody has it.
+export const addressNamed = (text) => [...labels.get().names].find(([, name]) =>
+  name.toLowerCase() === text.trim().toLowerCase())?.[0];
+
 // Call an address by a name from now on; '' takes the name away. What is wrong with it.
 export function giveLabel(address, text) {
   const name = text.trim();

@@ -3,7 +3,7 @@
 import {html, useEffect, useRef, useState} from '../vendor/htm-preact.js';
 import {ask, follow, useAnswer} from '../lib/api.js';
 import {counted, fromHex, grouped, number, parseAmount, visible} from '../lib/format.js';
-import {labelled} from '../lib/labels.js';
+import {addressNamed} from '../lib/labels.js';
 import {instead, refresh, useLive} from '../lib/live.js';
 import {Card, Count, Failure, Height, Table, Text} from '../lib/parts.js';
 
@@ -94,7 +94,7 @@ function Hold({status}) {
 }
 
 function addressOf(text) {
-  const digits = /^0x[0-9a-f]{40}$/i.test(text.trim()) ? text : labelled(text)[0];
+  const digits = /^0x[0-9a-f]{40}$/i.test(text.trim()) ? text : addressNamed(text);
   return digits ? fromHex(digits) : null;
 }
 
