@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 import node
+from node.chain.consensus import CONSENSUS_NUMBER
 
 __all__ = ["new", "project_folder"]
 
@@ -26,6 +27,9 @@ _FILES = (
 )
 _NAMED = ("README.md", "pyproject.toml")
 """Those in which the name of the project stands."""
+_COSTS = "costs.json"
+"""It says under which rules its costs hold: a test holds that it is this version's."""
+_RULES = re.compile(r'("consensus": )\d+')
 _NAME = "new-project"
 
 _NAME_LENGTH_MAX = 100
@@ -95,5 +99,7 @@ def _write(folder: Path) -> None:
             text = (source / name).read_text(encoding="utf-8")
             if name in _NAMED:
                 text = text.replace(_NAME, folder.name)
+            if name == _COSTS:
+                text = _RULES.sub(f"\\g<1>{CONSENSUS_NUMBER}", text, count=1)
             file.write_text(text, encoding="utf-8", newline="\n")
         made.replace(folder)

@@ -163,6 +163,7 @@ def test_what_it_makes_passes_its_own_checks(folder):
     assert "7 passed" in shown
     assert re.search(r"^actors/pulse.py .* 100%", shown, re.MULTILINE)
     assert "nothing costs more than in costs.json" in shown
+    assert "written under rules" not in shown
 
 
 @pytest.mark.slow
