@@ -507,3 +507,14 @@ def f(pair):
 ---
 def f(x, more):
     return getattr(x, "name", *more)  ### takes an object and a literal name
+---
+from cowboy_sdk import CowboyModel
+class A(CowboyModel):  ### has no default after one that has
+    x: int = 1
+    y: int
+---
+from cowboy_sdk import CowboyModel
+class A(CowboyModel):
+    x: int = 1
+class B(A):  ### has no default after one that has
+    y: int

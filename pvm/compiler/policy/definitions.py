@@ -141,11 +141,23 @@ def check_class_def(
         _check_base(context, base)
     kind = _class_kind(context, node)
     record = _record(context, node)
-    if record is not None and record.is_too_long:
-        reason = f"more than {language.FIELDS_MAX} fields, inherited ones included"
-        context.refuse(node, reason, "an attribute that holds some of them")
+    if record is not None:
+        _check_fields(context, node, record)
     context.check_body(node.body, Position(class_body=True, class_kind=kind))
     context.classes_seen.add(node.name)
+
+
+def _check_fields(
+    context: PolicyContext, node: ast.ClassDef, record: dataclasses.Record
+) -> None:
+    """The fields of a dataclass or a model, of which an `__init__` is written."""
+    if record.is_too_long:
+        reason = f"more than {language.FIELDS_MAX} fields, inherited ones included"
+        context.refuse(node, reason, "an attribute that holds some of them")
+    misplaced = dataclasses.first_misplaced(record.every)
+    if misplaced is not None:
+        reason = f"the field {misplaced.name!r} has no default after one that has"
+        context.refuse(node, reason, "the fields without a default first")
 
 
 def _class_kind(context: PolicyContext, node: ast.ClassDef) -> str:
@@ -176,10 +188,6 @@ def _check_class_decorator(
         return
     for reason in dataclasses.check_decorator(decorator):
         context.refuse(decorator, reason, "an __init__ of the class")
-    misplaced = dataclasses.first_misplaced(record.every)
-    if misplaced is not None:
-        reason = f"the field {misplaced.name!r} has no default after one that has"
-        context.refuse(node, reason, "the fields without a default first")
 
 
 def _check_base(context: PolicyContext, node: ast.expr) -> None:
