@@ -36,11 +36,19 @@ class Refusal(Struct, frozen=True):
     end_column: int = 0
     """Column behind its last byte; 0 where it is not known."""
 
+    @property
+    def message(self) -> str:
+        """Reason and advice."""
+        return self.reason + (f"; instead: {self.instead}" if self.instead else "")
+
     @override
     def __str__(self) -> str:
         """Place, reason and advice in one line."""
-        advice = f"; instead: {self.instead}" if self.instead else ""
-        return f"line {self.line}, column {self.column}: {self.reason}{advice}"
+        return f"line {self.line}, column {self.column}: {self.message}"
+
+    def in_file(self, file: object) -> str:
+        """The same as compilers print it, which terminals and editors follow."""
+        return f"{file}:{self.line}:{self.column}: {self.message}"
 
 
 class CompileError(Exception):

@@ -114,9 +114,7 @@ def _tell_one(output: Output, checked: Checked) -> None:
         output.error(f"{checked.file}: {checked.refusals[0].reason}")
         return
     for refusal in checked.refusals:
-        instead = f"; instead: {refusal.instead}" if refusal.instead else ""
-        place = f"{checked.file}:{refusal.line}:{refusal.column}"
-        output.line(f"{place}: {refusal.reason}{instead}")
+        output.line(refusal.in_file(checked.file))
     count = len(checked.refusals)
     output.error(
         f"{checked.file} is refused: {count} place{'s' * (count > 1)} to change"

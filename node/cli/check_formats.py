@@ -49,19 +49,13 @@ class _Finding(Struct, frozen=True):
 
     level: str
     rule: str
-    reason: str
+    message: str
+    """Reason and advice."""
     instead: str
     line: int
     column: int
     end_line: int
     end_column: int
-
-    @property
-    def message(self) -> str:
-        """Reason and way out."""
-        return (
-            f"{self.reason}; instead: {self.instead}" if self.instead else self.reason
-        )
 
 
 def as_json(checked: Checked) -> str:
@@ -160,7 +154,7 @@ def _finding(level: str, rule: str, one: Refusal, lines: list[bytes]) -> _Findin
     return _Finding(
         level,
         rule,
-        one.reason,
+        one.message,
         one.instead,
         one.line,
         _characters(lines, one.line, one.column),

@@ -139,11 +139,7 @@ class DevLoop:
         return None
 
     def _tell_refused(self, actor: LiveActor, error: CompileError) -> None:
-        lines = []
-        for refusal in error.refusals:
-            instead = f"; instead: {refusal.instead}" if refusal.instead else ""
-            place = f"{actor.path}:{refusal.line}:{refusal.column}"
-            lines.append(f"{place}: {refusal.reason}{instead}")
+        lines = [refusal.in_file(actor.path) for refusal in error.refusals]
         text = f"{actor.name} is refused{_old_code(actor)}"
         file = str(actor.path)
         told = "\n".join([text, *lines])
