@@ -168,6 +168,16 @@ def test_a_call_is_profiled_and_not_sent(run, actor: str, tmp_path: Path) -> Non
     assert "INSUFFICIENT" in refused.output.upper()
 
 
+def test_a_list_has_all_its_pages(run, actor: str, monkeypatch) -> None:
+    for _ in range(2):
+        run("call", actor, "start", "now")
+    of_actor = "timers", "list", "--actor", actor, "--json"
+    whole = run(*of_actor).stdout
+    assert len(whole.splitlines()) == 2
+    monkeypatch.setattr("node.cli.timers._PAGE_TIMERS", 1)
+    assert run(*of_actor).stdout == whole
+
+
 def test_timers_are_listed_and_shown(run, actor: str) -> None:
     called = json_of(run("call", actor, "start", "--json"))
     (timer_id,) = called["committed"]["receipt"]["scheduled_timer_ids"]

@@ -201,6 +201,21 @@ def test_a_failure_shows_its_frames_across_actors_with_variables(one, other):
     assert text.index("failed in Actor.inner") < text.index("in Actor.outer, line")
 
 
+def test_what_was_inserted_is_no_variable(chain):
+    guarded = """
+import cowboy_sdk
+
+@cowboy_sdk.actor
+class Guarded:
+    @cowboy_sdk.reentrancy_guard
+    def fail(self, payload):
+        raise ValueError([n for n in payload])
+"""
+    receipt = chain.deploy(guarded).call("fail", b"x", expect_failure=True)
+    (frame,) = receipt.trace.call.frames
+    assert [each.name for each in frame.variables] == ["self", "payload"]
+
+
 def test_what_an_actor_says_is_shown_and_not_obeyed(one, other):
     receipt = one.call("outer", other.address, expect_failure=True)
     text = str(receipt.trace)
