@@ -11,7 +11,8 @@ tolerance; its statements are looked at only then.
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from fractions import Fraction
-from itertools import zip_longest
+from itertools import chain, zip_longest
+from operator import attrgetter
 
 from msgspec import Struct, field
 
@@ -35,6 +36,13 @@ class DearerStatement(Struct, frozen=True):
     """Its function and its text."""
     before: Cost
     now: Cost
+
+    @property
+    def rise(self) -> Cost:
+        """By how much; the greater, the dearer it became."""
+        return Cost(
+            self.now.cycles - self.before.cycles, self.now.cells - self.before.cells
+        )
 
 
 class Dearer(Struct, frozen=True):
@@ -65,20 +73,21 @@ def compare(
     before: Tests, now: Mapping[str, Mapping[str, NamedHandler]], tolerance: Fraction
 ) -> Comparison:
     """Compare tests that ran with what a file says; `tolerance` is a percent."""
-    found = Comparison()
+    comparison = Comparison()
     for test, handlers in sorted(now.items()):
         known = before.get(test, {})
-        found.gone += [(test, one) for one in sorted(known.keys() - handlers.keys())]
+        gone = sorted(known.keys() - handlers.keys())
+        comparison.gone += [(test, handler) for handler in gone]
         for name, handler in sorted(handlers.items()):
             old, new = known.get(name), handler.filed()
             if old is None:
-                found.new.append((test, name))
+                comparison.new.append((test, name))
             elif _rose(old, new, tolerance):
                 rises = tuple(_dearer_statements(old, handler))
-                found.dearer.append(Dearer(test, name, old, new, rises))
+                comparison.dearer.append(Dearer(test, name, old, new, rises))
             elif _fell(old, new):
-                found.cheaper.append((test, name))
-    return found
+                comparison.cheaper.append((test, name))
+    return comparison
 
 
 def _rose(old: FiledHandler, new: FiledHandler, tolerance: Fraction) -> bool:
@@ -96,14 +105,14 @@ def _dearer_statements(
     old: FiledHandler, handler: NamedHandler
 ) -> Iterator[DearerStatement]:
     """Statements that cost more, the dearest first, then what is paid before."""
-    found: list[DearerStatement] = []
+    dearer: list[DearerStatement] = []
     for source, (code, statements) in handler.statements.items():
-        rows = [split_row(one) for one in old.statements.get(source, [])]
+        rows = [split_row(text) for text in old.statements.get(source, [])]
         for before, now in _pairs(rows, statements):
             if now.cycles > before.cycles or now.cells > before.cells:
                 cost = Cost(now.cycles, now.cells)
-                found.append(DearerStatement(code, now.line, now.text, before, cost))
-    yield from sorted(found, key=_rise)
+                dearer.append(DearerStatement(code, now.line, now.text, before, cost))
+    yield from sorted(dearer, key=attrgetter("rise"), reverse=True)
     entry = _before(old), _before(handler.filed())
     if entry[1].cycles > entry[0].cycles or entry[1].cells > entry[0].cells:
         yield DearerStatement(handler.recorded.code, NO_LINE, ENTRY_NAME, *entry)
@@ -113,7 +122,7 @@ def _pairs(
     old: Sequence[tuple[int, int, str]], new: Sequence[RecordedStatement]
 ) -> Iterator[tuple[Cost, RecordedStatement]]:
     """Each statement with what it cost before, or what stood in its place."""
-    texts = [text for _, _, text in old], [one.text for one in new]
+    texts = [text for _, _, text in old], [statement.text for statement in new]
     matcher = SequenceMatcher(None, *texts, autojunk=False)
     opcodes = matcher.get_opcodes()
     moved = {
@@ -132,12 +141,9 @@ def _pairs(
 
 def _before(handler: FiledHandler) -> Cost:
     """What was paid before an actor ran: the rest."""
-    rows = [split_row(one) for rows in handler.statements.values() for one in rows]
+    texts = chain.from_iterable(handler.statements.values())
+    rows = [split_row(text) for text in texts]
     return Cost(
         handler.cycles - sum(cycles for cycles, _, _ in rows),
         handler.cells - sum(cells for _, cells, _ in rows),
     )
-
-
-def _rise(one: DearerStatement) -> tuple[int, int]:
-    return one.before.cycles - one.now.cycles, one.before.cells - one.now.cells

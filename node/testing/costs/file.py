@@ -77,13 +77,14 @@ def read_costs(path: Path) -> CostsFile:
                 f"{path} is a file of costs of version {version}, and this "
                 f"cowboy-devnet reads and writes version {VERSION}"
             )
-        found = msgspec.json.decode(data, type=CostsFile)
-        for one in (one for tests in found.tests.values() for one in tests.values()):
-            for text in chain.from_iterable(one.statements.values()):
-                split_row(text)
+        costs = msgspec.json.decode(data, type=CostsFile)
+        for handlers in costs.tests.values():
+            for handler in handlers.values():
+                for text in chain.from_iterable(handler.statements.values()):
+                    split_row(text)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
         raise CostsFileRefused(f"{path} is no file of costs: {error}") from error
-    return found
+    return costs
 
 
 def write_costs(path: Path, costs: CostsFile) -> None:

@@ -34,17 +34,18 @@ class NamedHandler(Struct, frozen=True):
 
     def filed(self) -> FiledHandler:
         """As the file has it."""
-        one = self.recorded
-        statements = {
-            source: [row(each.cycles, each.cells, each.text) for each in found]
-            for source, (_, found) in self.statements.items()
+        recorded = self.recorded
+        rows = {
+            source: [row(one.cycles, one.cells, one.text) for one in statements]
+            for source, (_, statements) in self.statements.items()
         }
-        return FiledHandler(one.executions, one.cycles, one.cells, statements)
+        return FiledHandler(recorded.executions, recorded.cycles, recorded.cells, rows)
 
 
 def with_files(recorded: Recorded, root: Path) -> None:
     """Look below a folder for the files of codes that were deployed as texts."""
-    wanted = {code_hash for code_hash, one in recorded.codes.items() if not one.file}
+    codes = recorded.codes.items()
+    wanted = {code_hash for code_hash, code in codes if not code.file}
     if not wanted:
         return
     for path, source in sources_below(root):
@@ -83,16 +84,19 @@ def named(
 ) -> dict[str, NamedHandler]:
     """A test's handlers, by source and handler."""
     return {
-        f"{names[one.code]} {one.handler}": NamedHandler(
-            one,
+        f"{names[handler.code]} {handler.handler}": NamedHandler(
+            handler,
             {
-                names[code]: (code, [found[line] for line in sorted(found, key=_last)])
-                for code, found in sorted(
-                    one.statements.items(), key=lambda item: names[item[0]]
+                names[code]: (
+                    code,
+                    [by_line[line] for line in sorted(by_line, key=_last)],
+                )
+                for code, by_line in sorted(
+                    handler.statements.items(), key=lambda item: names[item[0]]
                 )
             },
         )
-        for one in handlers
+        for handler in handlers
     }
 
 

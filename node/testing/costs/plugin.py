@@ -189,14 +189,14 @@ class RunCosts:
             if test not in gone
         }
         for test, handlers in now.items():
-            tests[test] = {name: one.filed() for name, one in handlers.items()}
+            tests[test] = {name: each.filed() for name, each in handlers.items()}
         tests = {test: handlers for test, handlers in tests.items() if handlers}
         try:
             write_costs(self._path, CostsFile(tests=tests))
         except CostsFileRefused as error:
             self._lines.append(f"{error}")
             return f"--devnet-costs: {self._path} was not written"
-        ran = counted(len([one for one in now.values() if one]), "test")
+        ran = counted(len(list(filter(None, now.values()))), "test")
         kept = len(tests) - len([test for test in now if test in tests])
         self._lines.append(
             f"{ran} in {self._path}" + (f", and {kept:,} from before" if kept else "")
@@ -226,9 +226,9 @@ class RunCosts:
     def _others(self, comparison: Comparison) -> Iterator[str]:
         """What lets the run pass, and what to do about it."""
         counts = {"cheaper": comparison.cheaper, "new": comparison.new}
-        for what, found in counts.items():
-            if found:
-                yield f"{what}: {counted(len(found), 'handler')}"
+        for what, handlers in counts.items():
+            if handlers:
+                yield f"{what}: {counted(len(handlers), 'handler')}"
         for test, handler in comparison.gone:
             yield f"gone, but in {self._path}: {test}: {handler}"
         if self._known.consensus != CONSENSUS_NUMBER:
@@ -256,12 +256,12 @@ class RunCosts:
         recorded, root = self._recorded, self._config.rootpath
         with_files(recorded, root)
         twins = self._twins()
-        found: dict[str, dict[str, NamedHandler]] = {}
+        passed: dict[str, dict[str, NamedHandler]] = {}
         for id_, test in recorded.tests.items():
             if id_ not in self._failed and test.name not in twins:
                 names = source_names(test, recorded.codes, root)
-                found[test.name] = named(test.handlers, names)
-        return found
+                passed[test.name] = named(test.handlers, names)
+        return passed
 
     def _twins(self) -> set[str]:
         twins = set(self._recorded.twins)
@@ -281,7 +281,7 @@ class RunCosts:
         root = self._config.rootpath
         parts = {
             (self._config.invocation_params.dir / path).resolve()
-            for path, separator, _ in (one.partition("::") for one in self._config.args)
+            for path, separator, _ in (arg.partition("::") for arg in self._config.args)
             if separator
         }
         whole = {name.partition("::")[0] for name in names}

@@ -6,6 +6,7 @@ into the file that it names for the step.
 
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
+from operator import attrgetter
 from pathlib import Path, PurePath
 
 from msgspec import Struct
@@ -36,13 +37,13 @@ class DearerLine(Struct):
     """Path of its source, or its name if it is in no file."""
     line: int
     text: str
-    found: list[tuple[Dearer, DearerStatement]]
+    rises: list[tuple[Dearer, DearerStatement]]
     """Where; the dearest rise first."""
 
     @property
     def worst(self) -> DearerStatement:
         """Where its cost rose most."""
-        return self.found[0][1]
+        return self.rises[0][1]
 
     @property
     def place(self) -> str:
@@ -54,27 +55,23 @@ def dearer_lines(
     dearer: Iterable[Dearer], codes: Mapping[str, RecordedCode], folder: Path
 ) -> list[DearerLine]:
     """The lines of all handlers, each once, the dearest rise first."""
-    found: dict[tuple[str, int, str], DearerLine] = {}
-    for one in dearer:
-        for statement in one.statements:
+    lines: dict[tuple[str, int, str], DearerLine] = {}
+    for handler in dearer:
+        for statement in handler.statements:
             code = codes[statement.code]
             file = _relative(code.file, folder) if code.file else code.name
             key = file, statement.line, statement.text
-            line = found.setdefault(key, DearerLine(*key, []))
-            line.found.append((one, statement))
-    for line in found.values():
-        line.found.sort(key=lambda item: _rise(item[1]), reverse=True)
-    return sorted(found.values(), key=lambda one: _rise(one.worst), reverse=True)
+            line = lines.setdefault(key, DearerLine(*key, []))
+            line.rises.append((handler, statement))
+    for line in lines.values():
+        line.rises.sort(key=lambda item: item[1].rise, reverse=True)
+    return sorted(lines.values(), key=attrgetter("worst.rise"), reverse=True)
 
 
 def _relative(file: str, folder: Path) -> str:
     path = Path(file)
     inside = path.is_relative_to(folder)
     return path.relative_to(folder).as_posix() if inside else str(path)
-
-
-def _rise(one: DearerStatement) -> tuple[int, int]:
-    return one.now.cycles - one.before.cycles, one.now.cells - one.before.cells
 
 
 def _change(before: Cost, now: Cost) -> str:
@@ -88,7 +85,7 @@ def _change(before: Cost, now: Cost) -> str:
 
 
 def _where(line: DearerLine) -> str:
-    tests = list(dict.fromkeys(one.test for one, _ in line.found))
+    tests = list(dict.fromkeys(handler.test for handler, _ in line.rises))
     more = f" and {counted(len(tests) - 1, 'more test')}" if len(tests) > 1 else ""
     return f"{tests[0]}{more}"
 
@@ -108,9 +105,9 @@ def told(
         yield f"    in {_where(line)}"
     if len(lines) > LINES_SHOWN:
         yield f"and {counted(len(lines) - LINES_SHOWN, 'more line')}"
-    for one in dearer[:LINES_SHOWN]:
-        change = _change(_cost(one.before), _cost(one.now))
-        yield f"{one.test}: {one.handler}: {change}{_executions(one)}"
+    for handler in dearer[:LINES_SHOWN]:
+        change = _change(_cost(handler.before), _cost(handler.now))
+        yield f"{handler.test}: {handler.handler}: {change}{_executions(handler)}"
     if len(dearer) > LINES_SHOWN:
         yield f"and {counted(len(dearer) - LINES_SHOWN, 'more handler')}"
 
@@ -119,8 +116,8 @@ def _cost(handler: FiledHandler) -> Cost:
     return Cost(handler.cycles, handler.cells)
 
 
-def _executions(one: Dearer) -> str:
-    before, now = one.before.executions, one.now.executions
+def _executions(handler: Dearer) -> str:
+    before, now = handler.before.executions, handler.now.executions
     return "" if before == now else f", in {before:,} → {now:,} executions"
 
 
@@ -129,12 +126,12 @@ def _executions(one: Dearer) -> str:
 
 def annotations(lines: list[DearerLine]) -> Iterator[str]:
     """Commands that GitHub shows as warnings at their lines."""
-    for one in lines[:ANNOTATIONS_MAX]:
+    for line in lines[:ANNOTATIONS_MAX]:
         place = Annotation(
-            PurePath(one.file), one.line or None, title="An actor became dearer"
+            PurePath(line.file), line.line or None, title="An actor became dearer"
         )
-        change = _change(one.worst.before, one.worst.now)
-        yield annotation("warning", place, f"{one.text}\n{change} in {_where(one)}")
+        change = _change(line.worst.before, line.worst.now)
+        yield annotation("warning", place, f"{line.text}\n{change} in {_where(line)}")
 
 
 _COLUMNS = (
@@ -145,16 +142,16 @@ _COLUMNS = (
 def summary_table(dearer: list[Dearer]) -> str:
     """A heading and a table in HTML, as GitHub's toolkit writes them."""
     rows: list[tuple[str, ...]] = [_COLUMNS]
-    for one in dearer[:ROWS_MAX]:
-        numbers = (
-            one.before.cycles, one.now.cycles, one.before.cells, one.now.cells,
-        )  # fmt: skip
-        rows.append((one.test, one.handler, *(f"{number:,}" for number in numbers)))
+    for handler in dearer[:ROWS_MAX]:
+        before, now = handler.before, handler.now
+        numbers = before.cycles, now.cycles, before.cells, now.cells
+        texts = (f"{number:,}" for number in numbers)
+        rows.append((handler.test, handler.handler, *texts))
     cells = [
         "".join(f"<{kind}>{escape(text)}</{kind}>" for text in row)
         for kind, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
     ]
-    table = "".join(f"<tr>{one}</tr>" for one in cells)
+    table = "".join(f"<tr>{row_cells}</tr>" for row_cells in cells)
     more = len(dearer) - ROWS_MAX
     rest = f"<p>and {counted(more, 'more handler')}</p>\n" if more > 0 else ""
     return f"<h2>Dearer actors</h2>\n<table>{table}</table>\n{rest}"

@@ -32,7 +32,7 @@ class SourceStatement(Struct, frozen=True):
 def statements(source: str) -> dict[int, SourceStatement]:
     """The innermost statement of each line, and what belongs to no line."""
     rows = source.split("\n")
-    found = {NO_LINE: SourceStatement(NO_LINE, NO_LINE_NAME)}
+    by_line = {NO_LINE: SourceStatement(NO_LINE, NO_LINE_NAME)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes: they are the author's business
         tree = ast.parse(source)
@@ -41,8 +41,8 @@ def statements(source: str) -> dict[int, SourceStatement]:
         text = f"{name or '(module)'}: {rows[node.lineno - 1].strip()}"
         statement = SourceStatement(first, text[:TEXT_LENGTH_MAX])
         last = node.end_lineno or first
-        found |= dict.fromkeys(range(first, last + 1), statement)
-    return found
+        by_line |= dict.fromkeys(range(first, last + 1), statement)
+    return by_line
 
 
 def _statements(node: ast.AST, name: str) -> Iterator[tuple[str, ast.stmt]]:
@@ -58,4 +58,4 @@ def _statements(node: ast.AST, name: str) -> Iterator[tuple[str, ast.stmt]]:
 
 def _decorators(node: ast.stmt) -> list[int]:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return [one.lineno for one in decorators]
+    return [decorator.lineno for decorator in decorators]
