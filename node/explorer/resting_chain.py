@@ -19,8 +19,8 @@ from node.chain.block import Header
 from node.chain.genesis import Genesis
 from node.chain.transaction import SetCode, SetStorage, Transaction
 from node.chain.transition import BlockResult, State
-from node.primitives.types import Address, Amount, Hash32
-from node.query import Committed, find_transaction
+from node.primitives.types import Address, Amount
+from node.query import Committed
 from node.runtime.feed import Feed, FeedSubscription
 from node.runtime.memory_exhaustion import for_a_read
 from node.runtime.reads import Reads
@@ -32,9 +32,7 @@ from node.runtime.types import (
     NodeStatus,
     NodeStopping,
     TransactionOutcome,
-    UnknownTransaction,
 )
-from node.state import snapshots
 from node.state.snapshots import NamedSnapshot
 from pvm.worker import Worker
 
@@ -129,20 +127,6 @@ class RestingChain(Backend):
         """The sender's next nonce."""
         return load_account(self._state.snapshot, sender).nonce
 
-    @override
-    async def wait_for(self, transaction_id: bytes) -> TransactionOutcome:
-        """What became of a transaction: there is nothing to wait for."""
-        id_ = Hash32(transaction_id)
-        committed = await self.run_read(lambda state: find_transaction(state, id_))
-        if committed is None:
-            raise UnknownTransaction(id_.hex())
-        return committed
-
-    @override
-    async def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
-        """Those that the folder has."""
-        return snapshots.list_all(self._state.snapshot)
-
     # --- what is refused -------------------------------------------------------------
 
     def _refuse(self) -> NoReturn:
@@ -151,6 +135,10 @@ class RestingChain(Backend):
     @override
     async def submit(self, raw: bytes) -> Transaction:
         """Refused, as all below."""
+        self._refuse()
+
+    @override
+    async def wait_for(self, transaction_id: bytes) -> TransactionOutcome:
         self._refuse()
 
     @override
@@ -193,6 +181,10 @@ class RestingChain(Backend):
 
     @override
     async def import_bundle(self, bundle: "Bundle") -> Header:
+        self._refuse()
+
+    @override
+    async def list_snapshots(self) -> tuple[NamedSnapshot, ...]:
         self._refuse()
 
     @override
