@@ -1,32 +1,28 @@
 """Forecast of the rules `globalbox`: one line of what is queued and what will be."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-
-from msgspec import Struct
 
 from node.chain.block import Price
 from node.chain.context import BlockContext
 from node.chain.params import FIRE_QUOTA_MAX
 from node.chain.timers import calendar
 from node.chain.timers.globalbox import hits, queue
-from node.chain.timers.globalbox.fires import RANK_ORIGIN, GlobalFire, order_of
-from node.chain.timers.globalbox.lane import fire_price, queue_floor
+from node.chain.timers.globalbox.fires import GlobalFire
+from node.chain.timers.globalbox.lane import (
+    FireCandidate,
+    fire_price,
+    order_for,
+    queue_floor,
+    score_of,
+    with_cursors,
+)
 from node.chain.timers.ruleset import Prospect
 from node.chain.timers.timer import Timer
 from node.primitives.types import Address, Height, TimerId
 from node.query.forecasts.turn import FireQuotas, TimerOffer, Turn
-
-
-class Newcomer(Struct, frozen=True):
-    """A timer that a block would queue, and since when it would have waited."""
-
-    timer: Timer
-    origin: int
-    score: int
 
 
 class GlobalboxForecast:
@@ -75,25 +71,20 @@ class GlobalboxForecast:
             return queue.fire_of_watch(journal, timer.timer_id)
         return calendar.fire_of(journal, timer)
 
-    def _newcomer(self, timer: Timer, origin: int, height: int) -> Newcomer:
-        config = self._block.globalbox_config
-        age = max(0, height - origin)
-        return Newcomer(timer, origin, config.w_age * age + config.w_bid * timer.bid_fp)
+    def _newcomer(self, timer: Timer, origin: int, height: int) -> FireCandidate:
+        score = score_of(self._block, timer, max(0, height - origin))
+        return FireCandidate(timer, None, origin, score)
 
     def _newcomers_at(self, height: int) -> dict[TimerId, Turn]:
         """Turns of those that the block at a height would queue."""
         if height not in self._newcomers:
-            by_target: dict[Address, list[Newcomer]] = defaultdict(list)
-            for newcomer in self._found_at(height):
-                by_target[newcomer.timer.target].append(newcomer)
             self._newcomers[height] = {
                 newcomer.timer.timer_id: self._turn_of(newcomer, cursor, height)
-                for rivals in by_target.values()
-                for cursor, newcomer in enumerate(sorted(rivals, key=_rank))
+                for newcomer, cursor in with_cursors(list(self._found_at(height)))
             }
         return self._newcomers[height]
 
-    def _found_at(self, height: int) -> Iterator[Newcomer]:
+    def _found_at(self, height: int) -> Iterator[FireCandidate]:
         """Who becomes due at a height; in the next block who is due, or was hit."""
         block, first = self._block, height
         if height == block.height:
@@ -107,17 +98,10 @@ class GlobalboxForecast:
             if timer.expires_at >= height:
                 yield self._newcomer(timer, timer.height, height)
 
-    def _turn_of(self, newcomer: Newcomer, cursor: int, height: int) -> Turn:
+    def _turn_of(self, newcomer: FireCandidate, cursor: int, height: int) -> Turn:
         timer, block = newcomer.timer, self._block
         clock, config = block.governed.globalbox_clock, block.globalbox_config
-        order = order_of(
-            RANK_ORIGIN - (newcomer.score - clock.at(height, config.w_age)),
-            timer.bucket,
-            cursor,
-            newcomer.origin,
-            timer.target,
-            timer.timer_id,
-        )
+        order = order_for(newcomer, cursor, clock.at(height, config.w_age))
         return self._turn(timer, timer.bid_fp, order)
 
     def _queued(self, timer: Timer, fire: GlobalFire) -> Turn:
@@ -150,9 +134,3 @@ class GlobalboxForecast:
             is_waiting = self._fire_of(timer) or hits.noted_of(journal, timer)
             return Height(following if is_waiting else max(timer.height, following))
         return Height(max(timer.height, following))
-
-
-def _rank(newcomer: Newcomer) -> tuple[int, int, int, bytes]:
-    """Among those of one target: by this their cursors are given (D52)."""
-    timer = newcomer.timer
-    return -newcomer.score, -timer.bucket, newcomer.origin, timer.timer_id

@@ -121,7 +121,7 @@ def deliver(block: BlockContext) -> list[PlacedFire]:
     age = block.governed.globalbox_clock.at(block.height, block.globalbox_config.w_age)
     placed = [
         _place(block, candidate, cursor, age)
-        for candidate, cursor in _with_cursors(candidates)
+        for candidate, cursor in with_cursors(candidates)
     ]
     placed.sort(key=attrgetter("order"))
     return placed
@@ -146,14 +146,18 @@ def note_hit(block: BlockContext, hit: Hit) -> None:
 
 
 def _candidate(block: BlockContext, timer: Timer, hit: Hit | None) -> FireCandidate:
-    """The score is w_age · (h - origin) + w_bid · bid (GBX §8.1, D52)."""
-    config = block.globalbox_config
     origin = timer.height if hit is None else hit.height
-    score = config.w_age * (block.height - origin) + config.w_bid * timer.bid_fp
+    score = score_of(block, timer, block.height - origin)
     return FireCandidate(timer, hit, origin, score)
 
 
-def _with_cursors(
+def score_of(block: BlockContext, timer: Timer, waited: int) -> int:
+    """w_age · (h - origin) + w_bid · bid, of a timer that waited so long (D52)."""
+    config = block.globalbox_config
+    return config.w_age * waited + config.w_bid * timer.bid_fp
+
+
+def with_cursors(
     candidates: list[FireCandidate],
 ) -> Iterator[tuple[FireCandidate, int]]:
     """Each with how many of the same target precede it: the round robin (D52)."""
@@ -176,16 +180,8 @@ def _place(
     block: BlockContext, candidate: FireCandidate, cursor: int, age: int
 ) -> PlacedFire:
     timer, hit = candidate.timer, candidate.hit
-    order = order_of(
-        RANK_ORIGIN - (candidate.score - age),
-        timer.bucket,
-        cursor,
-        candidate.origin,
-        timer.target,
-        timer.timer_id,
-    )
     placed = PlacedFire(
-        order,
+        order_for(candidate, cursor, age),
         timer,
         timer.bid_fp,
         None if hit is None else hit.height,
@@ -201,6 +197,19 @@ def _place(
     }
     tell(block, placed, Decision.ENQUEUED, "", numbers)
     return placed
+
+
+def order_for(candidate: FireCandidate, cursor: int, age: int) -> bytes:
+    """Its place in the order, once all have aged by `age` (D52)."""
+    timer = candidate.timer
+    return order_of(
+        RANK_ORIGIN - (candidate.score - age),
+        timer.bucket,
+        cursor,
+        candidate.origin,
+        timer.target,
+        timer.timer_id,
+    )
 
 
 def tell(
@@ -509,13 +518,17 @@ def note_changes(block: BlockContext) -> None:
 
 
 __all__ = [
+    "FireCandidate",
     "deliver",
     "deliver_id",
     "fire_price",
     "materialize",
     "note_changes",
+    "order_for",
     "placed_fire",
     "queue_floor",
     "run_fires",
+    "score_of",
     "tell",
+    "with_cursors",
 ]
