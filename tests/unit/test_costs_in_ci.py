@@ -3,6 +3,7 @@
 import json
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,14 @@ from node.testing.costs.comparison import compare
 from node.testing.costs.file import CostsFile, FiledHandler
 from node.testing.costs.naming import NamedHandler
 from node.testing.costs.plugin import RunCosts, name_of_test
-from node.testing.costs.recording import RecordedHandler
+from node.testing.costs.recording import RecordedCode, RecordedHandler
+from node.testing.costs.report import (
+    ANNOTATIONS_MAX,
+    ROWS_MAX,
+    annotations,
+    dearer_lines,
+    summary_table,
+)
 from node.testing.costs.statements import statements
 from pvm import NO_LINE
 from tests.recorded_costs import recorded_handler
@@ -429,6 +437,22 @@ def test_github_gets_a_warning_at_the_line_and_a_table(suite, monkeypatch):
     )
     assert "<td>test_greeting.py::test_twice</td><td>greeting.py greet</td>" in written
     assert written.count("<tr>") == 3
+
+
+def test_github_gets_as_many_warnings_and_rows_as_it_shows():
+    def handler(cycles, count):
+        rows = [(cycles, 0, f"f: line {number}") for number in range(count)]
+        return recorded_handler(*rows)
+
+    old = {"t": {"h": handler(1, ANNOTATIONS_MAX + 1).filed()}}
+    now = {"t": {"h": handler(2, ANNOTATIONS_MAX + 1)}}
+    dearer = compare(old, now, Fraction(0)).dearer
+    lines = dearer_lines(dearer, {"aa": RecordedCode("a", "a.py")}, Path())
+    assert len(lines) == ANNOTATIONS_MAX + 1
+    assert len(list(annotations(lines))) == ANNOTATIONS_MAX
+    table = summary_table(dearer * (ROWS_MAX + 1))
+    assert table.count("<tr>") == 1 + ROWS_MAX
+    assert table.endswith("<p>and 1 more handler</p>\n")
 
 
 def test_a_summary_that_cannot_be_written_is_said(suite, monkeypatch):

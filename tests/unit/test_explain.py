@@ -368,3 +368,19 @@ def test_a_record_of_an_older_node_is_told_as_far_as_it_goes(chain, actor):
 
 def test_every_rule_set_has_a_forecast():
     assert FORECASTS.keys() == RULE_SETS.keys()
+
+
+def test_d58_what_a_constructor_schedules_saw_no_upgrade(chain):
+    """The code that an actor was deployed with took no handler away."""
+    source = """
+class Actor:
+    def deploy(self):
+        pvm_host.schedule_timer(pvm_host.block_height() + 2, b"")
+"""
+    actor = chain.deploy(source, value="5 CBY")
+    (timer_id,) = (timer.timer_id for timer in actor.timers)
+    assert chain.explain(timer_id).upgrades == ()
+    chain.mine(3)
+    told = chain.explain(timer_id)
+    assert told.steps[-1].receipt.failure.kind == "HandlerNotFound"
+    assert "upgrade" not in query.timer_text(told)

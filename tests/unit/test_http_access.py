@@ -176,6 +176,7 @@ def test_pages_of_this_machine_and_of_the_operator_s_origins_may_ask(
             assert allowed == (origin if is_admitted else None)
             assert "access-control-allow-credentials" not in headers
             assert headers["vary"] == "Origin"
+            assert headers["x-content-type-options"] == "nosniff"
 
     asyncio.run(scenario())
 
