@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from node.cli import main as command_line
-from node.cli.loop.beside import Ended
+from node.cli.loop.background import ProcessEnd
 from node.cli.loop.differences import difference_of
-from node.cli.loop.endings import ended_by_signals, without_interruption
 from node.cli.loop.rehearsals import rehearsal_text
 from node.cli.loop.saved_file import GONE_SECONDS, REST_SECONDS, FileTrouble, SavedFile
 from node.cli.loop.saved_tests import LOOK_SECONDS, SavedTests
+from node.cli.loop.signals import ended_by_signals, without_interruption
 from node.cli.loop.suite import Suite
 from node.client import Client
 from node.config import genesis_folder
@@ -177,7 +177,7 @@ def test_handlers_that_came_and_went_and_those_that_cost_more():
     ],
 )
 def test_how_a_run_ended_is_a_sentence(code, text, is_passed, sentence, output):
-    outcome = Suite(Path("here"))._outcome(Ended(code, text))
+    outcome = Suite(Path("here"))._outcome(ProcessEnd(code, text))
     assert outcome.is_passed is is_passed
     assert outcome.sentence == sentence
     assert outcome.output == output
@@ -279,14 +279,18 @@ def test_a_file_of_tests_that_is_made_later_is_found(tmp_path):
     ],
 )
 def test_what_a_rehearsal_found_is_told_in_short(code, text, told):
-    assert rehearsal_text(Ended(code, text)) == f"rehearsed over {told}"
+    assert rehearsal_text(ProcessEnd(code, text)) == f"rehearsed over {told}"
 
 
 def test_a_rehearsal_that_cannot_be_had_is_a_sentence():
-    assert rehearsal_text(Ended(2, "Usage: …\nError: no")) == "no rehearsal: Error: no"
-    assert rehearsal_text(Ended(-9, "")) == "no rehearsal: exit code -9"
     assert (
-        rehearsal_text(Ended(1, "cowboy-devnet: X")) == "no rehearsal: cowboy-devnet: X"
+        rehearsal_text(ProcessEnd(2, "Usage: …\nError: no"))
+        == "no rehearsal: Error: no"
+    )
+    assert rehearsal_text(ProcessEnd(-9, "")) == "no rehearsal: exit code -9"
+    assert (
+        rehearsal_text(ProcessEnd(1, "cowboy-devnet: X"))
+        == "no rehearsal: cowboy-devnet: X"
     )
 
 

@@ -19,12 +19,12 @@ from node.cli.connection import (
     tls_ca_option,
     token_file_option,
 )
-from node.cli.loop.endings import ended_by_signals, ignore_endings
+from node.cli.loop.dev_loop import DevLoop
 from node.cli.loop.live_actor import DeploymentTerms, LiveActor
 from node.cli.loop.node_link import NodeLink, OwnNode
+from node.cli.loop.signals import ended_by_signals, ignore_endings
 from node.cli.loop.suite import Suite
 from node.cli.loop.telling import Teller
-from node.cli.loop.turns import DevLoop
 from node.cli.output import JsonForm, Output
 from node.client.exceptions import NodeError, NodeUnreachable
 from node.rpc.v1 import queries_pb2

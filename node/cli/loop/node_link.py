@@ -7,7 +7,7 @@ the loop waits until it answers; both are told once.
 import socket
 from contextlib import closing
 
-from node.cli.loop.endings import without_interruption
+from node.cli.loop.signals import without_interruption
 from node.cli.loop.telling import Teller
 from node.client._sync.client import Client
 from node.client.channels import Endpoint

@@ -5,21 +5,21 @@ It is `rehearse-upgrade` in a process beside the loop, so that no save waits for
 
 from pathlib import Path
 
-from node.cli.loop.beside import Beside, Ended
+from node.cli.loop.background import BackgroundProcess, ProcessEnd
 from node.primitives.types import Address
 
-__all__ = ["BesideRehearsal", "rehearsal_text"]
+__all__ = ["BackgroundRehearsal", "rehearsal_text"]
 
 LINES_SHOWN = 8
 _DIFFERS = 1
 _OF_THE_COMMAND = "cowboy-devnet: "
 
 
-class BesideRehearsal:
+class BackgroundRehearsal:
     """Rehearses the saves of one actor, one at a time."""
 
     def __init__(self) -> None:
-        self._beside = Beside()
+        self._process = BackgroundProcess()
 
     def start(self, actor: Address, path: Path, heights: range, url: str) -> None:
         """Begin; one that has not ended does not count any more.
@@ -32,19 +32,19 @@ class BesideRehearsal:
         """
         where = ["--first", str(heights.start), "--last", str(heights.stop - 1)]
         words = ["-P", "-m", "node", "rehearse-upgrade", f"0x{actor.hex()}", str(path)]
-        self._beside.start([*words, "--url", url, *where])
+        self._process.start([*words, "--url", url, *where])
 
     def look(self) -> str | None:
         """What differs, once that is known; None before and afterwards."""
-        ended = self._beside.look()
+        ended = self._process.look()
         return None if ended is None else rehearsal_text(ended)
 
     def stop(self) -> None:
         """End it; without one nothing happens."""
-        self._beside.stop()
+        self._process.stop()
 
 
-def rehearsal_text(ended: Ended) -> str:
+def rehearsal_text(ended: ProcessEnd) -> str:
     """What the command found, in a few lines."""
     lines = ended.text.splitlines()
     found = [line for line in lines if not line.startswith(_OF_THE_COMMAND)]

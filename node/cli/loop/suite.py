@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from node.cli.loop.beside import Beside, Ended
+from node.cli.loop.background import BackgroundProcess, ProcessEnd
 from node.cli.loop.saved_tests import SavedTests
 
 __all__ = ["Suite", "SuiteOutcome"]
@@ -28,7 +28,7 @@ class Suite:
         self.path = path
         """None for a project without tests."""
         self._saved = None if path is None else SavedTests(path)
-        self._beside = Beside()
+        self._process = BackgroundProcess()
 
     def is_saved(self, now: float) -> bool:
         """Whether a test was saved since this was asked last."""
@@ -37,18 +37,18 @@ class Suite:
     def start(self) -> None:
         """Begin a run; one that has not ended does not count any more."""
         if self.path is not None and self.path.exists():
-            self._beside.start(["-m", "pytest", "-q", "--color=no", str(self.path)])
+            self._process.start(["-m", "pytest", "-q", "--color=no", str(self.path)])
 
     def look(self) -> SuiteOutcome | None:
         """How the run ended, once it has; None before and afterwards."""
-        ended = self._beside.look()
+        ended = self._process.look()
         return None if ended is None else self._outcome(ended)
 
     def stop(self) -> None:
         """End a run; without one nothing happens."""
-        self._beside.stop()
+        self._process.stop()
 
-    def _outcome(self, ended: Ended) -> SuiteOutcome:
+    def _outcome(self, ended: ProcessEnd) -> SuiteOutcome:
         code, text = ended.code, ended.text
         last = text.splitlines()[-1].strip("= ") if text else "no output"
         if "No module named pytest" in last:

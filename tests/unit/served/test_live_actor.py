@@ -5,11 +5,11 @@ import io
 
 import pytest
 
+from node.cli.loop.dev_loop import DevLoop
 from node.cli.loop.live_actor import DeploymentTerms, LiveActor
 from node.cli.loop.node_link import NodeLink
 from node.cli.loop.suite import Suite
 from node.cli.loop.telling import Teller
-from node.cli.loop.turns import DevLoop
 from node.client import Client, TransactionFailed
 from node.client.channels import Endpoint
 from node.client.inputs import FileSource

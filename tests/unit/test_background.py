@@ -5,42 +5,42 @@ import time
 
 import pytest
 
-from node.cli.loop.beside import OUTPUT_BYTES_KEPT, Beside
+from node.cli.loop.background import OUTPUT_BYTES_KEPT, BackgroundProcess
 
 DEADLINE_SECONDS = 60
 
 
 @pytest.fixture
-def beside(tmp_path, monkeypatch):
+def talking(tmp_path, monkeypatch):
     """Runs `python -m talks` with a text as its source."""
     monkeypatch.chdir(tmp_path)
 
     def start(source):
         (tmp_path / "talks.py").write_text(source)
-        beside = Beside()
-        beside.start(["talks"])
-        return beside
+        process = BackgroundProcess()
+        process.start(["-m", "talks"])
+        return process
 
     return start
 
 
-def ended(beside):
+def ended(process):
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while (found := beside.look()) is None:
+    while (found := process.look()) is None:
         assert time.monotonic() < deadline
         os.sched_yield()
     return found
 
 
-def test_what_it_left_is_told_once(beside):
-    process = beside("print('a word')\nraise SystemExit(5)\n")
+def test_what_it_left_is_told_once(talking):
+    process = talking("print('a word')\nraise SystemExit(5)\n")
     found = ended(process)
     assert (found.code, found.text) == (5, "a word")
     assert process.look() is None
 
 
-def test_of_a_long_output_whole_lines_of_the_end_are_kept(beside):
-    found = ended(beside("for number in range(5_000): print(number)"))
+def test_of_a_long_output_whole_lines_of_the_end_are_kept(talking):
+    found = ended(talking("for number in range(5_000): print(number)"))
     assert OUTPUT_BYTES_KEPT - 10 < len(found.text) <= OUTPUT_BYTES_KEPT
     first, *_, last = found.text.removeprefix("…").splitlines()
     assert found.text.startswith("…")

@@ -11,15 +11,15 @@ from typing import IO
 
 from msgspec import Struct
 
-from node.cli.loop.endings import without_interruption
+from node.cli.loop.signals import without_interruption
 
-__all__ = ["Beside", "Ended"]
+__all__ = ["BackgroundProcess", "ProcessEnd"]
 
 OUTPUT_BYTES_KEPT = 6_000
 """Of what it prints, the end."""
 
 
-class Ended(Struct, frozen=True):
+class ProcessEnd(Struct, frozen=True):
     """What a process left."""
 
     code: int
@@ -28,7 +28,7 @@ class Ended(Struct, frozen=True):
     """The end of what it printed."""
 
 
-class Beside:
+class BackgroundProcess:
     """Runs a module of Python's in a process, one at a time."""
 
     def __init__(self) -> None:
@@ -53,12 +53,12 @@ class Beside:
                 start_new_session=True,
             )
 
-    def look(self) -> Ended | None:
+    def look(self) -> ProcessEnd | None:
         """What the process left, once it has ended; None before and afterwards."""
         if self._process is None or self._process.poll() is None:
             return None
         code, self._process = self._process.returncode, None
-        return Ended(code, self._take_output())
+        return ProcessEnd(code, self._take_output())
 
     def stop(self) -> None:
         """End the process with all that it started; without one nothing happens."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from node.cli.loop.live_actor import LiveActor, Taken
 from node.cli.loop.node_link import NodeLink
-from node.cli.loop.rehearsals import BesideRehearsal
+from node.cli.loop.rehearsals import BackgroundRehearsal
 from node.cli.loop.saved_file import FileTrouble, SavedFile
 from node.cli.loop.suite import Suite
 from node.cli.loop.telling import Fact, Teller
@@ -57,9 +57,9 @@ class DevLoop:
     ) -> None:
         self._link = link
         self._actors = [(actor, SavedFile(actor.path)) for actor in actors]
-        self._rehearsals: dict[str, BesideRehearsal] = {}
+        self._rehearsals: dict[str, BackgroundRehearsal] = {}
         if is_rehearsing:
-            self._rehearsals = {actor.name: BesideRehearsal() for actor in actors}
+            self._rehearsals = {actor.name: BackgroundRehearsal() for actor in actors}
         self._suite = suite
         self._teller = teller
         self._pause = threading.Event()
