@@ -1,6 +1,6 @@
 """`cowboy-devnet timers`: those that wait, how others ended, and what changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 from typing_extensions import override
@@ -18,14 +18,14 @@ from node.cli.traces import tell_timer, trace_option
 from node.client.proofs import DueProof, QueueProof, TimerProof
 from node.query.explain.numbers import counted, ppm_text
 from node.rpc.convert import record_to_proto
-from node.rpc.v1 import streams_pb2, transactions_pb2
+from node.rpc.v1 import streams_pb2, transactions_pb2, types_pb2
 from node.rpc.v1 import timers_pb2 as messages
 from node.rpc.v1.streams_pb2_grpc import StreamServiceStub
 from node.rpc.v1.timers_pb2_grpc import TimerServiceStub
 from node.rpc.v1.transactions_pb2_grpc import TransactionServiceStub
 from node.state import keys
 
-__all__ = ["change_row", "timers"]
+__all__ = ["change_row", "timers", "watched_text"]
 
 _PAGE_TIMERS = 1_000
 _HELP = ("-h", "--help")
@@ -297,7 +297,7 @@ def _watch_row(timer: messages.Timer) -> tuple[str, ...]:
     return (
         f"{state}{since}",
         f"{timer.record.fire_seq:,}",
-        watched_text(timer.record),
+        watched_text(timer.record.watch_keys),
         hexadecimal(timer.record.target or timer.actor),
         hexadecimal(timer.actor),
         str(timer.record.expires_at),
@@ -305,12 +305,11 @@ def _watch_row(timer: messages.Timer) -> tuple[str, ...]:
     )
 
 
-def watched_text(record: messages.TimerRecord) -> str:
-    """What a watch watches: beginnings of keys, each with its actor."""
+def watched_text(keys: Iterable[types_pb2.WatchKey]) -> str:
+    """Keys that are watched or changed, or their beginnings, each with its actor."""
     return ", ".join(
-        f"{bytes_text(watched.key) if watched.key else 'all'} of "
-        f"{hexadecimal(watched.actor)}"
-        for watched in record.watch_keys
+        f"{bytes_text(one.key) if one.key else 'all'} of {hexadecimal(one.actor)}"
+        for one in keys
     )
 
 
@@ -403,7 +402,7 @@ def _globalbox_fields(timer: messages.Timer) -> dict[str, str]:
         bid = int(record.bid_fp) >> BID_FRACTION_BITS
         fields["bid per cycle"] = amount(str(bid))
     if record.watch_keys:
-        fields["watches"] = watched_text(record)
+        fields["watches"] = watched_text(record.watch_keys)
         fields["fires"] = f"{record.fire_seq:,}"
     if timer.HasField("watch"):
         fields["state"] = _watch_row(timer)[0]
@@ -560,13 +559,16 @@ def change_row(change: streams_pb2.TimerChange) -> tuple[str, ...]:
     decision = change.decision
     numbers = [f"{name}={number}" for name, number in sorted(decision.numbers.items())]
     reason = f"({decision.reason})" if decision.reason else ""
+    is_watch = "hit_height" in decision.numbers or "watch_keys" in decision.numbers
+    changed = watched_text(decision.matched_keys)
     words = [
         str(decision.height),
         decision.decision,
         reason,
         hexadecimal(change.timer_id),
         f"of {hexadecimal(change.actor)}",
-        f"due {change.due_height}",
+        "a watch" if is_watch else f"due {change.due_height}",
+        f"on {changed}" if changed else "",
         *numbers,
     ]
     return tuple(word for word in words if word)

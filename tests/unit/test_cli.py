@@ -27,7 +27,7 @@ from node.cli.timers import change_row, watched_text
 from node.primitives import codec
 from node.primitives.crypto import dev_private_key, keccak256
 from node.query.explain.numbers import counted
-from node.rpc.v1 import streams_pb2, timers_pb2
+from node.rpc.v1 import streams_pb2, timers_pb2, types_pb2
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_SECONDS = 30
@@ -819,11 +819,25 @@ def test_a_change_is_one_line_for_people() -> None:
 
 def test_a_watch_of_all_of_an_actor_says_so():
     """D51: a prefix is "empty for all"."""
-    record = timers_pb2.TimerRecord()
-    for prefix in (b"price", b""):
-        record.watch_keys.add(actor=b"\x0a" * 20, key=prefix)
+    actor = b"\x0a" * 20
+    keys = [types_pb2.WatchKey(actor=actor, key=prefix) for prefix in (b"price", b"")]
     whose = f"of 0x{'0a' * 20}"
-    assert watched_text(record) == f"price {whose}, all {whose}"
+    assert watched_text(keys) == f"price {whose}, all {whose}"
+
+
+def test_a_hit_is_told_with_what_changed():
+    """D55: a watch is due when something changes, and no height says that."""
+    hit = timers_pb2.TimerDecision(
+        height=7, decision="hit", numbers={"hit_height": "7"}
+    )
+    hit.matched_keys.add(actor=b"\x0a" * 20, key=b"price")
+    change = streams_pb2.TimerChange(
+        timer_id=b"\x01" * 32, actor=b"\x02" * 20, due_height=999, decision=hit
+    )
+    assert "  ".join(change_row(change)) == (
+        f"7  hit  0x{'01' * 32}  of 0x{'02' * 20}  a watch  on price of 0x{'0a' * 20}"
+        "  hit_height=7"
+    )
 
 
 def test_a_token_file_that_is_none_is_usage(run, tmp_path: Path) -> None:
