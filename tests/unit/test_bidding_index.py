@@ -138,3 +138,16 @@ def test_the_poor_of_this_epoch_are_not_read():
     found = BIDDING_INDEX.select(reader, view_of(reader), 5)
     assert [one.timer.sequence for one in found] == [1]
     assert reader.read < 20
+
+
+def test_the_poor_of_earlier_epochs_are_not_read_through():
+    """D45: "one look an epoch" of 300; a block that looks at five reads few more."""
+    notes = [(epoch, 10**6) for epoch in (0, 1)] * 150
+    bids = [(10**6, number % 7) for number in range(300)]
+    timers = [
+        timer_of(i, gba=AGENT, poor_note=notes[i], last_bid=bids[i]) for i in range(300)
+    ]
+    reader = Counting(indexed(timers))
+    found = BIDDING_INDEX.select(reader, view_of(reader), 5)
+    assert {one.timer.last_bid[1] for one in found} == {6}
+    assert reader.read < 30

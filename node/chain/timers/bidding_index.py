@@ -10,8 +10,9 @@ the chain one look an epoch and keep no run from passing (D45). Instead of those
 
 and with a note
 
-* `y` those that no fee of their own can hold back: by the note's epoch; → whether the
-  timer was seen to sleep, its agent's last bid or its stated priority
+* `y` those that no fee of their own can hold back: by the note's epoch, then as `b`,
+  the stated priority for the tip; → whether the timer was seen to sleep, and the last
+  maximum fee
 * `z` those with a stated maximum fee, likewise; → the same, maximum fee, priority
 
 and beside them:
@@ -19,8 +20,9 @@ and beside them:
 * `p` payer ‖ what was wanted: so that who got money wakes its timers, and no others
 * `q` the payers who have what the least of their notes wants
 
-Rules: a note of an earlier epoch holds nobody. `refresh` makes `q` what it says; a
-block calls it before it looks at timers, and again at its end.
+Rules: a note of an earlier epoch holds nobody, and of those that have one a block
+reads as many as it looks at, too. `refresh` makes `q` what it says; a block calls it
+before it looks at timers, and again at its end.
 """
 
 from collections.abc import Iterator
@@ -46,9 +48,7 @@ from node.chain.timers.due_index import (
     LaneView,
     Waiting,
     amount16,
-    decode_bid,
     descending16,
-    encode_bid,
     family,
     is_below,
     load_at,
@@ -64,6 +64,8 @@ BEHIND = U128_MAX + 1
 _WANTED_BYTES = 24  # of a limit times a basefee, and more
 _ACCOUNT = keys.account(Address(b""))
 _TIP = slice(len(BIDS), len(BIDS) + AMOUNT_BYTES)
+_NOTED_EPOCH = slice(len(POOR_BIDS), len(POOR_BIDS) + keys.HEIGHT_BYTES)
+_NOTED_TIP = slice(_NOTED_EPOCH.stop, _NOTED_EPOCH.stop + AMOUNT_BYTES)
 _PAYER = slice(len(POOR_PAYER), len(POOR_PAYER) + 20)
 
 
@@ -121,18 +123,19 @@ class BiddingIndex(DueIndex):
         if timer.poor_note is None:
             if timer.gba is None:
                 return super().main_entry(timer, is_asleep=is_asleep)
-            fee, tip = timer.last_bid or (None, 0)
+            fee, tip = _last_bid(timer)
             key = BIDS + descending16(tip) + place_of(timer)
             return key, b"" if fee is None else amount16(fee)
         flag = ASLEEP if is_asleep else AWAKE
         epoch, priority = timer.poor_note[0], timer.max_priority_fee_per_cycle
-        rest = keys.height8(epoch) + place_of(timer)
-        if timer.gba is not None:
-            return POOR_BIDS + rest, flag + encode_bid(timer.last_bid)
-        stated = b"" if priority is None else amount16(priority)
-        if timer.max_fee_per_cycle is None:
-            return POOR_BIDS + rest, flag + stated
-        return POOR_FEES + rest, flag + amount16(timer.max_fee_per_cycle) + stated
+        since, place = keys.height8(epoch), place_of(timer)
+        if timer.gba is None and timer.max_fee_per_cycle is not None:
+            stated = b"" if priority is None else amount16(priority)
+            fees = amount16(timer.max_fee_per_cycle) + stated
+            return POOR_FEES + since + place, flag + fees
+        fee, tip = (None, priority or 0) if timer.gba is None else _last_bid(timer)
+        key = POOR_BIDS + since + descending16(tip) + place
+        return key, flag if fee is None else flag + amount16(fee)
 
     @override
     def can_sleep(self, timer: Timer) -> bool:
@@ -182,41 +185,41 @@ class BiddingIndex(DueIndex):
     def with_agents(
         self, reader: Reader, view: LaneView, count_max: int
     ) -> Iterator[Waiting]:
-        """The first so many by rank, then due height and sequence.
-
-        None ranks above its tip, by which they stand: once so many are found that the
-        next one's tip and place could not come before them, nobody behind can.
-        """
-        best = list[tuple[int, int, bytes]]()  # a heap, the last of them first
-        for key, value in family(reader, BIDS):
-            tip, place = U128_MAX - int.from_bytes(key[_TIP], "big"), key[-PLACE_BYTES:]
-            order = -int.from_bytes(place, "big")
-            if len(best) == count_max and best[0] >= (tip, order):
+        """The first so many without a note, and as many with one that holds nobody."""
+        assert isinstance(view, BiddingView), (
+            "the index and the view are one rule set's"
+        )
+        best = _Best(view, count_max)
+        for key, fee in family(reader, BIDS):
+            if not best.take(key[_TIP], key[-PLACE_BYTES:], fee, is_asleep=False):
                 break
-            bid = (int.from_bytes(value, "big"), tip) if value else None
-            one = view.priority_of_bid(bid), order, place
-            if len(best) < count_max:
-                heappush(best, one)
-            else:
-                heappushpop(best, one)
-        for rank, _, place in best:
-            yield place, rank, False
+        yield from best.found(below=0)
+        yield from self._noted(reader, view, count_max)
+
+    def _noted(
+        self, reader: Reader, view: BiddingView, count_max: int
+    ) -> Iterator[Waiting]:
+        """Of those with a note of an earlier epoch the first so many by rank."""
+        best, is_cut = _Best(view, count_max), True
+        start, stop = POOR_BIDS, POOR_BIDS + keys.height8(view.epoch)
+        while is_cut:
+            is_cut = False
+            for key, value in reader.range(start, stop):
+                tip, place, fee = key[_NOTED_TIP], key[-PLACE_BYTES:], value[1:]
+                if not best.take(tip, place, fee, is_asleep=value[:1] == ASLEEP):
+                    epoch = int.from_bytes(key[_NOTED_EPOCH], "big")
+                    start, is_cut = POOR_BIDS + keys.height8(epoch + 1), True
+                    break
+        yield from best.found(below=BEHIND)
 
     @override
     def woken(self, reader: Reader, view: LaneView) -> Iterator[Waiting]:
-        """Those whom their expiry, a new epoch or money woke."""
+        """Those whom their expiry or money woke; with a stated fee a new epoch, too."""
         assert isinstance(view, BiddingView), (
             "the index and the view are one rule set's"
         )
         yield from super().woken(reader, view)
         this_epoch = keys.height8(view.epoch)
-        for key, value in reader.range(POOR_BIDS, POOR_BIDS + this_epoch):
-            offered = value[1:]
-            if len(offered) == AMOUNT_BYTES:  # stated, without an agent
-                rank = int.from_bytes(offered, "big")
-            else:
-                rank = view.priority_of_bid(decode_bid(offered))
-            yield key[-PLACE_BYTES:], rank - BEHIND, value[:1] == ASLEEP
         for key, value in reader.range(POOR_FEES, POOR_FEES + this_epoch):
             fee, stated = _read_fees(value)
             if fee >= view.basefee:
@@ -243,6 +246,52 @@ class BiddingIndex(DueIndex):
             yield (view.epoch + 1) * view.epoch_length
         for key, _ in family(reader, POOR_FEES):
             yield decline.wakes(load_at(reader, key[-PLACE_BYTES:]), view)
+
+
+class _Best:
+    """The first so many by rank, then due height and sequence, of some by their tips.
+
+    Nobody ranks above its tip, by which they stand: once so many are found that the
+    next one's tip and place could not come before them, nobody behind can.
+    """
+
+    __slots__ = ("_count_max", "_heap", "_view")
+
+    def __init__(self, view: BiddingView, count_max: int) -> None:
+        self._view = view
+        self._count_max = count_max
+        # The last of them first.
+        self._heap: list[tuple[int, int, bytes, bool]] = []
+
+    def take(self, tip16: bytes, place: bytes, fee: bytes, *, is_asleep: bool) -> bool:
+        """Take the next one, unless nobody from it on comes before those that are here.
+
+        Without a maximum fee it ranks as high as its tip. Returned is whether to go on.
+        """
+        heap, tip = self._heap, U128_MAX - int.from_bytes(tip16, "big")
+        order = -int.from_bytes(place, "big")
+        is_full = len(heap) == self._count_max
+        if is_full and heap[0] >= (tip, order):
+            return False
+        rank = tip
+        if fee:
+            rank = self._view.priority_of_bid((int.from_bytes(fee, "big"), tip))
+        one = rank, order, place, is_asleep
+        if is_full:
+            heappushpop(heap, one)
+        else:
+            heappush(heap, one)
+        return True
+
+    def found(self, below: int) -> Iterator[Waiting]:
+        """Those that were taken, so far below their ranks."""
+        for rank, _, place, is_asleep in self._heap:
+            yield place, rank - below, is_asleep
+
+
+def _last_bid(timer: Timer) -> tuple[int | None, int]:
+    """Maximum fee and tip that its agent last bid; without an answer, of no tip."""
+    return timer.last_bid or (None, 0)
 
 
 def _wanted(amount: int) -> bytes:
