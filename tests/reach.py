@@ -104,10 +104,7 @@ GIVEN = {
     "method of pvm.modules.struct._Struct": _SHOWN,
     "pvm.errors.HostError": "code, name and arguments: int, text, text",
     "pvm.errors.RevertError": "its arguments, which are texts",
-    "class pvm.errors.HostError": "a member of pvm_host, where the policy refuses it",
-    "class pvm.errors.RevertError": "a member of pvm_host, likewise",
     "pvm.errors.JSONDecodeError": "msg, doc and arguments, which are texts",
-    "class pvm.errors.JSONDecodeError": "a member of json, likewise",
 }
 """Every kind of value that actors are given, and why it may be."""
 

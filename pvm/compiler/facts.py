@@ -75,6 +75,11 @@ class Facts(Struct, frozen=True):
             case _:
                 return ""
 
+    def module_error(self, node: ast.expr) -> str:
+        """The exception of a native module that an expression names; else nothing."""
+        module, _, name = self.meaning(node).rpartition(".")
+        return name if name in language.MODULE_ERRORS.get(module, ()) else ""
+
     def is_enum(self, name: str) -> bool:
         """Whether a class of the module is an Enum, desugared or not."""
         node = self.classes.get(name)

@@ -70,7 +70,10 @@ def module(vm: VmExecution, name: str) -> object:
     found = vm.modules.get(name)
     if found is None:
         if name in NATIVE:
-            found = SealedModule(NATIVE[name](vm.context))
+            # A class itself could be called, unpaid, with what nobody has checked.
+            errors = language.MODULE_ERRORS.get(name, frozenset())
+            guarded = {one: vm.builtin(one) for one in sorted(errors)}
+            found = SealedModule({**NATIVE[name](vm.context), **guarded})
         else:
             found = _make(vm, name)
         vm.modules[name] = found

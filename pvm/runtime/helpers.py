@@ -134,7 +134,11 @@ NATIVES: Mapping[str, object] = {
     "_HostMemoryExhausted": HostMemoryExhausted,
     **{
         f"_{name}": CLASS_OF[name]
-        for name in language.CLASSES | language.CLASSES_NEVER | language.EXCEPTIONS
+        for name in language.CLASSES.union(
+            language.CLASSES_NEVER,
+            language.EXCEPTIONS,
+            *language.MODULE_ERRORS.values(),
+        )
     },
     **{
         f"_owners_{name}": next(iter(owners)) if len(owners) == 1 else owners

@@ -1558,3 +1558,48 @@ def run():
 def run():
     return 1
 run = 5
+---
+# expect: TypeError
+from pvm_host import HostError
+class Code:
+    def __init__(self):
+        self.name = "InvalidInput"
+def hides(HostError):
+    pass
+def run():
+    code = Code()
+    error = HostError(code, "m")
+    deep = []
+    for _ in range(20000):
+        deep = [deep]
+    code.name = deep
+    raise error
+---
+# expect: TypeError
+if True:
+    from pvm_host import HostError
+class Code:
+    def __init__(self):
+        self.name = [self]
+def run():
+    raise HostError(Code(), "m")
+---
+# expect: TypeError
+def hides(pvm_host):
+    pass
+class Named:
+    RevertError = 1
+def run():
+    for _ in range(10):
+        pvm_host.RevertError("x" * 100)
+---
+# expect: returns 3
+import pvm_host as host
+from json import JSONDecodeError, loads
+def run():
+    try:
+        loads("{")
+    except (host.HostError, JSONDecodeError) as error:
+        assert isinstance(error, JSONDecodeError)
+        assert not isinstance(error, host.HostError)
+        return 3

@@ -9,6 +9,22 @@ from pvm.compiler.gate import restrict
 from pvm.compiler.parser import parse
 
 
+def test_what_lowering_calls_a_method_is_no_handler():
+    """host-api.md §1: `__post_init__` is the actor's own, under any name."""
+    code = compile_actor(
+        b"""from dataclasses import dataclass
+@dataclass
+class Actor:
+    n: int = 1
+    def __post_init__(self):
+        self.storage["owner"] = "anybody"
+    def run(self):
+        return self.n
+"""
+    )
+    assert code.handlers == ("run",)
+
+
 def test_handlers_are_public_functions_then_public_methods():
     """host-api.md §1: which handlers exist."""
     code = compile_actor(b"""

@@ -6,6 +6,9 @@ from msgspec import Struct
 
 from pvm.compiler.facts import Facts
 
+_NOT_PUBLIC = ("_", "private_", "hidden_")
+"""How names begin that are the actor's own, or that lowering has written."""
+
 
 class Handlers(Struct, frozen=True):
     """What a module offers to messages (host-api.md §1)."""
@@ -31,7 +34,7 @@ def _public(body: list[ast.stmt]) -> tuple[str, ...]:
         node.name
         for node in body
         if isinstance(node, ast.FunctionDef)
-        and not node.name.startswith(("_", "private_"))
+        and not node.name.startswith(_NOT_PUBLIC)
         and not any(map(_is_property, node.decorator_list))
     )
 

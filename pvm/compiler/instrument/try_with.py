@@ -86,6 +86,9 @@ def _write_caught_classes(context: InstrumentContext, node: ast.expr) -> ast.exp
     if isinstance(node, ast.Tuple):
         names = [_write_caught_classes(context, element) for element in node.elts]
         return context.here.put(ast.Tuple(names, tree.LOAD))
+    error = context.facts.module_error(node)
+    if error:  # what the module has under this name is no class
+        return context.here.load(f"_{error}")
     return load_class(context, node) or context.write(node)
 
 
