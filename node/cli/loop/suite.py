@@ -11,6 +11,10 @@ __all__ = ["Suite", "SuiteOutcome"]
 
 _FAILED, _NOTHING_COLLECTED = 1, 5
 
+_PYTEST = "import pytest, sys; sys.path.append(''); sys.exit(pytest.console_main())"
+"""As `python -m pytest`, but the current folder is the last where modules are found: an
+actor in it may be called as one of Python's."""
+
 
 class SuiteOutcome(Struct, frozen=True):
     """How a run ended."""
@@ -37,7 +41,8 @@ class Suite:
     def start(self) -> None:
         """Begin a run; one that has not ended does not count any more."""
         if self.path is not None and self.path.exists():
-            self._process.start(["-m", "pytest", "-q", "--color=no", str(self.path)])
+            words = ["-P", "-c", _PYTEST, "-q", "--color=no", str(self.path)]
+            self._process.start(words)
 
     def look(self) -> SuiteOutcome | None:
         """How the run ended, once it has; None before and afterwards."""
