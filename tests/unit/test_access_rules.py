@@ -7,7 +7,11 @@ from pvm.testing import DEPLOYER, SENDER, World
 BOX = """
 from cowboy_sdk import (OWNER, SELF, actor, callable_by, deferred, public, pure,
     reentrancy_guard, runtime, call, send)
+from abc import abstractmethod
 import pvm_host
+
+def same(method):
+    return lambda self: method(self)
 
 @actor
 class Box:
@@ -53,6 +57,34 @@ class Box:
     def raising(self):
         raise ValueError
 
+    @staticmethod
+    def still():
+        return b"inside"
+
+    @classmethod
+    def of_class(cls):
+        return b"inside"
+
+    @same
+    def decorated(self):
+        return b"inside"
+
+    @abstractmethod
+    def abstract(self):
+        return b"inside"
+
+    @property
+    def shown(self):
+        return b"inside"
+
+    @public
+    def through_decorated(self):
+        self.still(), self.of_class(), self.abstract()
+        return self.decorated()
+
+def show(payload):
+    return Box().shown
+
 def wrapped(payload):
     return Box().owners()
 
@@ -93,6 +125,12 @@ DENIED = "HostError.PermissionDenied"
         ("wrapped", DENIED, b"owner"),
         ("inner", DENIED, DENIED),
         ("after", DENIED, DENIED),
+        ("still", DENIED, DENIED),
+        ("of_class", DENIED, DENIED),
+        ("decorated", DENIED, DENIED),
+        ("abstract", DENIED, DENIED),
+        ("through_decorated", b"inside", b"inside"),
+        ("show", b"inside", b"inside"),
     ],
 )
 def test_who_may_call_what(world, box, handler, stranger, owner):

@@ -5,6 +5,7 @@ import ast
 from msgspec import Struct
 
 from pvm.compiler.facts import Facts
+from pvm.compiler.lowering.decorators import is_property
 
 _NOT_PUBLIC = ("_", "private_", "hidden_")
 """How names begin that are the actor's own, or that lowering has written."""
@@ -35,13 +36,7 @@ def _public(body: list[ast.stmt]) -> tuple[str, ...]:
         for node in body
         if isinstance(node, ast.FunctionDef)
         and not node.name.startswith(_NOT_PUBLIC)
-        and not any(map(_is_property, node.decorator_list))
-    )
-
-
-def _is_property(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Name) and node.id == "property") or (
-        isinstance(node, ast.Attribute) and node.attr == "setter"
+        and not any(map(is_property, node.decorator_list))
     )
 
 

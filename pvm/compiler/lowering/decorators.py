@@ -128,6 +128,13 @@ def marks_of(node: ast.FunctionDef, facts: Facts) -> dict[str, ast.expr]:
     return {name: one for name, one in named if name is not None}
 
 
+def is_property(node: ast.expr) -> bool:
+    """Whether a decorator makes an attribute of a method, which no message calls."""
+    return (isinstance(node, ast.Name) and node.id == "property") or (
+        isinstance(node, ast.Attribute) and node.attr == "setter"
+    )
+
+
 def literal_address(value: object) -> bytes | None:
     """20 bytes, or their hexadecimal form."""
     if isinstance(value, str):
@@ -236,7 +243,8 @@ def _rule(
 ) -> Rule:
     rule = Rule(0)
     is_handler = not node.name.startswith("_") and not is_generator(shared.facts, node)
-    is_handler = is_handler and len(node.decorator_list) == len(marks)
+    # Whatever else decorates it, messages reach it.
+    is_handler = is_handler and not any(map(is_property, node.decorator_list))
     if "public" in marks:
         rule |= Rule.PUBLIC
     elif "callable_by" in marks:
