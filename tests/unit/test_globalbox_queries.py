@@ -167,6 +167,34 @@ def test_d53_what_quotas_leave_is_foretold(chain):
         assert passed.timer_id == third
 
 
+def test_d53_behind_a_full_block_nobody_is_said_to_be_passed_over(chain, actor):
+    """D53: "while fires < `max_fires_per_block`": what is behind is not looked at."""
+    chain.execute(UpdateGlobalboxConfig(GlobalboxConfig(2, 2)))
+    other = chain.deploy(SETTER + "\n", value="90 CBY")
+    due = chain.height + 4
+    high, low = {"bid_fp": 9 * UNIT, "gas_limit": 50_000}, {"gas_limit": 50_000}
+    front = set_timeouts(other, *[(None, due, b"", high)] * 3)
+    behind = set_timeouts(actor, *[(None, due, b"", low)] * 3)
+    chain.mine_until(due - 1)
+    rooms = [chain.explain(timer_id).forecast.room for timer_id in front]
+    assert sorted((one.fires, one.target_fires) for one in rooms) == [
+        (0, 0),
+        (1, 1),
+        (2, 2),
+    ]
+    assert not any(one.is_passed_over for one in rooms)
+    for timer_id in behind:
+        seen = chain.explain(timer_id)
+        assert (seen.forecast.room.fires, seen.forecast.room.target_fires) == (2, 0)
+        assert f"{seen}".endswith(
+            "before it 2 come in that block, 0 of them of its target, so its turn "
+            "comes later."
+        )
+        assert seen.forecast.before.payer_cost == 0
+    chain.mine()
+    assert decided(chain, Decision.PASSED_OVER) == []
+
+
 def test_d51_a_noted_watch_is_looked_at_in_the_next_block(chain, actor):
     watch = set_watch(actor, [b"n"], route("tell"), gas_limit=50_000)
     actor.call("put_later", codec.encode([[b"n", b"1"]]))

@@ -389,6 +389,8 @@ def _forecast_text(seen: Forecast) -> Iterable[str]:
         return  # whoever stands before it, there is no turn
     if seen.room is not None:
         yield room_text(seen.room)
+        if not seen.room.is_left:
+            return  # the block ends before it, or passes it over
     more = "" if before.is_all else "at least "
     lane = terms.config.lane_timer_cycles
     if not before.timers:

@@ -105,8 +105,9 @@ class QueueRoom(Struct, frozen=True):
 
     @property
     def is_passed_over(self) -> bool:
-        """Whether its target will have had its share."""
-        return self.target_fires >= self.quotas.target_fires
+        """Whether its target will have had its share, and the block will have more."""
+        is_full = self.fires >= self.quotas.fires
+        return not is_full and self.target_fires >= self.quotas.target_fires
 
     @property
     def is_left(self) -> bool:
@@ -314,7 +315,10 @@ class _Reserving(Struct):
         if self.quotas is None:
             if self.is_reserving and self.reserved + other.limit > lane:
                 return
-        elif self.by_target[timer.target] >= self.quotas.target_fires:
+        elif (
+            self.fires >= self.quotas.fires
+            or self.by_target[timer.target] >= self.quotas.target_fires
+        ):
             return
         self.fires += 1
         self.by_target[timer.target] += 1
