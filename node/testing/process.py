@@ -58,6 +58,8 @@ class NodeProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
         """`host:port`, once it serves."""
+        self.page = ""
+        """URL of its page, once it serves one: flags may give it an HTTP port."""
 
     @override
     def __repr__(self) -> str:
@@ -92,7 +94,8 @@ class NodeProcess:
         if not self._is_anything_printed() or not self._ready_file.exists():
             self.stop()
             raise NodeNotStarted(f"the node did not start:\n{self.log()}")
-        self.url = json.loads(self._ready_file.read_text())["grpc"]
+        ready = json.loads(self._ready_file.read_text())
+        self.url, self.page = ready["grpc"], ready["page"] or ""
 
     def _is_anything_printed(self) -> bool:
         assert self._process is not None

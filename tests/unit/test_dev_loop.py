@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import psutil
 import pytest
@@ -169,7 +170,7 @@ def test_handlers_that_came_and_went_and_those_that_cost_more():
         (-9, "", False, "pytest ended with exit code -9", ""),
         (
             1,
-            "/bin/python: No module named pytest",
+            "ModuleNotFoundError: No module named 'pytest'",
             False,
             "pytest is not installed here: `pip install pytest` adds it",
             "",
@@ -470,9 +471,12 @@ def test_tests_run_when_they_are_made_or_saved(loop, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_loop_that_is_killed_leaves_no_node_behind(loop):
+def test_a_loop_has_a_page_and_leaves_no_node_behind_when_it_is_killed(loop):
     running = loop("counter.py", "--no-tests")
+    page = running.until("node")["page"]
     running.until("deployed")
+    with urlopen(page) as answer:
+        assert b"<title>cowboy-devnet</title>" in answer.read()
     (node,) = running.children()
     running.process.kill()
     node.wait(timeout=30)

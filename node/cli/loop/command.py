@@ -143,11 +143,13 @@ def _tell_node(
 ) -> None:
     url, height = link.client.api.url, status.head.height
     text = f"the node is at {url}, at height {height}; Ctrl-C ends"
+    if link.page:
+        text += f"\nits page is at {link.page}"
     if not status.dev:
         text += "\nwithout development: the owner upgrades, and `upgrade` runs"
     if status.mining_mode == queries_pb2.MINING_MODE_MANUAL:
         text += "\nit makes blocks by hand: `cowboy-devnet mining instant` changes that"
-    teller.say("node", text, url=url, height=height)
+    teller.say("node", text, url=url, height=height, page=link.page or None)
 
 
 def _actors(options: _Options, teller: Teller) -> list[LiveActor]:

@@ -6,6 +6,7 @@ the loop waits until it answers; both are told once.
 
 import socket
 from contextlib import closing
+from urllib.parse import urlsplit
 
 from node.cli.loop.signals import without_interruption
 from node.cli.loop.telling import Teller
@@ -26,8 +27,8 @@ PROBE_SECONDS = 5.0
 CALL_SECONDS = 20.0
 """Until a save is in a block, on a node that makes blocks by the clock."""
 
-_USUAL = "127.0.0.1:50051"
-"""Where the other commands look for a node."""
+_USUAL, _USUAL_HTTP = "127.0.0.1:50051", "127.0.0.1:8080"
+"""Where the other commands look for a node, and `open` for its page."""
 
 
 class OwnNode:
@@ -35,7 +36,12 @@ class OwnNode:
 
     def __init__(self) -> None:
         self._process: NodeProcess | None = None
-        self._listen = _USUAL if _is_free(_USUAL) else "127.0.0.1:0"
+        self._listen, self._http_listen = (
+            usual if _is_free(usual) else "127.0.0.1:0"
+            for usual in (_USUAL, _USUAL_HTTP)
+        )
+        self.page = ""
+        """URL of its page, once it was started."""
 
     def start(self) -> Endpoint:
         """Start it, where it was before if it was.
@@ -44,10 +50,13 @@ class OwnNode:
             NodeNotStarted: it ended, or did not serve in time.
         """
         self.stop()
-        process = NodeProcess("--grpc-listen", self._listen)
+        listens = "--grpc-listen", self._listen, "--http-listen", self._http_listen
+        process = NodeProcess(*listens)
         with without_interruption():
             process.__enter__()
             self._process, self._listen = process, process.url
+        self.page = process.page
+        self._http_listen = urlsplit(self.page).netloc
         return Endpoint(process.url)
 
     def stop(self) -> None:
@@ -89,6 +98,11 @@ class NodeLink:
     def is_up(self) -> bool:
         """Whether the node answered when it was asked last."""
         return self._client is not None
+
+    @property
+    def page(self) -> str:
+        """URL of the page of a node of its own; empty of another's."""
+        return self._home.page if isinstance(self._home, OwnNode) else ""
 
     @property
     def client(self) -> Client:

@@ -56,7 +56,7 @@ class Suite:
     def _outcome(self, ended: ProcessEnd) -> SuiteOutcome:
         code, text = ended.code, ended.text
         last = text.splitlines()[-1].strip("= ") if text else "no output"
-        if "No module named pytest" in last:
+        if "No module named 'pytest'" in last:
             reason = "pytest is not installed here: `pip install pytest` adds it"
             return SuiteOutcome(is_passed=False, sentence=reason, output="")
         if code == _NOTHING_COLLECTED:
