@@ -137,8 +137,8 @@ def test_a_deployed_actors_timers_fire_and_are_seen_from_outside(node, folder):
     assert fired == [first + BLOCKS_PER_FIRE * i for i in range(FIRES)]
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_operators_are_answered_from_outside(node, path):
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/"])
+def test_operators_and_browsers_are_answered_from_outside(node, path):
     with urlopen(f"http://127.0.0.1:{node.http_port}{path}", timeout=10) as answer:
         assert answer.status == 200
 
