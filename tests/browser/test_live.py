@@ -52,6 +52,25 @@ def test_a_tab_that_nobody_sees_rests_and_catches_up(own_world, open_tab):
     tab.wait_for_text(".strip", "height 3")
 
 
+def test_four_tabs_follow_a_chain_and_others_ask_and_say_so(own_world, chromium):
+    """A browser gives six connections to all tabs of an origin."""
+    world = own_world()
+    context = chromium.new_context()
+    tabs = [context.new_page() for _ in range(6)]
+    following, asking = tabs[:4], tabs[4:]
+    for tab in tabs:
+        tab.goto(world.origin)
+        told = "live" if tab in following else "asks every 2 s"
+        tab.wait_for_selector(f".strip:has-text('{told}')")
+        assert tab.get_by_text("Four other tabs").count() == (tab in asking)
+    world.client.mine()
+    for tab in tabs:
+        tab.wait_for_selector(".strip:has-text('height 1')")
+    tabs[0].close()
+    asking[0].wait_for_selector(".strip:has-text('live')")
+    context.close()
+
+
 def test_nothing_moves_on_a_page_to_which_nothing_comes(own_world, open_tab):
     """What moves by itself has the browser draw sixty times a second."""
     tab = open_tab(own_world().origin)
