@@ -47,6 +47,7 @@ def test_the_limits_are_those_of_the_node():
         rpc.json_bytes_max >> 20,
         http.callers_max,
         http.caller_idle_ms_max // 1_000,
+        http.connections_max,
         rpc.stalled_ms_max // 1_000,
         http.idle_ms_max // 1_000,
     ]
