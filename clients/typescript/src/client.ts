@@ -31,6 +31,7 @@ import {
   DraftSchema,
   type Event,
   type EventCursor,
+  EventCursorSchema,
   ExecutionStatus,
   type Header,
   type InstructionSchema,
@@ -40,6 +41,7 @@ import {
   type Timer,
   type TimerChange,
   type TimerCursor,
+  TimerCursorSchema,
   TimerService,
   TransactionService,
 } from "./api.ts";
@@ -327,8 +329,10 @@ export class Client {
   blocks(options: BlockFilter = {}): AsyncGenerator<Told<Block>> {
     const { signal, view = BlockView.SUMMARY } = options;
     let seen = options.after;
-    const open = (call: CallOptions) =>
-      this.services.streams.streamBlocks({ view, ...(seen && { resumeAfter: seen }) }, call);
+    const open = async (call: CallOptions) => {
+      seen ??= await this.#now(call);
+      return this.services.streams.streamBlocks({ view, resumeAfter: seen }, call);
+    };
     return follow(open, signal, ({ message }) => {
       if (message.case === "reverted") return { reverted: (seen = message.value) };
       if (message.case !== "block") return undefined;
@@ -342,8 +346,10 @@ export class Client {
   events(filter: EventFilter = {}): AsyncGenerator<Told<Event>> {
     const { signal, after, ...admitted } = filter;
     let seen = after;
-    const open = (call: CallOptions) =>
-      this.services.streams.streamEvents({ ...admitted, ...(seen && { resumeAfter: seen }) }, call);
+    const open = async (call: CallOptions) => {
+      seen ??= create(EventCursorSchema, { block: await this.#now(call) });
+      return this.services.streams.streamEvents({ ...admitted, resumeAfter: seen }, call);
+    };
     return follow(open, signal, ({ message, cursor }) => {
       seen = cursor;
       if (message.case === "reverted") return { reverted: message.value };
@@ -355,25 +361,33 @@ export class Client {
   timerChanges(filter: TimerFilter = {}): AsyncGenerator<Told<TimerChange>> {
     const { signal, after, ...admitted } = filter;
     let seen = after;
-    const open = (call: CallOptions) =>
-      this.services.streams.streamTimers({ ...admitted, ...(seen && { resumeAfter: seen }) }, call);
+    const open = async (call: CallOptions) => {
+      seen ??= create(TimerCursorSchema, { block: await this.#now(call) });
+      return this.services.streams.streamTimers({ ...admitted, resumeAfter: seen }, call);
+    };
     return follow(open, signal, ({ message, cursor }) => {
       seen = cursor;
       if (message.case === "reverted") return { reverted: message.value };
       return message.case === "change" ? { value: message.value } : undefined;
     });
   }
+
+  /** The head, after which a stream begins that is to go on from there if it is cut. */
+  async #now(call: CallOptions): Promise<BlockRef> {
+    const { height, hash } = (await this.services.queries.getStatus({}, call)).head!;
+    return create(BlockRefSchema, { height, hash });
+  }
 }
 
-/** Opens a stream again and again until it is stopped, each time after what was seen. */
+/** Opens a stream again and again until it is stopped, each time after what was seen last. */
 async function* follow<R, T>(
-  open: (call: CallOptions) => AsyncIterable<R>,
+  open: (call: CallOptions) => Promise<AsyncIterable<R>>,
   signal: AbortSignal | undefined,
   tell: (response: R) => Told<T> | undefined,
 ): AsyncGenerator<Told<T>> {
   while (!signal?.aborted) {
     try {
-      for await (const response of open(signal ? { signal } : {})) {
+      for await (const response of await open(signal ? { signal } : {})) {
         const told = tell(response);
         if (told) yield told;
       }
