@@ -58,8 +58,8 @@ PRICED: Mapping[str, Helper] = {
     "print": printing.print_,
     "breakpoint": printing.breakpoint_,
     **{name: constructors.exception_constructor(name) for name in language.EXCEPTIONS},
-    "HostError": constructors.not_constructible,
-    "RevertError": constructors.not_constructible,
+    "HostError": constructors.made_by_host(),
+    "RevertError": constructors.made_by_host(),
     "JSONDecodeError": constructors.made_by_loads,
 }
 

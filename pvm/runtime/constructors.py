@@ -229,9 +229,13 @@ def exception_constructor(name: str) -> Helper:
     return construct
 
 
-def not_constructible(_vm: VmExecution, *_arguments: object) -> None:
-    """Errors of the host are made by the host."""
-    raise refused(TypeError("the host makes its errors itself"))
+def made_by_host() -> Helper:
+    """What stands for one class of errors that the host makes, and for no other."""
+
+    def construct(_vm: VmExecution, *_arguments: object) -> None:
+        raise refused(TypeError("the host makes its errors itself"))
+
+    return construct
 
 
 def made_by_loads(_vm: VmExecution, *_arguments: object) -> None:

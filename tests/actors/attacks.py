@@ -1601,5 +1601,6 @@ def run():
         loads("{")
     except (host.HostError, JSONDecodeError) as error:
         assert isinstance(error, JSONDecodeError)
+        assert type(error) == JSONDecodeError
         assert not isinstance(error, host.HostError)
         return 3

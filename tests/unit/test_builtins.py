@@ -36,6 +36,11 @@ def test_the_tables_hold_what_the_language_names():
     assert not NATIVE.keys() & PRICED.keys()
 
 
+def test_each_builtin_stands_for_itself_alone():
+    """sandbox.md §3: by what stands for a class `isinstance` knows which one it is."""
+    assert len({*PRICED.values()}) == len(PRICED)
+
+
 def test_whatever_name_an_actor_can_say_gives_a_value_of_the_language():
     """A name that is bound in one scope is looked up in all others: sandbox.md §1."""
     sayable = {name for name in execution_pool.new().names if name[0] != "_"}
