@@ -139,6 +139,10 @@ def test_a_transaction_is_told_as_it_was_executed(name, worlds, open_tab):
         "(bars) => bars.map((bar) => bar.getAttribute('aria-label'))"
     )
     assert [bar.split(" cycles")[0] for bar in bars] == [f"{c.cycles:,}" for c in calls]
+    if calls:
+        cycles = receipt.cycles_used - calls[0].cycles
+        entry = f"{cycles:,} cycles and {receipt.cells_used - calls[0].cells:,} cells"
+        assert f"{entry} were charged before any call" in tab.text()
     changes = [
         f"{key_text(one.key)} {stored(one, 'before')} → {stored(one, 'after')}"
         for one in trace.changes.storage

@@ -67,10 +67,12 @@ const Frame = ({actor, function: name, line, source, variables = []}) => html`<l
 
 const Bytes = ({value, ...rest}) => html`<${Text} value=${valueText(value, rest)} letters=${160} />`;
 
-// The tree of calls of an execution that used so many cycles in all.
-export const CallTree = ({call, whole}) => html`
+// The tree of calls of an execution, and what was charged before them.
+export const CallTree = ({call, receipt: {cyclesUsed, cellsUsed}}) => html`
+  <p class="muted entry">${grouped(big(cyclesUsed) - big(call.cycles))} cycles and ${
+    grouped(big(cellsUsed) - big(call.cells))} cells were charged before any call.</p>
   <div class="scroll calls" role="region" aria-label="Calls" tabindex="0">
-    <ul class="tree"><${Call} ...${call} whole=${number(whole)} /></ul>
+    <ul class="tree"><${Call} ...${call} whole=${number(cyclesUsed)} /></ul>
   </div>`;
 
 function Call(call) {
@@ -203,7 +205,7 @@ export const eventsTable = (events, caption) => html`<${Table} caption=${caption
   {title: 'index', of: ({index}) => html`<${Count} of=${index} />`},
   {title: 'emitter', of: ({emitter}) => html`<${Address} value=${emitter} />`},
   {title: 'topic', of: ({topic}) => html`<b><${Text} value=${topic} /></b>`},
-  {title: 'data', of: ({data}) => html`<code><${Text} value=${data ? valueText(data) : ''} letters=${300} /></code>`},
+  {title: 'data', of: ({data, emitter}) => html`<code><${Text} value=${data ? valueText(data, {isStored: !emitter}) : ''} letters=${300} /></code>`},
 ]} />`;
 
 // What an execution paid, part by part.

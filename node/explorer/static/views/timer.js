@@ -231,5 +231,5 @@ function Fire({id, receipt}) {
 }
 
 const Called = ({trace, receipt}) => (trace?.call
-  ? html`<${CallTree} call=${trace.call} whole=${receipt.cyclesUsed} />`
+  ? html`<${CallTree} call=${trace.call} receipt=${receipt} />`
   : html`<p class="muted">It called no handler.</p>`);

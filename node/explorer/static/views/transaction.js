@@ -53,7 +53,7 @@ function Committed({transaction, block, index, receipt, events = [], id}) {
     ${receipt.hint && html`<p class="notice"><b>Hint:</b> ${visible(receipt.hint)}</p>`}
     <${Card} title="What it did" aside="each call, with all that it did in order">
       <${Answer} answer=${trace} what="the node to execute it again">${({trace: found}) => (found.call
-        ? html`<${CallTree} call=${found.call} whole=${receipt.cyclesUsed} />`
+        ? html`<${CallTree} call=${found.call} receipt=${receipt} />`
         : html`<p class="muted">It called no handler.</p>`)}<//>
     <//>
     ${trace.data && html`<${Changes} ...${trace.data.trace.changes} />`}
