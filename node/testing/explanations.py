@@ -4,6 +4,7 @@ A `Devnet` keeps every result, so nothing has to be looked for, and nothing is l
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from msgspec import field
 from msgspec.structs import asdict
@@ -119,7 +120,8 @@ def timer_story(
     ]
     if not steps:
         raise unknown_timer("timer_id", timer_id)
-    told = explain(state, steps, lambda target: versions_of(results, target))
+    versions = partial(versions_of, results)
+    told = explain(state, steps, versions, steps[0].decision)
     return TimerStory(**asdict(told), labels=labels)
 
 

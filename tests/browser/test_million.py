@@ -22,15 +22,14 @@ def test_every_view_is_as_it_is_with_few(name, worlds, new_tab, pictures):
     assert seen.unreached == []
 
 
-def test_a_timer_that_came_with_a_state_has_its_record_and_no_life(worlds, open_tab):
+def test_a_timer_that_came_with_a_state_has_a_forecast_and_no_life(worlds, open_tab):
     """The blocks that scheduled a million timers at once are nobody's."""
     world = worlds("million")
-    tab = open_tab(world.origin)
-    tab.excuse("404")
-    tab.go(hex_place("timer", world.timers["first"]))
+    tab = open_tab(world.origin, hex_place("timer", world.timers["first"]))
     told = world.client.api.timer(world.timers["first"]).timer
     assert tab.facts("What it is")["due at height"] == f"{told.height:,}"
     assert "taken over" in tab.text("[aria-label='Its life']")
+    assert tab.facts("What awaits it")["looked at in block"] == f"{told.height:,}"
 
 
 def test_a_calendar_of_a_million_timers_counts_what_is_due(worlds, open_tab):

@@ -40,10 +40,11 @@ def decided(told):
     ]
 
 
-def recorded(chain):
-    """The state of a chain, as if its node had kept the history."""
+def recorded(chain, since=0):
+    """The state of a chain, as if its node had kept the history above a height."""
     for result in chain.results:
-        chain._store.commit(history.record(result))
+        if result.header.height > since:
+            chain._store.commit(history.record(result))
     return chain.state.__class__(
         chain.params, chain.head, chain._store.snapshot(), chain.state.caches
     )
@@ -305,6 +306,26 @@ def test_an_unknown_timer_is_not_found(chain):
     with pytest.raises(NotFound) as error:
         query.explain_timer(recorded(chain), bytes(32))
     assert error.value.missing is MissingKind.TIMER
+
+
+def test_a_timer_that_came_with_a_state_is_told_from_there_on(chain, actor):
+    """A state file has timers, and none of the blocks that scheduled them."""
+    ids = schedule_all(actor, *[(20, b"", {}) for _ in range(7)])
+    state = recorded(chain, since=chain.height)
+    told = query.explain_timer(state, ids[6])
+    assert (told.timer_id, told.actor, told.due_height) == (ids[6], actor.address, 20)
+    assert (told.steps, told.is_watch) == ((), False)
+    lines = text.timer_text(told).splitlines()
+    assert lines[0].endswith("it waits (ring 20, sequence 6).")
+    assert lines[1] == "It came with a state: no block here tells who scheduled it."
+    since = chain.height
+    chain.mine_until(21)
+    told = query.explain_timer(recorded(chain, since), ids[6])
+    assert decided(told) == [(20, "put_off", "lane"), (21, "put_off", "lane")]
+    chain.mine_until(40)
+    told = query.explain_timer(recorded(chain, since), ids[6])
+    assert decided(told)[-1][1] == "fired"
+    assert text.timer_text(told).splitlines()[1].startswith("It came with a state:")
 
 
 # --- blocks ------------------------------------------------------------------------

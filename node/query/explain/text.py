@@ -51,6 +51,8 @@ def timer_text(told: TimerExplanation) -> str:
         f"paid by {_payer(told)}{_due_text(told)}"
     )
     lines = [who + _standing(told)]
+    if told.is_taken_over:
+        lines.append("It came with a state: no block here tells who scheduled it.")
     if told.is_cut:
         lines.append("Of its history the beginning and the latest part:")
     if told.put_offs_before is not None:
@@ -104,7 +106,7 @@ def _upgrade_text(told: TimerExplanation) -> Iterator[str]:
     if not told.upgrades:
         return
     when = f"the upgrade of its actor at height {told.upgrades[-1]:,}"
-    receipt = told.steps[-1].receipt
+    receipt = told.steps[-1].receipt if told.steps else None
     failure = None if receipt is None else receipt.failure
     if told.end is not None and failure and failure.kind == "HandlerNotFound":
         yield f"Its handler was gone: {when} took it."

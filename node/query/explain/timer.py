@@ -71,7 +71,15 @@ class TimerExplanation(Struct, frozen=True):
     @property
     def is_watch(self) -> bool:
         """Whether changes of state make it fire, and not a height (D51)."""
+        if self.live is not None:
+            return self.live.timer.is_watch
         return bool(self.steps) and "watch_keys" in self.steps[0].decision.numbers
+
+    @property
+    def is_taken_over(self) -> bool:
+        """Whether it was scheduled in no block of this history, which began later."""
+        first = self.steps[0].decision.decision if self.steps else None
+        return first is not Decision.SCHEDULED
 
     @property
     def end(self) -> Step | None:
@@ -94,50 +102,66 @@ def explain_timer(
         NotFound: TIMER.
     """
     life = load_timer_life(state.snapshot, timer_id, STEPS_MAX)
-    if not life:
-        raise NotFound(MissingKind.TIMER, timer_id)
-    end = life[-1]
-    last = end.height if end.decision.is_final else state.head.height
+    known = life[0].decision if life else _taken_over(state, timer_id)
+    last = state.head.height
+    if life and life[-1].decision.is_final:
+        last = life[-1].height
     if put_offs_to is not None:
         last = min(last, Height(put_offs_to))
-    put_offs, before = _put_offs(state, life[0].decision, last)
+    put_offs, before = _put_offs(state, known, last)
     life = sorted([*life, *put_offs], key=lambda one: (one.height, one.index))
     return explain(
         state,
         (_with_receipt(state, one.height, one.decision) for one in life),
         lambda target: load_code_versions(state.snapshot, target),
+        known,
         put_offs_before=before,
         is_cut=len(life) - len(put_offs) > STEPS_MAX,
     )
+
+
+def _taken_over(state: State, timer_id: bytes) -> TimerDecision:
+    """What names a live timer of which this history tells nothing.
+
+    Raises:
+        NotFound: TIMER.
+    """
+    timer = load_timer(state.snapshot, timer_id)
+    if timer is None:
+        raise NotFound(MissingKind.TIMER, timer_id)
+    identity = timer.timer_id, timer.actor, timer.fee_payer, timer.height
+    numbers = {"sequence": timer.sequence}
+    return TimerDecision(*identity, Decision.SCHEDULED, "", numbers)
 
 
 def explain(
     state: State,
     steps: Iterable[Step],
     versions_of: Callable[[Address], Iterable[CodeVersion]],
+    known: TimerDecision,
     *,
     put_offs_before: Height | None = None,
     is_cut: bool = False,
 ) -> TimerExplanation:
-    """The same of steps that are at hand, at least one, in order.
+    """The same of steps that are at hand, in order; of an ended timer at least one.
 
     `versions_of` gives all code that is known of an actor, in order. Nothing is said of
     its deployment, nor of code that the timer's target got after the timer's end.
+    `known` is any decision about the timer.
     """
     told = tuple(steps)
-    first = told[0].decision
-    timer = load_timer(state.snapshot, first.timer_id)
+    timer = load_timer(state.snapshot, known.timer_id)
     if timer is not None:
-        target, last = timer.target, state.head.height
+        target, begin, last = timer.target, timer.scheduled_at, state.head.height
     else:
-        receipt, last = told[-1].receipt, told[-1].height
-        target = first.actor if receipt is None else receipt.actor
-    upgrades = tuple(_upgrades(versions_of(target), told[0].height, last))
+        receipt, begin, last = told[-1].receipt, told[0].height, told[-1].height
+        target = known.actor if receipt is None else receipt.actor
+    upgrades = tuple(_upgrades(versions_of(target), begin, last))
     return TimerExplanation(
-        first.timer_id,
-        first.actor,
-        first.fee_payer,
-        first.due_height,
+        known.timer_id,
+        known.actor,
+        known.fee_payer,
+        known.due_height,
         None if timer is None else placed(state, timer, Lineups(state)),
         told,
         put_offs_before,

@@ -22,7 +22,7 @@ const KINDS = {PENDING: 'pending', FIRED: 'fired', EXPIRED: 'lost', REMOVED_INSU
 export default function Timer({id}) {
   const bytes = fromHex(id);
   const [isOver, setOver] = useState(false);
-  const answer = useRefreshed((signal) => found(bytes, signal), [id], !isOver);
+  const answer = useRefreshed((signal) => ask('TimerService/ExplainTimer', {timerId: bytes}, signal), [id], !isOver);
   const {rewound} = useLive();
   const isGone = useIsGone(answer);
   if (answer.data && isOver !== (answer.data.timer.status !== PENDING)) setOver(!isOver);
@@ -31,17 +31,6 @@ export default function Timer({id}) {
   if (isGone) return html`${heading}<${Gone} what="This timer" rewound=${rewound} />`;
   if (answer.error?.code === 'not_found') return html`${heading}<${Unknown} />`;
   return html`${heading}<${Answer} answer=${answer} what="for the timer">${(data) => html`<${Known} ...${data} id=${bytes} />`}<//>`;
-}
-
-// Its life; of a timer whose beginning is in no block that the node has, its record.
-async function found(timerId, signal) {
-  try {
-    return await ask('TimerService/ExplainTimer', {timerId}, signal);
-  } catch (error) {
-    if (error.code !== 'not_found') throw error;
-    const {timer} = await ask('TimerService/GetTimer', {timerId}, signal);
-    return {timer, text: ''};
-  }
 }
 
 const Unknown = () => html`<${Empty} command="cowboy-devnet timers list">
@@ -56,7 +45,7 @@ function Known({timer, history = [], forecast, position, putOffsBefore, isCut, t
         <${Card} title="Its life" aside=${counted(history.length, 'decision')}>
           ${putOffsBefore !== undefined && html`<p class="muted">How often it was put off below height ${grouped(putOffsBefore)} was not looked up.</p>`}
           ${isCut && html`<p class="muted">Of its decisions the first and the latest are here.</p>`}
-          ${!history.length && html`<p class="muted">The node has no block in which it was scheduled: it came with a state that was taken over.</p>`}
+          ${history[0]?.decision.decision !== 'scheduled' && html`<p class="muted">The node has no block in which it was scheduled: it came with a state that was taken over.</p>`}
           <${Life} history=${history} ahead=${forecast && html`<${Ahead} ...${forecast} />`} />
         <//>
         ${forecast && html`<${Sentences} text=${text} />`}
