@@ -518,3 +518,18 @@ class A(CowboyModel):
     x: int = 1
 class B(A):  ### has no default after one that has
     y: int
+---
+def f(x):
+    return x[1:2, 3]  ### a slice among other items
+---
+def f(x):
+    x[0, :] = 1  ### a slice among other items
+---
+def f(x):
+    del x[(1, ::2), 3]  ### does not parse
+---
+def f(x):
+    x[1, :] += 1  ### a slice among other items
+---
+def f(x):
+    del x[:, 1]  ### a slice among other items

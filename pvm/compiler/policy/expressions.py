@@ -80,6 +80,23 @@ def check_subscript(
     if isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Slice):
         reason = "a slice among several targets"
         context.refuse(node, reason, "an assignment of its own")
+    check_subscript_parts(context, node, position)
+
+
+def check_subscript_parts(
+    context: PolicyContext, node: ast.Subscript, position: Position
+) -> None:
+    """What a subscript is made of, which alone may hold a slice."""
+    context.check(node.value, position)
+    if isinstance(node.slice, ast.Slice):
+        context.check_children(node.slice, position)
+    else:
+        context.check(node.slice, position)
+
+
+def check_slice(context: PolicyContext, node: ast.Slice, position: Position) -> None:
+    """A slice as an item, as in `x[1:2, 3]`: no container takes one."""
+    context.refuse(node, "a slice among other items", "x[a:b]")
     context.check_children(node, position)
 
 

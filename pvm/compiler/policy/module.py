@@ -48,6 +48,7 @@ _OWN_CHECKS: Checks = {
     ast.Return: statements.check_return,
     ast.Set: expressions.check_display,
     ast.SetComp: expressions.check_comprehension_expression,
+    ast.Slice: expressions.check_slice,
     ast.Starred: expressions.check_starred,
     ast.Subscript: expressions.check_subscript,
     ast.Try: statements.check_try,

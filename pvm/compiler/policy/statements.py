@@ -10,7 +10,7 @@ from pvm.compiler.facts import copied_nodes
 from pvm.compiler.lowering import dataclasses, enums
 from pvm.compiler.policy import values
 from pvm.compiler.policy.context import PolicyContext, Position
-from pvm.compiler.policy.expressions import check_no_star
+from pvm.compiler.policy.expressions import check_no_star, check_subscript_parts
 from pvm.compiler.policy.names import check_class_name
 from pvm.compiler.syntax.visitor import children
 
@@ -51,7 +51,7 @@ def _check_targets(
                 if not isinstance(element, ast.Starred):
                     check_no_star(context, element)
         if len(targets) == 1 and isinstance(target, ast.Subscript):
-            context.check_children(target, position)
+            check_subscript_parts(context, target, position)
         else:
             context.check(target, position)
 
