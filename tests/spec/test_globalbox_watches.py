@@ -8,6 +8,7 @@ from node.chain.timers.globalbox import hits, matching, watches
 from node.chain.timers.globalbox.matching import matched_keys
 from node.chain.timers.timer import Decision
 from node.chain.transaction import (
+    CancelTimer,
     ExecuteActor,
     ExtendTimer,
     UpdateGlobalboxConfig,
@@ -325,8 +326,9 @@ def test_6_2_an_update_of_a_noted_watch_is_of_its_fire_to_come(chain, actor):
     assert told(actor)[0][3] == b"new"
 
 
+@pytest.mark.parametrize("by", ["its owner", "governance"])
 @pytest.mark.parametrize("state", ["noted", "queued"])
-def test_6_2_a_watch_that_waits_can_be_cancelled_and_extended(devnet, state):
+def test_6_2_a_watch_that_waits_can_be_cancelled_and_extended(devnet, state, by):
     """§6.2: a cancel "takes effect before materialization"; D51: an extend moves it."""
     chain = devnet(**GLOBALBOX, globalbox_config={"max_fires_per_block": 1})
     actor = chain.deploy(SETTER, value="90 CBY")
@@ -336,8 +338,13 @@ def test_6_2_a_watch_that_waits_can_be_cancelled_and_extended(devnet, state):
         chain.mine()
         assert fired(chain) == [first]
     assert {states(chain)[gone], states(chain)[kept]} == {state}
-    calls = [["cancel_timer", [gone], {}], ["extend_timer", [kept, 900], {}]]
-    actor.call("act", codec.encode(calls))
+    if by == "governance":
+        chain.submit(CancelTimer(gone))
+        chain.submit(ExtendTimer(kept, 900))
+        chain.mine()
+    else:
+        calls = [["cancel_timer", [gone], {}], ["extend_timer", [kept, 900], {}]]
+        actor.call("act", codec.encode(calls))
     assert chain.timer(gone) is None
     assert (chain.timer(kept).expires_at, chain.timer(kept).height) == (900, 901)
     chain.mine(3)
