@@ -58,7 +58,7 @@ def str_(vm: VmExecution, value: object = "", encoding: object = _MISSING) -> st
 
 def decode(vm: VmExecution, data: bytes, encoding: object = "utf-8") -> str:
     """Text of bytes, strictly."""
-    if encoding not in _ENCODINGS:
+    if type(encoding) is not str or encoding not in _ENCODINGS:
         raise refused(ValueError("encodings are utf-8 and ascii"))
     vm.charge(len(data))
     vm.text(len(data), is_ascii=data.isascii())
@@ -67,7 +67,7 @@ def decode(vm: VmExecution, data: bytes, encoding: object = "utf-8") -> str:
 
 def encode(vm: VmExecution, text: str, encoding: object = "utf-8") -> bytes:
     """Bytes of a text, strictly."""
-    if encoding not in _ENCODINGS:
+    if type(encoding) is not str or encoding not in _ENCODINGS:
         raise refused(ValueError("encodings are utf-8 and ascii"))
     vm.charge(len(text))
     vm.text(len(text), is_ascii=text.isascii())

@@ -5,7 +5,8 @@ for half the container, since tuples of small ints can be made to collide.
 """
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from pvm import costs, language
 from pvm.runtime.comparison import SCALARS, is_sought
@@ -267,12 +268,33 @@ def charge_search(
 
 def any_equal(vm: VmExecution, item: object, container: Iterable[object]) -> bool:
     """Search from the front; each comparison is paid."""
+    if type(container) is list and type(item) in SCALARS:
+        for part in paid_parts(vm, item, container):  # noqa: SIM110 - less of the stack
+            if item in part:
+                return True
+        return False
     size = size_of(container)
     if type(item) in SCALARS:
         charge_scalar_search(vm, item, size)
         return item in container
     vm.charge(size)
     return first_equal(vm, item, container) >= 0
+
+
+def paid_parts(
+    vm: VmExecution, item: object, container: list[object]
+) -> Iterator[Iterable[object]]:
+    """What is to be compared with a scalar: what it grows by meanwhile is paid, too.
+
+    An `__eq__` of what the list holds may add to it, while C goes on to its end.
+    """
+    items, done, size = iter(container), 0, len(container)
+    while True:
+        charge_scalar_search(vm, item, size - done)
+        yield islice(items, size - done)
+        done, size = size, len(container)
+        if size <= done:
+            return
 
 
 def charge_scalar_search(vm: VmExecution, item: object, size: int) -> None:

@@ -46,6 +46,15 @@ _OBJ = vars(AttributeError)["obj"]
 """The slot itself: an actor's class may define something of that name."""
 
 
+def arguments_of(error: BaseException) -> tuple[object, ...]:
+    """What an exception was made with, whatever its class defines as `args`."""
+    found: tuple[object, ...] = _ARGUMENTS.__get__(error)
+    return found
+
+
+_ARGUMENTS = vars(BaseException)["args"]
+
+
 def is_stripped(error: BaseException) -> bool:
     """Whether the interpreter's text was taken away."""
     return getattr(error, _MARK, 0) == _STRIPPED
@@ -147,9 +156,9 @@ def _forget(error: Exception) -> None:
 
 def _strip(error: Exception) -> None:
     if isinstance(error, KeyError | StopIteration):
-        error.args = error.args[:1]
+        _ARGUMENTS.__set__(error, arguments_of(error)[:1])
     else:
-        error.args = ()
+        _ARGUMENTS.__set__(error, ())
     for name in ("name", "obj"):
         if isinstance(error, NameError | AttributeError | ImportError) and hasattr(
             error, name

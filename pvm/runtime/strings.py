@@ -11,7 +11,7 @@ from pvm import costs
 from pvm.runtime.classes import class_name, is_actor_class, name_of_class
 from pvm.runtime.containers import snapshot
 from pvm.runtime.enums import Enum, member_text
-from pvm.runtime.exceptions import is_stripped, refused
+from pvm.runtime.exceptions import arguments_of, is_stripped, refused
 from pvm.runtime.execution import PricedMethod, SealedModule, VmExecution
 from pvm.runtime.freezing import ACTOR_FUNCTIONS, sealed
 from pvm.runtime.ordered_set import FrozenOrderedSet, OrderedSet
@@ -191,7 +191,7 @@ def _other_brackets(
         method = _actor_method(kind, "__repr__")
         if method is not None:
             return _text_result(method(value)), (), ""  # type: ignore[operator]
-        return name_of_class(kind) + "(", value.args, ")"
+        return name_of_class(kind) + "(", arguments_of(value), ")"
     vm.charge(costs.WALK_CONTAINER)
     items = snapshot(vm, value)
     if kind in _VIEWS:
@@ -220,7 +220,8 @@ def exception_text(vm: VmExecution, error: Exception) -> str:
         method = _actor_method(type(error), "__str__")
         if method is not None:
             return _text_result(method(error))  # type: ignore[operator] # a function
-        inner = error.args[0] if len(error.args) == 1 else None
+        arguments = arguments_of(error)
+        inner = arguments[0] if len(arguments) == 1 else None
         if isinstance(error, KeyError) or not isinstance(inner, Exception):
             return _arguments_text(vm, error)
         vm.charge(costs.WALK_CONTAINER + costs.WALK_ITEM)
@@ -229,13 +230,14 @@ def exception_text(vm: VmExecution, error: Exception) -> str:
 
 
 def _arguments_text(vm: VmExecution, error: Exception) -> str:
-    if not error.args:
+    arguments = arguments_of(error)
+    if not arguments:
         return name_of_class(type(error)) if is_stripped(error) else ""
-    if len(error.args) > 1:
-        return to_repr(vm, error.args)
+    if len(arguments) > 1:
+        return to_repr(vm, arguments)
     if isinstance(error, KeyError):
-        return to_repr(vm, error.args[0])
-    return to_str(vm, error.args[0])
+        return to_repr(vm, arguments[0])
+    return to_str(vm, arguments[0])
 
 
 def inherited(vm: VmExecution, proxy: object, name: str) -> object:
@@ -265,7 +267,7 @@ def _inherited_str(vm: VmExecution, value: object) -> str:
 
 def _inherited_repr(vm: VmExecution, value: object) -> str:
     if isinstance(value, Exception):
-        arguments = to_repr(vm, list(value.args))[1:-1]
+        arguments = to_repr(vm, list(arguments_of(value)))[1:-1]
         return f"{class_name(vm, value)}({arguments})"
     if isinstance(value, Enum):
         return f"<{member_text(value)}: {to_repr(vm, value.value)}>"

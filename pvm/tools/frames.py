@@ -14,6 +14,7 @@ from msgspec import Struct
 from pvm.language import public_name
 from pvm.runtime.classes import is_actor_class, name_of_class
 from pvm.runtime.enums import Enum, member_text
+from pvm.runtime.exceptions import arguments_of
 from pvm.runtime.failures import STACK_FRAMES_MAX, actor_frames
 from pvm.runtime.ordered_set import FrozenOrderedSet, OrderedSet
 from pvm.runtime.storage import StorageView
@@ -108,7 +109,7 @@ def _shown(  # noqa: C901, PLR0911 - a line for each kind
     if container is not None:
         return container
     if isinstance(value, Exception):
-        return f"{name_of_class(kind)}({_items(value.args, depth - 1)})"
+        return f"{name_of_class(kind)}({_items(arguments_of(value), depth - 1)})"
     if is_actor_class(kind):
         return _object(value, depth)
     return "<function>" if callable(value) else "<object>"

@@ -1604,3 +1604,53 @@ def run():
         assert type(error) == JSONDecodeError
         assert not isinstance(error, host.HostError)
         return 3
+---
+# expect: ValueError
+def run():
+    shared = ()
+    for _ in range(60):
+        shared = (shared, shared)
+    return b"a".decode(shared)
+---
+# expect: ValueError
+def run():
+    shared = ()
+    for _ in range(60):
+        shared = (shared, shared)
+    return "a".encode(shared)
+---
+# expect: returns 6
+class Range(Exception):
+    args = range(30_000_000)
+    def __repr__(self):
+        return super().__repr__()
+def run():
+    return len(repr(Range())) - 1
+---
+# expect: OutOfCycles
+class Grows:
+    def __init__(self, items, more):
+        self.items = items
+        self.more = more
+    def __eq__(self, other):
+        self.items.extend(self.more)
+        return False
+def run():
+    text = "a" * 200_000
+    items = []
+    items.append(Grows(items, [text + "b"] * 250_000))
+    return text + "c" in items
+---
+# expect: returns 2
+class Grows:
+    def __init__(self, items):
+        self.items = items
+    def __eq__(self, other):
+        if len(self.items) < 3:
+            self.items.append(5)
+        return False
+def run():
+    items = []
+    items.append(Grows(items))
+    found = 5 in items
+    return items.count(5) if found and items.index(5) == 1 else 0

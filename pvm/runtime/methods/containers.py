@@ -1,6 +1,7 @@
 """Priced methods of list, tuple, dict and our set (sandbox.md §3, §4)."""
 
 from collections.abc import Callable, Mapping
+from operator import countOf
 
 from pvm import costs
 from pvm.runtime.comparison import SCALARS, is_sought
@@ -9,6 +10,7 @@ from pvm.runtime.containers import (
     any_equal,
     charge_scalar_search,
     first_equal,
+    paid_parts,
     snapshot,
 )
 from pvm.runtime.dict_keys import (
@@ -73,9 +75,11 @@ def pop_list(vm: VmExecution, self: _List, index: object = -1) -> object:
 
 def _first(vm: VmExecution, self: _Sequence, item: object) -> int:
     if type(item) in SCALARS:
+        known = len(self)
         if not any_equal(vm, item, self):
             return -1
-        return self.index(item)
+        charge_scalar_search(vm, item, max(0, len(self) - known))
+        return self.index(item, 0, len(self))
     vm.charge(len(self))
     return first_equal(vm, item, self)
 
@@ -103,11 +107,15 @@ def index_of(
 
 def count_of(vm: VmExecution, self: _Sequence, item: object) -> int:
     """`l.count(item)`."""
+    found = 0
+    if type(self) is list and type(item) in SCALARS:
+        for part in paid_parts(vm, item, self):
+            found += countOf(part, item)
+        return found
     if type(item) in SCALARS:
         charge_scalar_search(vm, item, len(self))
         return self.count(item)
     vm.charge(len(self))
-    found = 0
     for one in self:
         found += is_sought(vm, item, one)
     return found
