@@ -286,6 +286,20 @@ def test_d46_it_is_said_whose_bid_a_place_supposes():
     assert after[-1].endswith("its agent last bid; the block will ask it anew.")
 
 
+def test_d45_of_an_agent_that_nobody_will_ask_no_bid_is_supposed():
+    """D45: "the agent is not asked" of who is poor, and of who has expired."""
+    with Devnet(**BIDDING) as chain:
+        actor, agent = chain.deploy(SCHEDULER, value="1 CBY"), agent_of(chain)
+        due = chain.height + 4
+        poor = schedule(actor, due, gba=agent.address)
+        late = schedule(
+            actor, due, gba=agent.address, gas_limit=1_001, expires_at=due - 1
+        )
+        told = [f"{chain.explain(one)}".splitlines()[-1] for one in (poor, late)]
+    assert told[0] == "Its payer has 1 CBY, 0.1 CBY too little: it will be put off."
+    assert "it will be removed, since it expires after" in told[1]
+
+
 def test_d51_a_watch_that_fired_and_expired_is_not_said_to_have_fired_never():
     """D51: "Watches live on after a fire, until cancelled, unfunded or expired"."""
     with Devnet(**GLOBALBOX) as chain:

@@ -90,15 +90,19 @@ def _live_text(told: TimerExplanation) -> Iterator[str]:
         yield queue_text(live.queued)
     if told.forecast is not None:
         yield from _forecast_text(told.forecast)
-        if told.forecast.place is not None and live.timer.gba is not None:
-            yield _supposed_bid_text(live.timer)
+        yield from _supposed_bid_text(live.timer, told.forecast)
 
 
-def _supposed_bid_text(timer: Timer) -> str:
+def _supposed_bid_text(timer: Timer, seen: Forecast) -> Iterator[str]:
     """Whose bid its place is told by: who foretells asks no agent."""
+    if timer.gba is None or seen.place is None or seen.is_expiring:
+        return
+    if seen.place.standing.waits_for in ("cap", "funds"):
+        return  # nobody will ask it
     if timer.last_bid is None:
-        return "Its agent has not bid yet: this supposes the default bid."
-    return "This supposes what its agent last bid; the block will ask it anew."
+        yield "Its agent has not bid yet: this supposes the default bid."
+    else:
+        yield "This supposes what its agent last bid; the block will ask it anew."
 
 
 def _upgrade_text(told: TimerExplanation) -> Iterator[str]:
