@@ -191,7 +191,9 @@ def _shown(file: Path) -> str:
 
 def _uri(file: Path) -> str:
     shown = _shown(file)
-    return _whole(file).as_uri() if Path(shown).is_absolute() else quote(shown)
+    if Path(shown).is_absolute():
+        return _whole(file).as_uri()
+    return quote(os.fsencode(shown))  # a name need not be text
 
 
 def _whole(file: Path) -> Path:

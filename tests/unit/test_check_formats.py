@@ -192,6 +192,20 @@ def test_a_file_that_cannot_be_read_hides_nothing_of_the_others(check, form):
             assert name in line
 
 
+def test_a_name_that_is_no_text_hides_nothing(check, tmp_path):
+    check("json", 0, fine=FINE)
+    named = os.fsencode(tmp_path / "actors") + b"/\xff.py"
+    with open(named, "w", encoding="utf-8") as file:  # noqa: PTH123 - by its bytes
+        file.write(REFUSED)
+    words = ["check", os.fsdecode(b"actors/\xff.py"), "actors/fine.py", "--format"]
+    log = json.loads(CliRunner().invoke(main, [*words, "sarif"]).stdout)
+    require_sarif(log)
+    places = [one["locations"][0] for one in log["runs"][0]["results"]]
+    assert {one["physicalLocation"]["artifactLocation"]["uri"] for one in places} == {
+        "actors/%FF.py"
+    }
+
+
 def test_programs_are_told_which_file_cannot_be_read(check):
     check("json", 0, fine=FINE)
     words = ["check", "actors/nowhere.py", "actors/fine.py", "--format"]
