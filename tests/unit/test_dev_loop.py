@@ -357,9 +357,10 @@ class Loop:
                 return told
 
     def until_tests(self, outcome):
-        """A run that ended so; one that began in the midst of a save may not have."""
-        while outcome not in self.until("tests")["text"]:
+        """What is told of a run that ended so; one of half a save may not have."""
+        while outcome not in (text := self.until("tests")["text"]):
             pass
+        return text
 
     def children(self):
         return psutil.Process(self.process.pid).children(recursive=True)
@@ -466,7 +467,7 @@ def test_tests_run_when_they_are_made_or_saved(loop, tmp_path):
     test.write_text("import expected\ndef test_it():\n    assert expected.IS_RIGHT\n")
     running.until_tests("1 passed")
     test.write_text("def test_it():\n    assert False\n")
-    running.until_tests("1 failed")
+    assert "Warning" not in running.until_tests("1 failed")
     assert running.end() == ([], 0)
 
 

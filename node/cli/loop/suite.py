@@ -11,7 +11,7 @@ __all__ = ["Suite", "SuiteOutcome"]
 
 _FAILED, _NOTHING_COLLECTED = 1, 5
 
-_PYTEST = "import pytest, sys; sys.path.append(''); sys.exit(pytest.console_main())"
+_PYTEST = "import pytest, sys; sys.path.append(''); sys.exit(pytest.main())"
 """As `python -m pytest`, but the current folder is the last where modules are found: an
 actor in it may be called as one of Python's."""
 
