@@ -4,6 +4,10 @@ RestrictedPython's guards at run time are replaced by static rules and by helper
 also charge (sandbox-internals.md §2, with measurements); what it refuses is refused.
 Four things are admitted beyond it: `nonlocal`, the dunder methods of the language, a
 class without RestrictedPython's metaclass, and reading `breakpoint`, ours by D59.
+
+Of builtins RestrictedPython knows nothing: it leaves them to the namespace that code
+runs in. So names are looked at once more here, in the tree that will run and without
+the facts by which the policy admitted them: `check_names`.
 """
 
 import ast
@@ -18,6 +22,7 @@ from typing_extensions import override
 
 from pvm import language
 from pvm.compiler.parser import check_written
+from pvm.compiler.syntax.tree import is_super
 from pvm.compiler.syntax.visitor import Survey, survey, walk
 from pvm.errors import CompileError, Refusal
 
@@ -29,14 +34,14 @@ _LINE = re.compile(r"Line (\d+): (.*)", re.DOTALL)
 
 
 def restrict(tree: ast.Module, found: Survey | None = None) -> None:
-    """Refuse what is beyond the limits as it was written out, and by RestrictedPython.
+    """Refuse what is beyond the limits, by RestrictedPython, and names out of place.
 
     The tree stays as it is. Nodes that are alike for RestrictedPython are checked once;
     in a source of which it refuses something every node is, so that each place is
     named.
 
     Raises:
-        CompileError: with all that the first of the two refuses.
+        CompileError: with all that the first of the three refuses.
     """
     found = found or survey(tree)
     check_written(tree, found)
@@ -49,6 +54,96 @@ def restrict(tree: ast.Module, found: Survey | None = None) -> None:
             for operator in _operators(node):
                 transformer.check(operator)
         raise CompileError(tuple(map(_refusal, transformer.errors)))
+    check_names(found)
+
+
+_KNOWN = frozenset[str]().union(
+    language.FUNCTIONS,
+    language.EXCEPTIONS,
+    language.CLASSES_NEVER,
+    language.IMPLICIT_MODULES,
+    (
+        f"hidden_{name}"
+        for name in language.words("enter enum iterator leave members missing name set")
+    ),
+)
+"""Builtins that are harmless as values, and the helpers that lowering names."""
+_DUNDER = "hidden_dunder_"
+
+
+def check_names(found: Survey) -> None:
+    """Refuse a name that nothing in the tree binds, and a special one out of its form.
+
+    The policy admits a name that the source binds. Had what binds it been dropped, or
+    had a call other arguments than it seems, a builtin would be called by what no step
+    has looked at. This asks the tree itself, and shares no fact with the policy.
+
+    Raises:
+        CompileError: with each such name or attribute.
+    """
+    bound = _bound(found) | _KNOWN
+    formed = {id(one.func) for one in found.of(ast.Call) if _is_formed(one)}
+    decorators = (
+        part for one in found.of(ast.FunctionDef) for part in one.decorator_list
+    )
+    formed.update(
+        id(one) for one in decorators if getattr(one, "id", "") in language.DECORATORS
+    )
+    refused = [
+        Refusal(node.lineno, node.col_offset, f"nothing binds the name {node.id!r}", "")
+        for node in found.of(ast.Name)
+        if node.id not in bound and id(node) not in formed
+    ]
+    refused += [
+        Refusal(node.lineno, node.col_offset, f"the attribute {node.attr!r}", "")
+        for node in found.of(ast.Attribute)
+        if node.attr in language.NEVER_ATTRIBUTES or _is_misplaced_dunder(node)
+    ]
+    if refused:
+        raise CompileError(tuple(refused[: language.REFUSALS_MAX]))
+
+
+def _bound(found: Survey) -> set[str]:
+    """Names that something binds or deletes, in whatever scope."""
+    bound = {
+        node.id for node in found.of(ast.Name) if node.ctx.__class__ is not ast.Load
+    }
+    bound.update(node.arg for node in found.of(ast.arg))
+    bound.update(node.name for node in found.of(ast.FunctionDef))
+    bound.update(node.name for node in found.of(ast.ClassDef))
+    bound.update(node.name for node in found.of(ast.ExceptHandler) if node.name)
+    bound.update(node.asname or node.name for node in found.of(ast.alias))
+    return bound
+
+
+def _is_formed(node: ast.Call) -> bool:
+    """Whether it is a form of the language: `getattr(x, "literal")`, `super()`."""
+    if getattr(node.func, "id", "") not in language.SPECIAL_NAMES:
+        return False
+    match node:
+        case ast.Call(ast.Name("super"), [], []):
+            return True
+        case ast.Call(
+            ast.Name("getattr"), [value, ast.Constant(str(name)), *default], []
+        ):
+            is_spread = any(isinstance(one, ast.Starred) for one in (value, *default))
+            return not is_spread and len(default) <= 1 and _is_readable(name)
+        case ast.Call(ast.Name("hasattr"), [value, ast.Constant(str(name))], []):
+            return not isinstance(value, ast.Starred) and _is_readable(name)
+        case _:
+            return False
+
+
+def _is_readable(name: str) -> bool:
+    return not name.startswith("__") and name not in language.NEVER_ATTRIBUTES
+
+
+def _is_misplaced_dunder(node: ast.Attribute) -> bool:
+    """Whether what lowering made of a dunder stands where it does not put it."""
+    if not node.attr.startswith(_DUNDER) or node.attr == f"{_DUNDER}class":
+        return False
+    name = f"__{node.attr.removeprefix(_DUNDER)}__"
+    return name not in language.DUNDER_METHODS or not is_super(node.value)
 
 
 def _samples(kind: type[ast.AST], nodes: Sequence[ast.AST]) -> Iterable[ast.AST]:

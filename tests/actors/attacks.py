@@ -1477,24 +1477,6 @@ def f(a, b, c, d, e, *, g):
 def run():
     return [f() for _ in range(2)]
 ---
-# expect: NameError
-from dataclasses import dataclass, field
-@dataclass(init=False)
-class A:
-    a: int = field(default_factory=lambda getattr: 1)
-def run():
-    name = "__globals__"
-    return getattr(run, name)
----
-# expect: NameError
-from dataclasses import dataclass, field
-@dataclass
-class A:
-    a: int = field(default=(getattr := 1), default=2)
-def run():
-    name = "__globals__"
-    return getattr(run, name)
----
 # expect: TypeError
 from dataclasses import dataclass, field
 @dataclass

@@ -533,3 +533,34 @@ def f(x):
 ---
 def f(x):
     del x[:, 1]  ### a slice among other items
+---
+class A:
+    @hidden_enter.setter  ### hidden_enter
+    def f(self, value):
+        pass
+---
+class A:
+    @nothing.setter  ### the name 'nothing' is not defined
+    def f(self, value):
+        pass
+---
+from dataclasses import dataclass, field
+@dataclass(init=False)
+class A:
+    a: int = field(default_factory=lambda getattr: 1)
+def run():
+    name = "__globals__"
+    return getattr(run, name)  ### nothing binds the name 'getattr'
+---
+from dataclasses import dataclass, field
+@dataclass
+class A:
+    a: int = field(default=(getattr := 1), default=2)
+def run():
+    name = "__globals__"
+    return getattr(run, name)  ### nothing binds the name 'getattr'
+---
+if True:
+    from typing import Any
+    from enum import auto as property
+x = property  ### nothing binds the name 'property'

@@ -94,6 +94,56 @@ def test_restricted_python_is_a_real_gate(source):
         restrict(parse(source.encode()))
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(x, y):\n    return getattr(x, y)",
+        "def f(x):\n    return getattr(*x, 'a')",
+        "def f(x):\n    return getattr(x, 'a', *x)",
+        "def f(x):\n    return getattr(x, 'a', 1, 2)",
+        "def f(x):\n    return getattr(x, 'a', y=1)",
+        "def f(x):\n    return getattr(x, '__globals__')",
+        "def f(x):\n    return getattr(x, 'gi_frame')",
+        "def f(x):\n    return hasattr(*x, 'a')",
+        "def f(x):\n    return hasattr(x, x)",
+        "x = getattr",
+        "x = [hasattr]",
+        "x = super",
+        "x = super(1, 2)",
+        "x = property",
+        "@getattr\ndef f(x):\n    return x",
+        "x = setattr",
+        "x = globals()",
+        "x = hidden_other(1)",
+        "def f(x):\n    return x.mro()",
+        "def f(x):\n    return x.hidden_dunder_globals",
+        "def f(x):\n    return x.hidden_dunder_init",
+        "class A:\n    def f(self):\n        return super().hidden_dunder_globals",
+    ],
+)
+def test_the_gate_looks_at_names_once_more(source):
+    """sandbox-internals.md §2: in the tree that runs, whatever the policy thought."""
+    with pytest.raises(CompileError):
+        restrict(parse(source.encode()))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(x):\n    return [getattr(x, 'a'), getattr(x, 'b', 1), hasattr(x, 'c')]",
+        "def getattr(x, y):\n    return [getattr(*x), getattr(x, y), getattr]",
+        "class A:\n    @property\n    def f(self):\n        return super().f()",
+        "class A:\n    def f(self):\n        return super().hidden_dunder_init(1)",
+        "x = hidden_set([len, print, ValueError, pvm_host])",
+        "try:\n    x = 1\nexcept ValueError as e:\n    [e, x]",
+        "import a.b as c, d\nfor f in d:\n    with f as g: del h\n    [c, g, h]",
+        "def f(a, /, b, *c, d=1, **e):\n    return lambda g: (a, b, c, d, e, f, g)",
+    ],
+)
+def test_the_gate_admits_names_that_something_binds(source):
+    restrict(parse(source.encode()))
+
+
 def test_the_gate_changes_nothing():
 
     source = (

@@ -84,7 +84,7 @@ def _check_decorator(
             if not position.class_body or not context.facts.is_universal(name):
                 context.refuse(node, f"{name} decorates something else than a method")
         case ast.Attribute(value=ast.Name(), attr="setter") if position.class_body:
-            pass
+            context.check(node.value, position)
         case _ if decorators.decorator_name(node, context.facts) is not None:
             for argument in node.args if isinstance(node, ast.Call) else ():
                 context.check(argument, position)
