@@ -150,6 +150,8 @@ def test_deploy_call_and_read_an_actor(run, actor: str) -> None:
     assert "beats" in run("storage", actor).stdout
     events = run("events", "--actor", actor, "--topic", "beat").stdout
     assert "thump" in events
+    others = run("events", "--actor", actor, "--topic", "other").stdout
+    assert "thump" not in others
 
 
 def test_a_call_is_profiled_and_not_sent(run, actor: str, tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 """Messages of the node in words, where a word too many misleads."""
 
+import json
+
 import pytest
 
 from node.cli.formatting import failure_text, receipt_fields, receipt_row
+from node.cli.human_json import human_json
 from node.rpc.v1 import types_pb2
 
 FAILED = types_pb2.EXECUTION_STATUS_FAILED
@@ -89,3 +92,9 @@ def test_the_calls_of_a_callee_stand_behind_its_address():
         error=types_pb2.ExecutionError(kind="RevertError", stack=frames),
     )
     assert receipt_fields(receipt)["calls"] == f"Actor.ask:7 > 0x{'00' * 19}07 check:6"
+
+
+def test_a_word_of_a_newer_node_is_shown_by_its_number():
+    receipt = types_pb2.Receipt(status=FAILED, kind=99)
+    shown = json.loads(human_json(receipt))
+    assert (shown["status"], shown["kind"]) == ("failed", "99")

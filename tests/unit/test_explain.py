@@ -220,6 +220,12 @@ def test_an_overdue_timer_is_looked_at_next_behind_all_that_are_due(chain, actor
     assert chain.explain(ids[7]).forecast.before.timers == 4
 
 
+def test_one_that_has_expired_before_it_takes_no_room(chain, actor):
+    _, late = schedule_all(actor, (50, b"", {"expires_at": 40}), (50, b"", {}))
+    before = chain.explain(late).forecast.before
+    assert (before.timers, before.reserved, before.payer_cost) == (1, 0, 0)
+
+
 def test_what_stands_before_is_counted_within_bounds(chain, actor, monkeypatch):
     ids = schedule_all(actor, *[(50, b"", {}) for _ in range(5)])
     monkeypatch.setattr("node.query.forecasts.forecast.BEFORE_MAX", 3)

@@ -14,7 +14,9 @@ from node.client import AsyncApi
 from node.http import request
 from node.rpc.access import Access
 from node.rpc.connect import endpoint
+from node.rpc.connect.call import ConnectRefusal
 from node.rpc.connect.messages import as_json, from_json
+from node.rpc.connect.procedures import Procedures
 from node.rpc.limits import RpcLimits
 from node.rpc.requests import MalformedRequest
 from node.rpc.v1 import queries_pb2, streams_pb2, types_pb2
@@ -210,6 +212,13 @@ def test_what_is_no_call_is_told_why(run_node, path, headers, body, refusal):
         assert await call.refusal(path, headers, body) == refusal
 
     over_http(scenario, run_node)
+
+
+def test_of_a_long_path_a_refusal_repeats_the_beginning():
+    path = "/cowboy.devnet.v1.No/" + "N" * 1_000
+    with pytest.raises(ConnectRefusal) as caught:
+        Procedures({}).find(path)
+    assert caught.value.message.startswith(f"{path[:100]} is of no service")
 
 
 @pytest.mark.parametrize(
