@@ -23,7 +23,7 @@ from node.cli.output import amount, bytes_text, cbor_text, hexadecimal, returned
 from node.cli.proofs import Prover, prove_option, receipt_record
 from node.cli.storage_history import tell_past
 from node.cli.traces import (
-    Told,
+    TraceOptions,
     changes_option,
     read_text,
     tell_block,
@@ -347,8 +347,8 @@ def block(
     if is_lane_told:
         tell_lane(connection, answer.block.header.height)
     if is_traced or are_changes_told:
-        told = Told(is_traced=is_traced, are_changes_told=are_changes_told)
-        tell_block(connection, answer.block.header.height, told)
+        options = TraceOptions(is_traced=is_traced, are_changes_told=are_changes_told)
+        tell_block(connection, answer.block.header.height, options)
     if not (are_timers_told or is_lane_told or is_traced or are_changes_told):
         _show_block(connection, answer)
 
@@ -398,8 +398,8 @@ def tx(
     With --trace or --changes it is executed again, which only recent ones are.
     """
     if is_traced or are_changes_told:
-        told = Told(is_traced=is_traced, are_changes_told=are_changes_told)
-        tell_transaction(connection, transaction_id, told)
+        options = TraceOptions(is_traced=is_traced, are_changes_told=are_changes_told)
+        tell_transaction(connection, transaction_id, options)
         return
     answer = QueryServiceStub(connection.channel).GetTransaction(
         messages.GetTransactionRequest(id=transaction_id), timeout=connection.timeout

@@ -5,6 +5,7 @@ actors say in them is shown and never obeyed.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 import click
 from msgspec import Struct
@@ -21,7 +22,8 @@ from node.rpc.v1 import queries_pb2, traces_pb2
 from node.rpc.v1.queries_pb2_grpc import QueryServiceStub
 
 __all__ = [
-    "Told",
+    "TRACED",
+    "TraceOptions",
     "changes_option",
     "read_text",
     "tell_block",
@@ -45,14 +47,17 @@ changes_option = click.option(
 )
 
 
-class Told(Struct, frozen=True):
+class TraceOptions(Struct, frozen=True):
     """What a command was asked to tell."""
 
     is_traced: bool = False
     are_changes_told: bool = False
 
 
-def tell_transaction(connection: Connection, id_: bytes, told: Told) -> None:
+TRACED: Final = TraceOptions(is_traced=True)
+
+
+def tell_transaction(connection: Connection, id_: bytes, options: TraceOptions) -> None:
     """Of a transaction; a failed one ends the command."""
     answer = QueryServiceStub(connection.channel).TraceTransaction(
         traces_pb2.TraceTransactionRequest(id=id_), timeout=connection.timeout
@@ -60,7 +65,7 @@ def tell_transaction(connection: Connection, id_: bytes, told: Told) -> None:
     if connection.output.is_json:
         connection.output.message(answer)
     else:
-        tell_executions(connection, [answer.trace], told)
+        tell_executions(connection, [answer.trace], options)
     if not is_success(answer.trace.receipt):
         connection.refuse(failure_text(answer.trace.receipt.error))
 
@@ -73,10 +78,10 @@ def tell_timer(connection: Connection, timer_id: bytes) -> None:
     if connection.output.is_json:
         connection.output.message(answer)
     else:
-        tell_executions(connection, list(answer.executions), Told(is_traced=True))
+        tell_executions(connection, list(answer.executions), TRACED)
 
 
-def tell_block(connection: Connection, height: int, told: Told) -> None:
+def tell_block(connection: Connection, height: int, options: TraceOptions) -> None:
     """Of all executions of a block, and what it changed in all."""
     answer = QueryServiceStub(connection.channel).TraceBlock(
         traces_pb2.TraceBlockRequest(height=height), timeout=connection.timeout
@@ -84,22 +89,24 @@ def tell_block(connection: Connection, height: int, told: Told) -> None:
     if connection.output.is_json:
         connection.output.message(answer)
         return
-    if told.is_traced:
-        tell_executions(connection, list(answer.executions), Told(is_traced=True))
-    if told.are_changes_told:
+    if options.is_traced:
+        tell_executions(connection, list(answer.executions), TRACED)
+    if options.are_changes_told:
         changes = changes_from_proto(answer.changes)
         connection.output.line(f"{with_names(changes, connection.output.labels)}")
 
 
 def tell_executions(
-    connection: Connection, executions: list[traces_pb2.ExecutionTrace], told: Told
+    connection: Connection,
+    executions: list[traces_pb2.ExecutionTrace],
+    options: TraceOptions,
 ) -> None:
     """Trees and changes of executions, one after another."""
     for one in executions:
         trace = with_names(trace_from_proto(one), connection.output.labels)
-        if told.is_traced:
+        if options.is_traced:
             connection.output.line(f"{trace}")
-        if told.are_changes_told:
+        if options.are_changes_told:
             connection.output.line(f"{trace.changes}")
 
 

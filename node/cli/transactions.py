@@ -22,7 +22,7 @@ from node.cli.formatting import (
 )
 from node.cli.outcome import print_committed
 from node.cli.output import hexadecimal
-from node.cli.traces import Told, tell_executions, tell_transaction
+from node.cli.traces import TRACED, tell_executions, tell_transaction
 from node.primitives.crypto import keccak256, sign
 from node.rpc.v1 import transactions_pb2 as messages
 from node.rpc.v1 import types_pb2
@@ -244,7 +244,7 @@ def _tell_trace(connection: Connection, answer: messages.SimulateResponse) -> No
     if connection.output.is_json:
         connection.output.message(answer)
     else:
-        tell_executions(connection, [answer.trace], Told(is_traced=True))
+        tell_executions(connection, [answer.trace], TRACED)
 
 
 def _profile(connection: Connection, draft: types_pb2.Draft, file: Path) -> None:
@@ -300,7 +300,7 @@ def send(
     )
     if is_traced and answer.HasField("committed"):
         id_ = answer.committed.transaction.id
-        tell_transaction(connection, id_, Told(is_traced=True))
+        tell_transaction(connection, id_, TRACED)
         return
     _tell(connection, answer, instruction)
 
