@@ -67,6 +67,9 @@ def test_what_awaits_a_timer_is_its_forecast(rules, worlds, open_tab):
     assert facts["timers before it"] == f"{forecast.timers_before:,}"
     assert facts["sets aside at most"] == cby_text(int(forecast.max_cost))
     assert facts["balance of its payer"] == cby_text(int(forecast.available))
+    cost = int(forecast.max_cost) + int(forecast.payer_cost_before or 0)
+    part = f"{cby_text(cost)} of {cby_text(int(forecast.available))}"
+    assert part in tab.text("[aria-label='What awaits it']")
     assert tab.facts("What it is")["sequence"] == f"{told.timer.record.sequence:,}"
     if told.timer.HasField("standing"):
         offered = tab.facts("What it offers")

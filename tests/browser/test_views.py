@@ -38,7 +38,9 @@ VIEWS = [("fifo", place) for place in ALL]
 VIEWS += [
     (rules, place) for rules in RULES if rules != "fifo" for place in OF_THE_RULES
 ]
-VIEWS += [("globalbox", "timer-watch"), ("globalbox", "timer-passed_over")]
+VIEWS += [
+    ("globalbox", f"timer-{name}") for name in ("watch", "passed_over", "put_back")
+]
 VIEWS += [("hostile", place) for place in HOSTILE]
 
 

@@ -64,12 +64,13 @@ def fill_demo(world: World) -> None:
             client.api.timers(TimerQuery(actor=watcher.address))
         ).id
         shop.buy("pears")
-        crowd = client.deploy(actors.CROWD, value="20 CBY")
-        world.timers["passed_over"] = client.timers(crowd)[-1].timer_id
+        client.deploy(actors.CROWD, value="20 CBY")
     client.advance(height=world.heights["rush"] + 8)
     world.accounts["broke"] = broke.address
     for status in ("fired", "expired", "cancelled", "removed_insufficient_funds"):
         _note_ended(world, status)
+    if world.name == "globalbox":
+        _note_turns(world)
     world.timers["pending"] = client.timers(shop)[0].timer_id
     world.timers["oracle"] = client.timers(oracle)[0].timer_id
     world.heights["head"] = client.height
@@ -104,6 +105,14 @@ def _note_ended(world: World, status: str) -> None:
     for timer in world.client.api.timers(TimerQuery(status=wanted)):
         world.timers[status] = timer.id
         return
+
+
+def _note_turns(world: World) -> None:
+    """Fires that waited: for their target, and for room in the lane."""
+    for height in range(world.client.height):
+        for timer in world.client.api.explain_block(height):
+            if timer.decision.decision in ("passed_over", "put_back"):
+                world.timers[timer.decision.decision] = timer.timer_id
 
 
 def fill_million(world: World) -> None:

@@ -53,6 +53,7 @@ export function compact(value) {
 export function percent(part, whole) {
   if (!Number(whole)) return '0 %';
   const share = (100 * Number(part)) / Number(whole);
+  if (share > 0 && share < 0.05) return '< 0.1 %';
   return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 

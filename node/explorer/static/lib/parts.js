@@ -88,11 +88,11 @@ export const Table = ({caption, columns, rows, keyOf, classOf}) => html`
   </div>`;
 
 // A part of a whole, as a bar with its numbers; `most` is marked on it.
-export function Use({name, used, whole, most, unit = 'cycles', kind = ''}) {
+export function Use({name, used, whole, most, unit = 'cycles', kind = '', show = grouped}) {
   const share = (part) => `${Math.min(100, (100 * Number(part)) / (Number(whole) || 1))}%`;
   return html`<div class="use">
     <div><span>${name}</span><span class="number"><b>${percent(used, whole)}</b>
-      <span class="muted"> ${grouped(used)} of ${grouped(whole)} ${unit}</span></span></div>
+      <span class="muted"> ${show(used)} of ${show(whole)} ${unit}</span></span></div>
     <svg class=${`bar ${kind}`} role="img" width="100%" height="8" aria-label=${`${name}: ${percent(used, whole)} used`}>
       <rect class="rest" width="100%" height="8" rx="4" />
       <rect class="part" width=${share(used)} height="8" rx="4" />

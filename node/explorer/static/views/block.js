@@ -187,7 +187,7 @@ const Receipts = ({caption, receipts}) => html`
 
 const Events = ({events}) => html`
   <${Table} caption="Events of this block" rows=${events.slice(0, 200)} keyOf=${({index}) => index ?? 0} columns=${[
-    {title: 'topic', of: ({topic}) => html`<code><${Text} value=${topic} letters=${64} /></code>`},
+    {title: 'topic', of: ({topic}) => html`<code class="topic"><${Text} value=${topic} letters=${64} /></code>`},
     {title: 'of', of: ({emitter}) => html`<${Address} value=${emitter} />`},
     {title: 'data', of: ({data, emitter}) => (data
       ? html`<code><${Text} value=${valueText(data, {isStored: !emitter})} letters=${120} /></code>`

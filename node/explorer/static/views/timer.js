@@ -3,7 +3,7 @@
 
 import {html, useState} from '../vendor/htm-preact.js';
 import {ask, useAnswer} from '../lib/api.js';
-import {big, counted, enumText, fromHex, grouped, isFailed, number, visible} from '../lib/format.js';
+import {big, cby, counted, enumText, fromHex, grouped, isFailed, number, visible} from '../lib/format.js';
 import {Life, Room, fixedText, ppmText} from '../lib/life.js';
 import {useLive} from '../lib/live.js';
 import {
@@ -126,7 +126,7 @@ function Forecast({height, price = {}, maxCost, available, isPayable, isExpiring
       <p class="badges"><${Verdict} isGood=${isRoom} good="room for it" bad="no room for it" />${' '}
         <${Verdict} isGood=${isPayable} good="payable" bad="not payable" /></p>
       <${Room} before=${cyclesBefore ?? 0} own=${cyclesLimit ?? 0} whole=${laneCycles ?? 0} />
-      <${Use} name="of its payer's balance" used=${String(big(maxCost) + big(payerCostBefore))} whole=${available ?? 0} unit="base units" kind=${isPayable ? 'pending' : 'lost'} />`}
+      <${Use} name="of its payer's balance" used=${String(big(maxCost) + big(payerCostBefore))} whole=${available ?? 0} unit="" show=${cby} kind=${isPayable ? 'pending' : 'lost'} />`}
     <${KeyValues} rows=${[
       ['looked at in block', html`<${Height} of=${height} />`],
       ['timers before it', `${grouped(timersBefore ?? 0)}${isMoreBefore ? ' or more' : ''}`],
