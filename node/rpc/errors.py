@@ -107,7 +107,8 @@ _MISSING: dict[MissingKind, _Row] = {
         _Code.NOT_FOUND, "check the address: a deployment's receipt names it"
     ),
     MissingKind.STORAGE_KEY: _Row(
-        _Code.NOT_FOUND, "ListStorage shows the keys that are there"
+        _Code.NOT_FOUND,
+        "ListStorage shows the keys that are there; `self.storage[n]` has `storage:n`",
     ),
     MissingKind.BLOCK: _Row(
         _Code.NOT_FOUND, "check the hash: after a reset old ones are gone"
