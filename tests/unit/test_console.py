@@ -144,6 +144,16 @@ def test_what_actors_print_is_shown_with_the_statement(typed):
     assert "hello" in done.out
 
 
+def test_an_address_that_a_handler_returns_is_shown_as_one(typed, chain):
+    done = typed(
+        'a = chain.deploy("import pvm_host\\ndef me(): return pvm_host.get_sender()")\n'
+        "a.me()\na.me().result\n"
+    )
+    own = f"0x{chain.accounts[0].address.hex()}"
+    assert done.out.startswith(f"<receipt: succeeded, returned {own}; ")
+    assert done.out.endswith(f"\n{own}\n")
+
+
 def test_a_failure_is_a_sentence_without_our_frames(typed):
     done = typed(FAILING + "refusing.refuse()\nchain.height\n")
     assert done.code == 1

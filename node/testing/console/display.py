@@ -8,7 +8,7 @@ can say what matters, nor are addresses in memory.
 
 import ast
 import re
-from pprint import PrettyPrinter, pformat
+from pprint import PrettyPrinter
 
 from msgspec import Struct
 from typing_extensions import TypeIs, override
@@ -55,6 +55,10 @@ def _is_id(value: object) -> TypeIs[bytes]:
     return not (value.isascii() and value.decode().isprintable())
 
 
+def _written(value: object) -> str:
+    return _Printer(width=WIDTH, sort_dicts=False).pformat(value)
+
+
 class Check(Struct, frozen=True):
     """What is to be asserted of an expression: what stands before it, and behind."""
 
@@ -75,9 +79,8 @@ def displayed(value: object) -> str:
     elif _is_text_for_people(value) or (isinstance(value, str) and "\n" in value):
         text = foreign(f"{value}", is_multiline=True)
     else:
-        printer = _Printer(width=WIDTH, sort_dicts=False)
         shown = dict(value) if isinstance(value, Labels) else value
-        text = foreign(printer.pformat(shown), is_multiline=True)
+        text = foreign(_written(shown), is_multiline=True)
     if len(text) > DISPLAYED_MAX:
         more = len(text) - DISPLAYED_MAX
         return f"{text[:DISPLAYED_MAX]}… {more:,} characters more"
@@ -99,7 +102,7 @@ def _receipt_text(receipt: Receipt) -> str:
         line = f" in line {receipt.failure.line}" if receipt.failure.line else ""
         return f"<receipt: failed with {said}{line}; {used}>"
     result = _result_of(receipt)
-    returned = "" if result is None else f", returned {pformat(result, width=WIDTH)}"
+    returned = "" if result is None else f", returned {_written(result)}"
     return f"<receipt: succeeded{returned}; {used}>"
 
 
