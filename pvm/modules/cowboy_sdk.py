@@ -35,6 +35,7 @@ CYCLES_LIMIT: Final = 100_000
 """What a call may use where nothing is said."""
 
 _ADDRESS_BYTES: Final = 20
+_TEXT_LENGTH_MAX: Final = len("0x") + 2 * _ADDRESS_BYTES
 _REMOTE_BYTES: Final = 128
 
 
@@ -57,7 +58,7 @@ def to_address(value: object, name: str) -> bytes:
     """20 bytes, from bytes or from their hexadecimal form with or without `0x`."""
     if type(value) is bytes and len(value) == _ADDRESS_BYTES:
         return value
-    if type(value) is str and value.isascii():
+    if type(value) is str and value.isascii() and len(value) <= _TEXT_LENGTH_MAX:
         digits = value.removeprefix("0x")
         if len(digits) == 2 * _ADDRESS_BYTES and digits.isalnum():
             try:

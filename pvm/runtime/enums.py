@@ -151,12 +151,23 @@ def _is_method(value: object) -> bool:
 
 
 def _pay_search(vm: VmExecution, value: object, members: int) -> None:
-    """Tuples and long ints can be made to collide with every member's value."""
+    """Tuples and long ints can be made to collide with every member's value.
+
+    A long text is compared with that of the member that is found.
+    """
     if type(value) is tuple:
-        bits = sum(one.bit_length() for one in value if type(one) is int)
-        vm.charge(len(value) + bits // costs.HASHED_BITS_PER + 2 * members)
+        vm.charge(len(value) + 2 * members)
+        bits = length = 0
+        for part in value:
+            if type(part) is int:
+                bits += part.bit_length()
+            elif type(part) is str or type(part) is bytes:
+                length += len(part)
+        vm.charge(bits // costs.HASHED_BITS_PER + length // costs.COMPARED_PER)
     elif type(value) is int and value.bit_length() > _BITS_APART:
         vm.charge(2 * members)
+    elif type(value) is str or type(value) is bytes:
+        vm.charge(len(value) // costs.COMPARED_PER)
 
 
 def _check(value: object) -> None:

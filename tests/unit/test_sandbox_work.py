@@ -98,6 +98,46 @@ def test_work_never_outruns_what_is_paid(source):
     assert time.process_time() - started < 2
 
 
+# Each of these took over 500 ns a cycle, of which making the text takes most.
+LONG = {
+    "a long text is no address": """
+from cowboy_sdk import Address
+def run():
+    s = "0x" * 4_500_000
+    while True:
+        try:
+            Address(s)
+        except Exception:
+            pass
+""",
+    "a long text is the value of a member": """
+from enum import Enum
+class Text(Enum):
+    LONG = "a" * 4_400_000
+def run():
+    s = "a" * 4_400_000
+    while True:
+        Text(s)
+""",
+    "a long text in a tuple is the value of a member": """
+from enum import Enum
+class Text(Enum):
+    LONG = (b"a" * 4_400_000,)
+def run():
+    s = (b"a" * 4_400_000,)
+    while True:
+        Text(s)
+""",
+}
+
+
+@pytest.mark.parametrize("source", LONG.values(), ids=LONG.keys())
+def test_a_long_text_is_paid_where_it_is_compared_or_copied(source):
+    started = time.process_time()
+    assert call_once(source, cycles=13_000_000).error.startswith("OutOfCycles")
+    assert time.process_time() - started < 2
+
+
 @pytest.mark.parametrize(
     "expression",
     [
