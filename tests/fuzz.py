@@ -134,7 +134,12 @@ def run(seed, seconds, interpreters, *, is_hostile=False, note=None):
 def _hostile_round(seed, interpreters):
     """A hostile program, before all its judges."""
     random = Random(seed)
-    source = hostile.Hostile(random).program()
+    writer = hostile.Hostile(random)
+    if random.randrange(4):
+        source = writer.program()
+    else:
+        source = writer.binding()
+        hostile.shows_what_is_given_away(source)
     hostile.is_withstood(source, interpreters, random.randrange)
 
 

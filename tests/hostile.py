@@ -401,6 +401,93 @@ _CHOICES = {
     "CASCADES": ["3", "9", "40", "300"],
 }  # fmt: skip
 
+_BUILTINS_WORDS = """
+getattr getattr getattr hasattr super type isinstance issubclass property
+staticmethod len iter next int str list dict set enumerate zip range print
+breakpoint ValueError Exception HostError RevertError JSONDecodeError pvm_host
+json field dataclass abstractmethod object
+"""
+_BUILTINS = _BUILTINS_WORDS.split()
+"""Names with which the compiler means something of its own."""
+
+_BINDINGS_IN_LINES = """
+def b(x: (Z := 1) = 2):| return x
+def b():| x: (lambda Z: 1) = 2| return x
+def b() -> [1 for Z in ()]:| return 1
+class S:| x: {Z: 1 for Z in ()} = 1
+@dataclass(init=False)|class D:| a: int = field(default_factory=lambda Z: 1)
+@dataclass|class D:| a: int = field(default=(Z := 1), default=2)
+@dataclass|class D:| a: int = field(default_factory=lambda: [1 for Z in ''])| a: int = 2
+@dataclass|class D:| Z: int = 1
+@dataclass|class D:| a: int = field(default_factory=lambda: Z, init=False)
+class S:| Z = 1
+class S:| Z: int
+class S:| def Z(self, *a):|  return a
+class S:| @Z.setter| def y(self, v):|  pass
+class M(Enum):| Z = auto()
+class S(Base):| def m(self):|  return super().m()| Z = 1
+def b(Z):| return Z
+def b(*Z, **k):| return Z
+def b():| Z = 1| del Z| return 1
+def b():| global Z| Z = 1
+def b():| for Z in ():|  pass
+def b():| try:|  pass| except ValueError as Z:|  pass
+def b():| return [Z for Z in (1,)]
+def b():| return lambda Z=1: Z
+def b():| return (Z := 1)
+def b():| Z = 1| def c():|  nonlocal Z|  Z = 2| return c
+Z = 1|del Z
+if True:| from dataclasses import field as Z
+if True:| from abc import ABC as Z
+if True:| from typing import Any as Z
+if True:| from pvm_host import HostError as Z
+if True:| from json import JSONDecodeError as Z
+if True:| import json as Z
+from typing import Any as Z
+from enum import auto as Z
+from pvm_host import HostError as Z|def b(Z):| pass
+from pvm_host import RevertError as Z|def b(Z):| pass
+from json import JSONDecodeError as Z|def b(Z):| pass
+from cowboy_sdk import Actor as Z|def b(Z):| pass
+from cowboy_sdk import callable_by as Z|def b(Z):| pass
+import pvm_host as Z|def b(Z):| pass
+import json as Z
+pass
+"""
+_ODD_BINDINGS = [one.split("|") for one in _BINDINGS_IN_LINES.strip().split("\n")]
+"""Statements that bind a name, or seem to: in what the compiler drops, or moves."""
+
+_ODD_USES = """
+Z@[Z]@Z(run, t)@Z(run, "x", *[t])@Z(*[run, t], "x")@Z(*[run, t])@Z(run, "x", t)@Z()@Z(Z)
+Z(run)@Z(Coded(), "m")@Z(Coded(), 1)@Z(*[1, 2])@Z("B", (), {})@Z("a", "b", 1)@Z(t)@Z(1)
+Z.N@Z.N(1)@Z.HostError@Z.HostError(Coded(), "m")@isinstance(1, Z)@issubclass(int, Z)
+isinstance(1, ((Z,), int))@Z(lambda: 1, t)@Z(gen(), t)@Z([].append, t)@Z(Coded, t)
+sorted([1], key=Z)@[*map(Z, [1])]@type(1) is Z@getattr(Z, "x", 1)@Z(1, Z)
+Z(Coded, Coded)
+getattr(*[run, t], "x")@getattr(run, "x", *[t])@hasattr(*[run, t], "x")
+"""
+_USES = [one for one in re.split(r"[@\n]", _ODD_USES) if one]
+
+_INTERNALS_WORDS = """
+__globals__ __class__ __self__ __func__ __dict__ __code__ __builtins__
+__subclasses__ __closure__ gi_frame gi_code mro fget x name
+"""
+_INTERNALS = _INTERNALS_WORDS.split()
+
+_BINDINGS_PRELUDE = """from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import Enum, auto
+class Base:
+    def m(self):
+        return 1
+class Coded:
+    def __init__(self):
+        self.name, self.x = "a", [self]
+        self.HostError = self.RevertError = self.JSONDecodeError = self.mark = 1
+def gen():
+    yield 1
+"""
+
 
 class Hostile:
     """Writes hostile programs by the choices of a `Random`."""
@@ -427,6 +514,26 @@ class Hostile:
             lines += ["        seen.append([error, str(error)])"]
         lines += ["    return repr(seen)[:9_000]", ""]
         return prelude + "\n".join(lines)
+
+    def binding(self):
+        """A program that binds a name of the compiler's oddly, and then uses it.
+
+        Where the policy takes that name for the actor's and what runs does not, a use
+        that it admitted gives what nobody has looked at.
+        """
+        pick, name = self.random.choice, self.random.choice(_BUILTINS)
+        lines = []
+        for number in range(self.random.choice([1, 1, 1, 2])):
+            for line in pick(_ODD_BINDINGS):
+                numbered = re.sub(r"\b([bDMS])\b", rf"\g<1>{number}", line)
+                lines.append(re.sub(r"\bZ\b", name, numbered))
+        used = re.sub(r"\bN\b", pick(["name", "x", "HostError", "mark"]), pick(_USES))
+        used = re.sub(r"\bZ\b", name, used)
+        lines += ["def run():", f"    t = {pick(_INTERNALS)!r}", "    seen = []"]
+        lines += ["    try:", f"        seen.append({used})"]
+        lines += ["    except Exception as error:", "        seen.append(error)"]
+        lines += pick([[], ["        raise error"], [f"        raise {name}"]])
+        return _BINDINGS_PRELUDE + "\n".join([*lines, "    return repr(seen)", ""])
 
     def _lines(self, statement):
         """A statement, or several between semicolons, or one behind a colon."""

@@ -26,7 +26,7 @@ from pvm import Worker, language
 from pvm.compiler import pipeline
 from pvm.depth import LINKS
 from pvm.driver import execution_pool, interpreter, library_loader
-from pvm.errors import Halt, HostError, JSONDecodeError, RevertError
+from pvm.errors import Halt
 from pvm.meter import Meter
 from pvm.runtime.classes import ORIGIN
 from pvm.runtime.enums import Enum, EnumClass
@@ -241,16 +241,13 @@ class Walk:
             self.found[key] = value, path
         if depth > len(_PATH):
             return
-        if is_new and not any(value is form for form in _FORMS):
+        if is_new:
             for name, read in _read(vm, value):
                 self._walk(vm, read, f"{path}.{name}", depth + 1)
         for item in _items(value):
             if type(item) not in _SCALARS:
                 self._walk(vm, item, f"{path}[…]", depth + 1)
 
-
-_FORMS = (HostError, JSONDecodeError, RevertError)
-"""Members of `pvm_host` that are named in their places only."""
 
 _PATH = range(6)
 """No longer path is walked; every kind on one begins paths of its own."""

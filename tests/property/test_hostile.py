@@ -8,6 +8,9 @@ from random import Random
 
 import pytest
 
+from pvm.compiler import pipeline
+from pvm.compiler.facts import gather
+from pvm.driver import execution_pool
 from pvm.testing import World
 from tests import fuzz, hostile
 
@@ -50,6 +53,51 @@ def test_a_value_of_the_machine_is_found(monkeypatch):
     planted(monkeypatch, lambda: sys)
     with pytest.raises(AssertionError, match=r"builtins\.module"):
         hostile.shows_what_is_given_away(CALLS)
+
+
+def bindings(*parts):
+    """Programs of odd bindings that have all the parts."""
+    sources = (hostile.Hostile(Random(seed)).binding() for seed in range(40_000))
+    return [one for one in sources if all(part in one for part in parts)]
+
+
+def without_walls(monkeypatch):
+    """Compile as if the gate asked for no names, and look up whatever is asked for."""
+    monkeypatch.setattr("pvm.compiler.gate.check_names", lambda _found: None)
+    monkeypatch.setitem(
+        execution_pool.HELPERS,
+        "_getattr",
+        lambda _vm, value, name, *_: getattr(value, name),
+    )
+    monkeypatch.setattr(execution_pool, "_IDLE", [])
+
+
+GETS = "t = '__globals__'"
+
+
+def test_a_name_that_only_a_dropped_part_binds_is_found(monkeypatch):
+    """What compiles knows no more that the policy took the name for the actor's."""
+    (source, *_) = bindings("default=(getattr := 1)", "(getattr(run, t))", GETS)
+    hostile.shows_what_is_given_away(source)
+    without_walls(monkeypatch)
+    hostile.shows_what_is_given_away(source)
+    monkeypatch.setattr(
+        pipeline,
+        "gather",
+        lambda tree, find, found, _admitted=None: gather(tree, find, found),
+    )
+    with pytest.raises(AssertionError, match="builtin isinstance"):
+        hostile.shows_what_is_given_away(source)
+
+
+def test_a_literal_that_is_another_argument_than_it_seems_is_found(monkeypatch):
+    (source, *_) = bindings("\npass\ndef run", '(getattr(*[run, t], "x"))', GETS)
+    hostile.shows_what_is_given_away(source)
+    monkeypatch.setattr("pvm.compiler.policy.names._check_getattr", lambda *_: None)
+    hostile.shows_what_is_given_away(source)
+    without_walls(monkeypatch)
+    with pytest.raises(AssertionError, match="builtin isinstance"):
+        hostile.shows_what_is_given_away(source)
 
 
 def test_compiling_that_nobody_pays_is_found(monkeypatch):
