@@ -1,5 +1,6 @@
 """A tab of the browser, and what a page must never do, noted while it does it."""
 
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -37,6 +38,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 """
 
 
+@cache
 def axe_source() -> str:
     """The script of axe-core."""
     package = resources.files("axe_playwright_python")
@@ -188,7 +190,8 @@ class Tab:
 
     def violations(self, *rules: str) -> list[str]:
         """What axe-core finds, by all its rules or these: each with who breaks it."""
-        self.page.evaluate(axe_source())
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(axe_source())
         options = {"resultTypes": ["violations"]}
         if rules:
             options["runOnly"] = list(rules)
