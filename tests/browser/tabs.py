@@ -1,5 +1,6 @@
 """A tab of the browser, and what a page must never do, noted while it does it."""
 
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -128,13 +129,17 @@ class Tab:
         """Wait until a text stands there."""
         self.page.locator(selector, has_text=text).first.wait_for()
 
-    def wait_for_streams(self, count: int) -> None:
-        """Wait until so many streams of blocks were begun in all."""
+    def wait_until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so of what was noted here."""
         for _ in range(SETTLED_MS // 100):
-            if sum("/StreamBlocks" in url for url in self.requests) >= count:
+            if is_so():
                 return
             self.page.wait_for_timeout(100)
-        raise AssertionError(f"fewer than {count} streams were begun")
+        raise AssertionError("it does not come to be so")
+
+    def streams_begun(self) -> int:
+        """How many streams of blocks were begun in all."""
+        return sum("/StreamBlocks" in url for url in self.requests)
 
     def hide(self, *, is_hidden: bool) -> None:
         """Let the page be in a tab behind others, or in front again."""
