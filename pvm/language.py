@@ -146,7 +146,7 @@ FUNCTIONS = words(
 )
 """Builtins that are values."""
 
-NATIVE_FUNCTIONS = words("callable chr len ord")
+NATIVE_FUNCTIONS = words("callable len ord")
 """Those that are CPython's own: their work is bounded, and paid by syntax."""
 
 DEAR_FUNCTIONS = frozenset(

@@ -71,7 +71,6 @@ GIVEN = {
     "pvm.runtime.enums.MissingArgument": "of a dataclass's `__init__`; no name",
     "builtins.property": "of a class, by a decorator: its public names are refused",
     "builtin callable": "no attribute; looks at a type only",
-    "builtin chr": "no attribute; of one int",
     "builtin len": "no attribute; of an object of the actor's its `__len__`",
     "builtin ord": "no attribute; of one character",
     "a priced builtin": "bound to the execution, whose public names it does not show",

@@ -14,7 +14,6 @@ from pvm.runtime.execution import Helper, VmExecution
 
 NATIVE: Mapping[str, object] = {
     "len": len,
-    "chr": chr,
     "ord": ord,
     "callable": callable,
     # what the `class` statement calls
@@ -29,6 +28,7 @@ PRICED: Mapping[str, Helper] = {
     "int": constructors.int_,
     "str": constructors.str_,
     "repr": constructors.repr_,
+    "chr": constructors.chr_,
     "bytes": constructors.bytes_,
     "bool": constructors.bool_,
     "list": constructors.list_,

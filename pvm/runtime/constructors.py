@@ -3,6 +3,7 @@
 And what asks for classes: `type`, `isinstance`, `issubclass`.
 """
 
+import sys
 from types import GeneratorType
 
 from pvm import costs, language
@@ -104,6 +105,13 @@ def bool_(_vm: VmExecution, value: object = False) -> bool:  # noqa: FBT002 - as
 def repr_(vm: VmExecution, value: object) -> str:
     """`repr(value)`."""
     return to_repr(vm, value)
+
+
+def chr_(_vm: VmExecution, number: object, /) -> str:
+    """`chr(number)`: below 3.13 CPython has an OverflowError for long integers."""
+    if isinstance(number, int) and not 0 <= number <= sys.maxunicode:
+        raise ValueError
+    return chr(number)  # type: ignore[arg-type] # raises itself
 
 
 def list_(vm: VmExecution, items: object = ()) -> list[object]:

@@ -1636,3 +1636,11 @@ def run():
     items.append(Grows(items))
     found = 5 in items
     return items.count(5) if found and items.index(5) == 1 else 0
+---
+# expect: ValueError
+def run():
+    return chr(2**31)
+---
+# expect: ValueError
+def run():
+    return [chr(one) for one in [65, -(2**70)]]
