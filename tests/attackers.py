@@ -31,6 +31,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 MSG_FASTOPEN = 0x20000000
 AF_NETLINK = 16
 IN_ALL_EVENTS = 0xFFF
+IPC_INFO = 3
 LOWEST_PRIORITY = 19
 IPPROTO_MPTCP = 262
 PTRACE_SEIZE = 0x4206
@@ -191,6 +192,7 @@ def attacks(given: SimpleNamespace) -> dict[str, tuple[str, Callable[[], object]
         "priority of another process": ("programs", lambda: slow_down(other)),
         "times of a file": ("programs", lambda: os.utime(secret)),
         "watch home": ("programs", lambda: watch(secret.parent)),
+        "memory that others share": ("programs", shared_memory),
         "queued signal": (
             "signals",
             lambda: signal.pidfd_send_signal(os.pidfd_open(other), 0),
@@ -207,6 +209,11 @@ def ring() -> int:
     """An io_uring of eight entries."""
     parameters = ctypes.create_string_buffer(120)
     return call("io_uring_setup", 8, parameters)
+
+
+def shared_memory() -> None:
+    """The machine's, as whoever may end some of it can look at it."""
+    call("shmctl", 0, IPC_INFO, ctypes.create_string_buffer(256))
 
 
 def outcome(attack: Callable[[], object]) -> str:
