@@ -4,6 +4,7 @@ No profile has a deadline: a loaded machine is no bug.
 """
 
 import os
+import signal
 import sys
 
 from hypothesis import settings
@@ -15,6 +16,10 @@ settings.register_profile(
 settings.register_profile("nightly", max_examples=10_000, deadline=None)
 # Nodes of tests run side by side: none takes the port of another unless it is asked to.
 os.environ.setdefault("COWBOY_DEVNET_HTTP_LISTEN", "off")
+# A shell has what it starts in the background ignore SIGINT, and so would all processes
+# that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
