@@ -1558,8 +1558,9 @@ def run():
     raise error
 ---
 # expect: TypeError
-if True:
-    from pvm_host import HostError
+from pvm_host import HostError
+def hides(HostError):
+    pass
 class Code:
     def __init__(self):
         self.name = [self]

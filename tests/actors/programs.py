@@ -442,3 +442,41 @@ class Order:
 def run():
     orders = [Order(3), Order(1, 2), Order(2, tags=["x"])]
     return [[o.cost() for o in sorted(orders, key=lambda o: o.price)], [o.price for o in sorted(orders)], [o.price for o in sorted(orders, reverse=True)], repr(orders[2]), Order(1) == Order(1), Side.BUY.other().name, [s.value for s in Side], Side(2).name, Side["BUY"].name, len(Side), str(Side.SELL)]
+---
+# names of builtins that are the program's own
+def getattr(x, name):
+    return [x, name]
+
+def hasattr(x, name):
+    return name
+
+def next(items):
+    return list(items)
+
+def run():
+    doubled = next(2 * x for x in (1, 2))
+    return [getattr(1, "_x"), hasattr(1, "_x"), doubled]
+---
+# what a factory names is what the module has
+from dataclasses import dataclass, field
+
+def items():
+    return [1]
+
+def made():
+    return [2]
+
+@dataclass
+class Held:
+    items: list = field(default_factory=lambda: made())
+    more: list = field(default_factory=made)
+    kept: list = field(default_factory=list)
+    taken: list = field(default_factory=lambda: [x for x in made()])
+
+    def list(self):
+        return items() + self.items
+
+def run():
+    first, second = Held(), Held(kept=[4])
+    first.more.append(3)
+    return [first.list(), second.more, first.more, second.kept, second.taken]

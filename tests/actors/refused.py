@@ -240,7 +240,7 @@ from json import *  ### import *
 from . import x  ### a relative import
 ---
 def f():
-    import json  ### inside a function
+    import json  ### inside another statement
 ---
 import json
 
@@ -547,7 +547,7 @@ class A:
 from dataclasses import dataclass, field
 @dataclass(init=False)
 class A:
-    a: int = field(default_factory=lambda getattr: 1)
+    a: int = field(default_factory=lambda: [1 for getattr in ()])
 def run():
     name = "__globals__"
     return getattr(run, name)  ### nothing binds the name 'getattr'
@@ -561,6 +561,130 @@ def run():
     return getattr(run, name)  ### nothing binds the name 'getattr'
 ---
 if True:
-    from typing import Any
-    from enum import auto as property
-x = property  ### nothing binds the name 'property'
+    from typing import Any  ### inside another statement
+    from enum import auto as property  ### inside another statement
+x = property
+---
+if True:
+    import time  ### inside another statement
+---
+try:
+    from json import loads  ### inside another statement
+except ValueError:
+    loads = None
+---
+for x in (1,):
+    import math  ### at the top level
+---
+from cowboy_sdk import OWNER, actor, callable_by  ### callable_by is bound twice
+@actor
+class A:
+    @callable_by(OWNER)
+    def reset(self):
+        pass
+def other():
+    callable_by = 1
+---
+from cowboy_sdk import actor, public  ### public is bound twice
+@actor
+class A:
+    @public
+    def f(self):
+        pass
+    def g(self, public):
+        pass
+---
+from cowboy_sdk import actor, pure  ### pure is bound twice
+from cowboy_sdk import pure  ### pure is bound twice
+@actor
+class A:
+    @pure
+    def f(self):
+        pass
+---
+from cowboy_sdk import actor, reentrancy_guard as once  ### once is bound twice
+@actor
+class A:
+    @once
+    def f(self):
+        pass
+    def once(self):
+        pass
+---
+import cowboy_sdk as sdk  ### sdk is bound twice
+class A:
+    @sdk.deferred
+    def f(self):
+        pass
+    def deferred(self, sdk):
+        pass
+---
+from cowboy_sdk import BoundedRange, bounded_loop  ### BoundedRange is bound twice
+@bounded_loop(max_iterations=2)
+def run(items):
+    return [x for x in BoundedRange(items)]
+def other(BoundedRange):
+    pass
+---
+import enum  ### enum is bound twice
+from enum import auto  ### auto is bound twice
+def f(auto, enum):
+    pass
+---
+from abc import abstractmethod  ### abstractmethod is bound twice
+class A:
+    @abstractmethod
+    def f(self, abstractmethod):
+        pass
+---
+from dataclasses import dataclass, field
+def items():
+    return [1]
+@dataclass
+class A:
+    items: list = field(default_factory=items)  ### a parameter of the __init__
+---
+from dataclasses import dataclass, field
+def items():
+    return [1]
+@dataclass
+class A:
+    made: list = field(default_factory=lambda: items())  ### 'items', a parameter
+    items: int = 0
+---
+from dataclasses import dataclass, field
+self = 1
+@dataclass
+class A:
+    made: int = field(default_factory=lambda: self)  ### 'self', a parameter
+---
+from dataclasses import dataclass, field
+def items():
+    return [1]
+@dataclass
+class A:
+    made: list = field(default_factory=lambda: items())
+@dataclass
+class B(A):  ### a parameter of the __init__
+    items: int = 0
+---
+from dataclasses import dataclass, field
+def made():
+    return 1
+@dataclass
+class A:
+    x: int = field(default_factory=made)  ### bound twice
+def made():
+    return 2
+---
+from dataclasses import dataclass, field
+@dataclass
+class A:
+    def made():
+        return 1
+    x: int = field(default_factory=made)  ### 'made' of the class
+---
+from dataclasses import dataclass, field
+@dataclass
+class A:
+    x: int = field(default_factory=lambda n=1: n)  ### takes parameters

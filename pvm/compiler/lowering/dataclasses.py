@@ -15,7 +15,7 @@ from typing_extensions import override
 from pvm import language
 from pvm.compiler.facts import Facts
 from pvm.compiler.syntax.locations import place
-from pvm.compiler.syntax.visitor import survey
+from pvm.compiler.syntax.visitor import bound_in_class, parameters, survey
 from pvm.node_charges import Nodes
 
 MISSING = "hidden_missing"
@@ -47,6 +47,8 @@ class Field(Struct, frozen=True):
     """What is called instead."""
     factory_nodes: int = 0
     """Of its syntax."""
+    factory_names: frozenset[str] = frozenset()
+    """What stands in it."""
     init: bool = True
     repr: bool = True
     compare: bool = True
@@ -163,11 +165,52 @@ def _check_option(name: str | None, option: ast.expr) -> Iterator[tuple[str, str
     if name == "default_factory":
         if not isinstance(option, ast.Name | ast.Lambda):
             yield "a default_factory that is no name and no lambda", "a function"
+        elif isinstance(option, ast.Lambda) and parameters(option.args):
+            yield "a default_factory takes parameters", "a lambda without any"
     elif name in _FIELD_OPTIONS:
         if not _is_literal_bool(option):
             yield f"the option {name} of a field is not True or False", ""
     elif name != "default":
         yield f"field has no option {name!r} here", ""
+
+
+def check_factories(
+    facts: Facts, node: ast.ClassDef, record: Record
+) -> Iterator[tuple[ast.AST, str, str]]:
+    """Places where a `default_factory` would mean something else than in Python.
+
+    It is called in the `__init__` that is written, and looked up there: each time,
+    among the parameters first, and not in the body of the class.
+    """
+    taken = {"self", *(one.name for one in record.every if one.init)}
+    for one in record.every:
+        name = min(one.factory_names & taken, default=None)
+        if one.factory is not None and name is not None:
+            reason = f"a default_factory names {name!r}, a parameter of the __init__"
+            where = one.factory if one.owner == node.name else node
+            yield where, reason, "a function of another name"
+            if where is node:
+                break  # the others would be told at the same place
+    above: set[str] = set()
+    for statement in node.body:
+        factory = _factory_of(facts, statement)
+        if isinstance(factory, ast.Name) and factory.id not in taken:
+            name = factory.id
+            if facts.bindings.get(name, 0) > 1:
+                reason = f"a default_factory names {name!r}, which is bound twice"
+                yield factory, reason, f"lambda: {name}()"
+            elif name in above:
+                reason = f"a default_factory names {name!r} of the class"
+                yield factory, reason, "a function of the module"
+        above.update(bound_in_class(statement))
+
+
+def _factory_of(facts: Facts, statement: ast.stmt) -> ast.expr | None:
+    value = statement.value if isinstance(statement, ast.AnnAssign) else None
+    if not isinstance(value, ast.Call) or not is_field_call(facts, value):
+        return None
+    given = {keyword.arg: keyword.value for keyword in value.keywords}
+    return given.get("default_factory")
 
 
 def is_field(node: ast.stmt) -> bool:
@@ -366,11 +409,13 @@ def _field(facts: Facts, node: ast.AnnAssign, owner: str) -> Field:
     given = {keyword.arg: keyword.value for keyword in node.value.keywords}
     flags = _options(node.value)
     factory = given.get("default_factory")
+    found = None if factory is None else survey(factory)
     return Field(
         node.target.id,
         given.get("default"),
         factory,
-        0 if factory is None else survey(factory).size,
+        0 if found is None else found.size,
+        frozenset(() if found is None else (one.id for one in found.of(ast.Name))),
         flags.get("init", True),
         flags.get("repr", True),
         flags.get("compare", True),

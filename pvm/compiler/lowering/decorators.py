@@ -25,6 +25,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from pvm import language
 from pvm.compiler.facts import Facts, is_generator
 from pvm.compiler.syntax.locations import place
 from pvm.language import Rule
@@ -71,6 +72,20 @@ def sdk_name(node: ast.expr, facts: Facts) -> str | None:
         case _:
             return None
     return name if module == SDK and name in NAMES | {_RANGE} else None
+
+
+def is_compilers(module: str | None, name: str) -> bool:
+    """Whether an import is of something that the compiler takes by its name.
+
+    Args:
+        module: where `name` is imported from; None, where `name` is the module.
+        name: of what is imported.
+    """
+    if module is None:
+        return name == SDK or name in language.COMPILER_MODULES
+    if module == SDK and name in NAMES | {_RANGE}:
+        return True
+    return f"{module}.{name}" in language.COMPILER_PLACES
 
 
 def decorator_name(node: ast.expr, facts: Facts) -> str | None:

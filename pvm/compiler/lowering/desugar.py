@@ -68,7 +68,7 @@ def desugar(tree: ast.Module, facts: Facts, nodes: Nodes | None = None) -> Surve
     found = survey(tree)
     nodes.pay(2 * sum(len(found.of(kind)) for kind in (ast.Set, ast.SetComp)))
     nodes.pay(_OF_YIELD * len(found.of(ast.Yield)))
-    if _rewrite_expressions(found):
+    if _rewrite_expressions(facts, found):
         found = survey(tree)
     _rename(found)
     return found
@@ -266,10 +266,10 @@ _STATEMENTS: Mapping[type[ast.AST], _Write] = {
 # ---- expressions
 
 
-def _rewrite_expressions(found: Survey) -> bool:
+def _rewrite_expressions(facts: Facts, found: Survey) -> bool:
     """Rewrite each expression where it stands; says if there was one to rewrite."""
     for call in found.of(ast.Call):
-        if isinstance(call.func, ast.Name):
+        if isinstance(call.func, ast.Name) and facts.is_universal(call.func.id):
             _rewrite_call(call.func.id, call)
     named = [node for node in found.of(ast.Attribute) if node.attr == "__name__"]
     for node in named:

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 
 from pvm.compiler.facts import Facts
+from pvm.compiler.syntax.visitor import bound_in_class
 
 _INSTEAD = "constants, and methods that read .name and .value"
 
@@ -19,7 +20,7 @@ def check(facts: Facts, node: ast.ClassDef) -> Iterator[tuple[ast.AST, str, str]
         yield node, "an Enum has decorators", _INSTEAD
     yield from _check_autos(facts, node)
     for statement in node.body:
-        for name in _bound(statement):
+        for name in bound_in_class(statement):
             if name == "__init__":
                 yield statement, "an Enum has an __init__", _INSTEAD
             elif name in {"name", "value"}:
@@ -69,18 +70,6 @@ def _values(node: ast.ClassDef) -> Iterator[ast.expr]:
                 yield value
             case _:
                 pass
-
-
-def _bound(node: ast.stmt) -> Iterator[str]:
-    match node:
-        case ast.FunctionDef(name=name):
-            yield name
-        case ast.Assign(targets=targets):
-            yield from (target.id for target in targets if isinstance(target, ast.Name))
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            yield name
-        case _:
-            return
 
 
 def _number(node: ast.expr | None) -> int | None:

@@ -49,12 +49,16 @@ Checks = Mapping[type[ast.AST], Callable[..., None]]  # type: ignore[explicit-an
 class PolicyContext:
     """One module being checked: what it defines, and what was refused in it."""
 
-    def __init__(self, facts: Facts, find: Find, checks: Checks) -> None:
+    def __init__(
+        self, facts: Facts, find: Find, checks: Checks, tree: ast.Module
+    ) -> None:
         self.facts = facts
         self.find = find
         self.records = dataclasses.records_of(facts)
         """Its dataclasses."""
         self._checks = checks
+        self.top_level = frozenset(map(id, tree.body))
+        """The statements of the module itself: the identities of their nodes."""
         self.admitted: set[str] = set()
         """Identifiers that were looked at and are none to refuse."""
         self.plain: set[str] = set()

@@ -158,6 +158,10 @@ def _check_fields(
     if misplaced is not None:
         reason = f"the field {misplaced.name!r} has no default after one that has"
         context.refuse(node, reason, "the fields without a default first")
+    for part, reason, instead in dataclasses.check_factories(
+        context.facts, node, record
+    ):
+        context.refuse(part, reason, instead)
 
 
 def _class_kind(context: PolicyContext, node: ast.ClassDef) -> str:

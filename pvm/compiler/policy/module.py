@@ -78,7 +78,7 @@ def check_policy(
         find: what each module that can be imported offers.
         found: the nodes of the tree, if somebody has found them.
     """
-    context = PolicyContext(facts, find, _CHECKS)
+    context = PolicyContext(facts, find, _CHECKS, tree)
     _check_future(context, tree)
     context.check_body(tree.body, Position())
     found = found or survey(tree)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from pvm import language
 from pvm.compiler.facts import copied_nodes
-from pvm.compiler.lowering import dataclasses, enums
+from pvm.compiler.lowering import dataclasses, decorators, enums
 from pvm.compiler.policy import values
 from pvm.compiler.policy.context import PolicyContext, Position
 from pvm.compiler.policy.expressions import check_no_star, check_subscript_parts
@@ -253,15 +253,27 @@ def check_jump(
 
 
 def check_import(
-    context: PolicyContext, node: ast.Import | ast.ImportFrom, position: Position
+    context: PolicyContext, node: ast.Import | ast.ImportFrom, _position: Position
 ) -> None:
-    """An import, at the top of the module."""
-    if position.function is not None or position.class_body or position.blocks:
-        context.refuse(node, "an import stands inside a function", "at the top")
+    """An import at the top level, where it is resolved; what is ours is bound once.
+
+    A second binding would take such a name its meaning: a decorator that says who may
+    call a method would say nothing.
+    """
+    if id(node) not in context.top_level:
+        reason = "an import stands inside another statement"
+        context.refuse(node, reason, "an import at the top level")
+        return
     for reason, instead in values.check_import(node, context.find):
         context.refuse(node, reason, instead)
+    module = node.module if isinstance(node, ast.ImportFrom) else None
     for alias in node.names:
-        context.check_identifier(node, alias.asname or alias.name)
+        local = alias.asname or alias.name
+        context.check_identifier(node, local)
+        is_ours = decorators.is_compilers(module, alias.name)
+        if is_ours and context.facts.bindings.get(local, 0) > 1:
+            reason = f"{local} is bound twice, and means something to the compiler"
+            context.refuse(node, reason, "another name for one of them")
 
 
 def check_global(

@@ -9,7 +9,7 @@ only what comes before the policy meets one.
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -173,3 +173,16 @@ def walk(*roots: ast.AST) -> list[ast.AST]:
             elif value is not None:
                 found.append(value)
     return found
+
+
+def bound_in_class(node: ast.stmt) -> Iterator[str]:
+    """Names that a statement of a class body gives to something."""
+    match node:
+        case ast.FunctionDef(name=name):
+            yield name
+        case ast.Assign(targets=targets):
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+        case _:
+            return
