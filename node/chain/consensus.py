@@ -10,7 +10,7 @@ from typing import Final
 
 __all__ = ["CONSENSUS_NUMBER", "OtherConsensus", "require_own_consensus"]
 
-CONSENSUS_NUMBER: Final = 10
+CONSENSUS_NUMBER: Final = 11
 """1 for release 0.1.0, and 1 more for each line that the changelog has had under
 **Consensus** since. `make vectors` writes it."""
 

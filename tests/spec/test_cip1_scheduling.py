@@ -153,6 +153,27 @@ def test_7_3_the_multipliers_are_governed(chain, actor):
     assert timer.max_priority_fee_per_cycle == 300
 
 
+def test_7_3_what_a_hint_stands_for_is_an_amount(devnet):
+    """D34: what does not fit 128 bits is none, and no order of due timers takes it.
+
+    Under a wild median it was recorded; once such a timer was due and not looked at,
+    no block could be made.
+    """
+    wild = {"max_due_examined": 1, "tier_multipliers_permille": [2**64 - 1] * 4}
+    chain = devnet(**AUCTION, timer_config=wild)
+    actor = chain.deploy(WORKER)
+    chain.fund(actor, 2**128 - 1)
+    schedule(actor, chain.height + 2, gas_limit=2_000, max_priority_fee_per_cycle=2**80)
+    chain.mine()
+    assert load_globals(chain.state.snapshot).p50_priority == 2**80
+    timer = (chain.height + 2, b"", {"gas_limit": 2_000, "priority_tier_hint": "fast"})
+    ids = schedule_all(actor, timer, timer)
+    stated = [chain.timer(one).max_priority_fee_per_cycle for one in ids]
+    assert stated == [2**128 - 1] * 2
+    chain.mine(2)
+    assert chain.timers() == []
+
+
 # --- dormancy -------------------------------------------------------------------------
 
 

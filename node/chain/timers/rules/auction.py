@@ -16,7 +16,7 @@ from node.chain.block import Price, ReceiptKind
 from node.chain.context import BlockContext, ExecutionScope
 from node.chain.fees import LANE_BASEFEE_MIN, idle_lane_basefee, next_lane_basefee
 from node.chain.globals import BlockPrices
-from node.chain.params import PERMILLE, TIERS, TimerConfig
+from node.chain.params import PERMILLE, TIERS, U128_MAX, TimerConfig
 from node.chain.timers import due_index, fairness
 from node.chain.timers.auction_lane import fire_price, note_turn, run_auction
 from node.chain.timers.due_index import AUCTION_INDEX, Decline, DueTimer, LaneView
@@ -250,6 +250,11 @@ def median_priority(tips: Iterable[int]) -> Amount:
 
 
 def tier_priorities(config: TimerConfig, p50: int) -> tuple[Amount, ...]:
-    """The priorities that the hints stand for, in the order of `TIERS`."""
+    """The priorities that the hints stand for, in the order of `TIERS`.
+
+    None exceeds what an amount can be, however large p50 and the multipliers are.
+    """
     multipliers = config.tier_multipliers_permille
-    return tuple(Amount(p50 * permille // PERMILLE) for permille in multipliers)
+    return tuple(
+        Amount(min(p50 * permille // PERMILLE, U128_MAX)) for permille in multipliers
+    )
