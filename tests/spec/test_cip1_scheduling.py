@@ -239,6 +239,21 @@ def test_d36_a_sleeper_wakes_to_expire(chain, actor):
     assert timer not in [t.timer_id for t in chain.timers()]
 
 
+@pytest.mark.parametrize("rules", ["auction", "bidding"])
+def test_d36_nobody_wakes_above_the_last_height(devnet, rules):
+    """One that never expires, with a fee that no basefee reaches: `fifo` took it."""
+    chain = devnet(
+        activations=[{"height": 4, "rules": rules}],
+        timer_config={"max_ttl_blocks": 2**64 - 1},
+    )
+    actor = chain.deploy(WORKER, value="9 CBY")
+    timer = schedule(actor, 4, max_fee_per_cycle=0)
+    chain.mine_until(6)
+    assert chain.timer(timer).expires_at == 2**64 - 1
+    assert work_height(chain.state) == 2**64 - 1
+    assert chain.explain(timer).forecast.height == 2**64 - 1
+
+
 def test_d36_a_sleeper_can_be_cancelled_and_extended(chain, actor):
     """What waits unseen stays its owner's."""
     load_lane(chain, actor, 14)

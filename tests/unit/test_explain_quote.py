@@ -8,6 +8,7 @@ from node import history, query
 from node.chain.fees import idle_lane_basefee
 from node.chain.transition import open_state
 from node.query import InvalidQuote, QuoteRequest, Warnings
+from node.rpc import explanations
 from node.testing import Devnet
 from tests.spec.driven_actors import (
     ALL,
@@ -59,6 +60,16 @@ def test_d26_a_reserve_for_each_pending_timer(chain, actor):
     assert (quoted.pending, quoted.pending_cost) == (2, 1_750_000_000)
     assert (quoted.fires_covered, quoted.fires_free) == (4, 2)
     assert quote(chain, actor, gas_limit=100_000).fires_covered == 7
+
+
+def test_a_balance_for_more_fires_than_64_bits_count_is_quoted(chain, actor):
+    """The API counts fires in 64 bits: the call had failed with an untyped error."""
+    chain.set_balance(actor, 2**128 - 1)
+    quoted = quote(chain, actor)
+    assert quoted.fires_covered == quoted.fires_free == 2**64 - 1
+    message = explanations.quote_to_proto(chain.state, quoted)
+    assert message.fires_covered == message.fires_free == 2**64 - 1
+    assert message.balance == str(2**128 - 1)
 
 
 def test_another_payer_is_quoted_with_its_own_balance(chain, actor):

@@ -122,6 +122,11 @@ def descending16(value: int) -> bytes:
     return amount16(U128_MAX - value)
 
 
+def _after(expires_at: int) -> int:
+    """The least height at which a timer has expired; none lies above the last one."""
+    return min(expires_at + 1, U64_MAX)
+
+
 def place_of(timer: Timer) -> bytes:
     """Due height and sequence: one timer's alone, in the order of D22."""
     return keys.timer_place(timer.height, timer.sequence)
@@ -398,7 +403,7 @@ class DueIndex:
         """Heights at which those that sleep wake, the least among them."""
         for key, _ in family(reader, EXPIRY):
             expires_at = int.from_bytes(key[len(EXPIRY) :][: keys.HEIGHT_BYTES], "big")
-            yield max(view.height, expires_at + 1)
+            yield max(view.height, _after(expires_at))
             break
         for key, _ in reader.range(
             _below_start(view.basefee), keys.prefix_stop(MAXIMUM)
@@ -500,7 +505,7 @@ class Decline:
 
         While nothing happens neither caps nor expiries change (D36).
         """
-        due, expired = max(timer.height, view.height), timer.expires_at + 1
+        due, expired = max(timer.height, view.height), _after(timer.expires_at)
         if view.is_over_cap(timer):
             return max(due, expired) if timer.is_over_cap_noted else due
         since: int | None = max(due, view.released_at(timer))

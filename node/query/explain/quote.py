@@ -86,13 +86,14 @@ class Quote(Struct, frozen=True):
 
     @property
     def fires_covered(self) -> int:
-        """Fires, at their full cost, that the balance pays."""
-        return self.balance // self.terms.max_cost
+        """Fires, at their full cost, that the balance pays; at most 2^64 - 1."""
+        return min(self.balance // self.terms.max_cost, U64_MAX)
 
     @property
     def fires_free(self) -> int:
         """The same beside the reserves of the pending ones."""
-        return max(0, self.balance - self.pending_cost) // self.terms.max_cost
+        left = max(0, self.balance - self.pending_cost)
+        return min(left // self.terms.max_cost, U64_MAX)
 
 
 def quote_timer(
