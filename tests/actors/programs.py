@@ -480,3 +480,36 @@ def run():
     first, second = Held(), Held(kept=[4])
     first.more.append(3)
     return [first.list(), second.more, first.more, second.kept, second.taken]
+---
+# what a dataclass has of the bases of its base
+from dataclasses import dataclass
+
+class Mixed:
+    def own(self):
+        return "own"
+
+@dataclass
+class Base:
+    x: int = 1
+
+    def __post_init__(self):
+        self.x += 5
+
+class Plain(Base):
+    def twice(self):
+        return 2 * self.x
+
+@dataclass
+class Derived(Mixed, Plain):
+    y: int = 2
+
+@dataclass
+class Last(Derived):
+    z: int = 3
+
+    def __post_init__(self):
+        self.z += 1
+
+def run():
+    one, last = Derived(10), Last(1, 2)
+    return [repr(one), one.twice(), one.own(), repr(last), one == Derived(10, 2)]

@@ -688,3 +688,41 @@ from dataclasses import dataclass, field
 @dataclass
 class A:
     x: int = field(default_factory=lambda n=1: n)  ### takes parameters
+---
+from dataclasses import dataclass
+@dataclass
+class A:
+    x: int = 1
+@dataclass
+class B:
+    y: int = 2
+@dataclass
+class C(A, B):  ### fields of several bases
+    z: int = 3
+---
+from dataclasses import dataclass
+@dataclass
+class A:
+    x: int = 1
+class B(A):
+    pass
+class C(A):
+    pass
+class D(B, C):
+    pass
+@dataclass
+class E(D):  ### fields of several bases
+    z: int = 3
+---
+from dataclasses import dataclass
+from typing import ClassVar
+@dataclass
+class A:
+    x: "ClassVar[int]" = 1  ### a quoted ClassVar
+---
+from enum import Enum
+class A(Enum):
+    X = 1
+    _y = 2  ### a member begins with an underscore
+    def _of(self):
+        return self.value

@@ -71,6 +71,10 @@ class Record(Struct, frozen=True):
     is_model: bool
     fields: Mapping[str, Field]
     """Inherited ones first; of too many, one more than there may be."""
+    has_post_init: bool
+    """It or a class that it derives from has a `__post_init__`."""
+    is_split: bool
+    """It derives from several classes that have fields: their order is Python's."""
 
     @property
     def every(self) -> Sequence[Field]:
@@ -89,7 +93,10 @@ def records_of(facts: Facts) -> dict[str, Record]:
     A base counts if it stands before: nothing looks for fields in a circle.
     """
     found: dict[str, Record] = {}
+    fields_of: dict[str, Mapping[str, Field]] = {}
     models: set[str] = set()
+    initialized: set[str] = set()
+    split: set[str] = set()
     for name, node in facts.classes.items():
         parents = [base.id for base in node.bases if isinstance(base, ast.Name)]
         is_model = any(
@@ -99,12 +106,25 @@ def records_of(facts: Facts) -> dict[str, Record]:
         )
         if is_model:
             models.add(name)
+        bases = [one for one in parents if one in fields_of]
+        if len(bases) > 1 or not split.isdisjoint(bases):
+            split.add(name)
+        if _has_post_init(node) or not initialized.isdisjoint(parents):
+            initialized.add(name)
         decorator = _decorator(facts, node) or (node.bases[0] if is_model else None)
         if decorator is not None:
-            inherited = [found[one].fields for one in parents if one in found]
-            fields = _fields(facts, node, inherited)
-            found[name] = Record(decorator, is_model, fields)
+            fields_of[name] = _fields(facts, node, [fields_of[one] for one in bases])
+            has_post_init, is_split = name in initialized, name in split
+            found[name] = Record(
+                decorator, is_model, fields_of[name], has_post_init, is_split
+            )
+        elif bases:
+            fields_of[name] = fields_of[bases[0]]
     return found
+
+
+def _has_post_init(node: ast.ClassDef) -> bool:
+    return any(POST_INIT in bound_in_class(statement) for statement in node.body)
 
 
 def _decorator(facts: Facts, node: ast.ClassDef) -> ast.expr | None:
@@ -147,6 +167,8 @@ def check_decorator(node: ast.expr) -> Iterator[str]:
 def check_field(facts: Facts, node: ast.AnnAssign) -> Iterator[tuple[str, str]]:
     """Reasons to refuse a field, each with what to write instead."""
     value = node.value
+    if any("ClassVar" in text for text in _quoted(node.annotation)):
+        yield "a quoted ClassVar", "ClassVar without quotes"
     if isinstance(value, ast.List | ast.Dict | ast.Set):
         yield "a default that is changed would be everybody's", "default_factory"
     if not is_field_call(facts, value):
@@ -159,6 +181,12 @@ def check_field(facts: Facts, node: ast.AnnAssign) -> Iterator[tuple[str, str]]:
         yield "a field has a default and a default_factory", "one of them"
     for name, option in given.items():
         yield from _check_option(name, option)
+
+
+def _quoted(annotation: ast.expr) -> Iterator[str]:
+    for part in ast.walk(annotation):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
 
 
 def _check_option(name: str | None, option: ast.expr) -> Iterator[tuple[str, str]]:
@@ -249,8 +277,7 @@ def written_out(
         nodes.pay(2 + 4 * len(fields), node)
         body.append(_model_fields(fields, node))
     values = _defaults(fields, node)
-    has_post_init = POST_INIT in own
-    for method in _methods(record, node.name, options, has_post_init=has_post_init):
+    for method in _methods(record, node.name, options):
         if method.name not in own:
             nodes.pay(method.nodes + _OF_METHOD, node)
             body.append(_parsed(method.source, values, node))
@@ -272,11 +299,11 @@ class _Method(Struct, frozen=True):
 
 
 def _methods(
-    record: Record, owner: str, options: Mapping[str, bool], *, has_post_init: bool
+    record: Record, owner: str, options: Mapping[str, bool]
 ) -> Iterator[_Method]:
     fields = record.every
     if options["init"]:
-        yield _init(fields, owner, has_post_init=has_post_init)
+        yield _init(fields, owner, has_post_init=record.has_post_init)
     if options["repr"]:
         yield _repr([one.name for one in fields if one.repr])
     compared = [one.name for one in fields if one.compare]

@@ -25,6 +25,8 @@ def check(facts: Facts, node: ast.ClassDef) -> Iterator[tuple[ast.AST, str, str]
                 yield statement, "an Enum has an __init__", _INSTEAD
             elif name in {"name", "value"}:
                 yield statement, f"a member is called {name}", "another name"
+            elif name[0] == "_" and not isinstance(statement, ast.FunctionDef):
+                yield statement, "a member begins with an underscore", "another name"
 
 
 def _check_autos(

@@ -154,6 +154,9 @@ def _check_fields(
     if record.is_too_long:
         reason = f"more than {language.FIELDS_MAX} fields, inherited ones included"
         context.refuse(node, reason, "an attribute that holds some of them")
+    if record.is_split:
+        reason = "a dataclass has the fields of several bases"
+        context.refuse(node, reason, "one base that has fields")
     misplaced = dataclasses.first_misplaced(record.every)
     if misplaced is not None:
         reason = f"the field {misplaced.name!r} has no default after one that has"
