@@ -78,9 +78,10 @@ def test_the_methods_of_a_dataclass_have_the_nodes_that_were_counted():
             Field("e", ast.Constant(1), init=False, repr=False, owner="A"),
         )
     }
-    record = Record(ast.Name("dataclass"), is_model=True, fields=fields)
+    flags = {"is_model": True, "has_post_init": True, "is_split": False}
+    record = Record(ast.Name("dataclass"), fields=fields, **flags)
     options = dict.fromkeys(("init", "repr", "eq", "order"), True)
-    methods = list(_methods(record, "A", options, has_post_init=True))
+    methods = list(_methods(record, "A", options))
     assert len(methods) == 8
     for method in methods:
         (written,) = ast.parse(method.source).body
