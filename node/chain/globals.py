@@ -5,9 +5,10 @@ Configurations are absent until governance sets them: the genesis values then ap
 (CIP-5 §6.4).
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
-from operator import methodcaller
+from operator import itemgetter, methodcaller
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -217,21 +218,24 @@ class Governed(Struct, frozen=True):
 
     def rules_at(self, height: int) -> str:
         """Name of the rules in force at a height: the latest activation's."""
-        for since, rules in reversed(self.activations):
-            if since <= height:
-                return rules
-        raise AssertionError("genesis activates rules at height 0")
+        return self.activations[self._latest(height)][1]
 
     def in_force_since(self, height: int) -> Height:
         """The height at which the rules of a height came into force."""
-        rules, first = self.rules_at(height), Height(height)
-        for since, name in reversed(self.activations):
-            if since > height:
-                continue
+        latest = self._latest(height)
+        first, rules = self.activations[latest]
+        for index in range(latest - 1, -1, -1):
+            since, name = self.activations[index]
             if name != rules:
                 break
             first = since
         return first
+
+    def _latest(self, height: int) -> int:
+        """Index of the latest activation at a height, however many are to come."""
+        above = bisect_right(self.activations, height, key=itemgetter(0))
+        assert above, "genesis activates rules at height 0"
+        return above - 1
 
 
 def load_governed(reader: Reader, params: ChainParams) -> Governed:

@@ -5,7 +5,9 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
+from node.chain.globals import load_governed
 from node.chain.host_arguments import expect_text
 from node.chain.timers import host_calls, timer
 from node.chain.timers.globalbox import matching, watches
@@ -338,3 +340,35 @@ def test_a_method_of_the_class_above_is_no_way_to_the_meter():
     with Devnet() as chain:
         receipt = chain.deploy(source).call("run", b"", expect_failure=True)
     assert receipt.failure.kind == "AttributeError"
+
+
+class Activations:
+    """Counts how many of them are looked at; nobody can walk through all."""
+
+    __slots__ = ("_items", "looked_at")
+    __iter__ = None
+
+    def __init__(self, items):
+        self._items, self.looked_at = items, 0
+
+    def __len__(self):
+        """How many there are."""
+        return len(self._items)
+
+    def __getitem__(self, index):
+        """One item."""
+        self.looked_at += 1
+        return self._items[index]
+
+
+def test_activations_to_come_cost_a_block_next_to_nothing():
+    """Each block walked through all that governance had scheduled, whatever heights."""
+    to_come = [(10**9 + n, "auction") for n in range(100_000)]
+    activations = Activations([(0, "fifo"), (3, "bidding"), (9, "bidding"), *to_come])
+    with Devnet() as chain:
+        governed = load_governed(chain.state.snapshot, chain.params)
+    governed = replace(governed, activations=activations)
+    names = [governed.rules_at(height) for height in (0, 2, 3, 50, 10**9)]
+    assert names == ["fifo", "fifo", "bidding", "bidding", "auction"]
+    assert [governed.in_force_since(height) for height in (2, 8, 50)] == [0, 3, 3]
+    assert activations.looked_at < 200
