@@ -24,8 +24,9 @@ _CHAIN = "class A0:\n    x = 1\n" + "".join(
     f"class A{one}(A{one - 1}):\n    x = 1\n" for one in range(1, 15)
 )
 _NAMES = (
-    "base64 binascii hashlib hmac json math struct bisect collections functools "
-    "heapq itertools operator random string time cowboy_sdk cowboy_sdk.codec"
+    "base64, binascii, hashlib, hmac, json, math, struct, bisect, collections, "
+    "functools, heapq, itertools, operator, random, string, time, cowboy_sdk, "
+    "cowboy_sdk.codec as codec"
 )
 
 
@@ -70,7 +71,7 @@ BODIES: Mapping[str, Mapping[str, str]] = {
         ),
         "a chain of fifteen": _repeated("class B#(A14):\n    y = 1\n", 18, _CHAIN),
     },
-    "IMPORT_FIRST": {"every module": f"import {_NAMES.replace(' ', ', ')}{_RUN}"},
+    "IMPORT_FIRST": {"every module": f"import {_NAMES}{_RUN}"},
     "IMPORT_AGAIN": {
         "a module": _repeated("import json as j#\n", 500),
         "a name": _repeated("from collections import deque as d#\n", 500),

@@ -19,6 +19,7 @@ from pvm.driver import interpreter
 from pvm.driver.execution_pool import new
 from pvm.driver.library_loader import module
 from pvm.hashing import keccak256
+from pvm.runtime.classes import CLASS_OF
 from pvm.tools.arcs import ProbedCode, ProbedExecutor
 from tests.unit.test_examples import FOLDER
 
@@ -74,7 +75,9 @@ def importing(vm):
     def import_(name, *_arguments):
         if name in OF_PYTHON:
             return importlib.import_module(name)
-        found = vars(module(vm, name))
+        # The classes themselves, of which an actor's module has what stands for them.
+        errors = {one: CLASS_OF[one] for one in language.MODULE_ERRORS.get(name, ())}
+        found = {**vars(module(vm, name)), **errors}
         if name == "cowboy_sdk":  # a class of the library's takes no attributes
             found = {**found, "Actor": type("Actor", (), {})}
         return SimpleNamespace(**found)
