@@ -10,7 +10,7 @@ from typing import Final
 
 from pvm.language import SOURCE_BYTES_MAX
 
-__all__ = ["sources_below"]
+__all__ = ["python_files_below", "sources_below"]
 
 FILES_MAX: Final = 10_000
 """Of a folder that are looked at: whoever starts in `/` waits no longer than for these.
@@ -19,8 +19,8 @@ FILES_MAX: Final = 10_000
 _LEFT_OUT = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 
-def sources_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    """The Python files below a folder that are no longer than a source, by name."""
+def python_files_below(folder: Path, count_max: int) -> Iterator[str]:
+    """The first so many Python files below a folder, by name; no hidden folders."""
     count = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(
@@ -28,11 +28,17 @@ def sources_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
         )
         for name in sorted(one for one in names if one.endswith(".py")):
             count += 1
-            if count > FILES_MAX:
+            if count > count_max:
                 return
-            path = Path(place, name)
-            try:
-                if path.stat().st_size <= SOURCE_BYTES_MAX:
-                    yield path.resolve(), path.read_bytes()
-            except OSError:
-                continue  # gone, or not to be read: it is no actor of this run
+            yield os.path.join(place, name)  # noqa: PTH118 - as os.walk has it
+
+
+def sources_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """The Python files below a folder that are no longer than a source, by name."""
+    for file in python_files_below(folder, FILES_MAX):
+        path = Path(file)
+        try:
+            if path.stat().st_size <= SOURCE_BYTES_MAX:
+                yield path.resolve(), path.read_bytes()
+        except OSError:
+            continue  # gone, or not to be read: it is no actor of this run

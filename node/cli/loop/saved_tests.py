@@ -5,11 +5,12 @@ tests write beside themselves begins no other run. As many are looked at as anyb
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
 
 from node.cli.loop.saved_file import REST_SECONDS
+from node.client.source_files import python_files_below
 
 __all__ = ["SavedTests"]
 
@@ -17,8 +18,6 @@ LOOK_SECONDS = 0.3
 """Between two looks: a folder has many files, and nobody waits for these."""
 
 FILES_MAX = 2_000
-
-_LEFT_OUT = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 _Stamp = tuple[int, int, int]
 
@@ -53,9 +52,14 @@ class SavedTests:
         self._contents = self._read()
         return _digests(self._contents) != before
 
+    def _files(self) -> Iterable[str]:
+        if self._path.is_dir():
+            return python_files_below(self._path, FILES_MAX)
+        return [f"{self._path}"]
+
     def _stamps(self) -> dict[str, _Stamp]:
         found = {}
-        for file in _python_files(self._path):
+        for file in self._files():
             try:
                 status = os.stat(file)  # noqa: PTH116 - of many files
             except OSError:  # it is gone meanwhile
@@ -81,20 +85,3 @@ class SavedTests:
 
 def _digests(contents: dict[str, tuple[_Stamp, bytes]]) -> dict[str, bytes]:
     return {file: digest for file, (_, digest) in contents.items()}
-
-
-def _python_files(path: Path) -> Iterator[str]:
-    """A file itself, or those below a folder but for hidden ones."""
-    if not path.is_dir():
-        yield f"{path}"
-        return
-    count = 0
-    for place, folders, names in os.walk(path):
-        folders[:] = sorted(
-            one for one in folders if one[0] != "." and one not in _LEFT_OUT
-        )
-        for name in sorted(one for one in names if one.endswith(".py")):
-            count += 1
-            if count > FILES_MAX:
-                return
-            yield os.path.join(place, name)  # noqa: PTH118 - as os.walk has it
